@@ -1,0 +1,89 @@
+#include <bench/bench.hpp>
+
+#include <bench/runner.hpp>
+#include <bench/scratch.hpp>
+#include <bench/suites.hpp>
+
+#include <holdfast/base/result.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+namespace holdfast::bench {
+namespace {
+
+struct suite {
+    std::string_view name;
+    std::vector<planned_match> (*plan)(const options&, scratch&);
+};
+
+constexpr std::array all_suites{suite{"floor", plan_floor}, suite{"sps", plan_sps},       suite{"hash", plan_hash},
+                                suite{"btree", plan_btree}, suite{"rbtree", plan_rbtree}, suite{"open", plan_open}};
+
+constexpr auto suite_names = [] {
+    std::array<std::string_view, all_suites.size()> names{};
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = all_suites[i].name;
+    return names;
+}();
+
+int run_suite(const suite& wanted, const options& options) {
+    try {
+        scratch space(options.directory);
+        report records;
+        const auto plan = wanted.plan(options, space);
+        progress bar(plan.size());
+        for (const auto& set_up : plan) {
+            bar.show(std::string(wanted.name) + ": setting up", 0);
+            auto one = set_up();
+            play(one, records, bar);
+        }
+        if (!options.json_path.empty()) records.write_json(options.json_path);
+        return 0;
+    } catch (const failure& reason) {
+        std::fprintf(stderr, "holdfast bench: %s\n", reason.what());
+    } catch (const std::exception& reason) {
+        std::fprintf(stderr, "holdfast bench: %s\n", reason.what());
+    }
+    return 1;
+}
+
+}  // namespace
+
+std::span<const std::string_view> suites() noexcept { return suite_names; }
+
+int run(const std::string& name, const options& options) {
+    for (const auto& each : all_suites)
+        if (each.name == name) return run_suite(each, options);
+    std::fprintf(stderr, "holdfast bench: there is no suite '%s'\n", name.c_str());
+    return 2;
+}
+
+void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
+    struct line {
+        std::string suite;
+        options asked;
+    };
+    const auto all = std::make_shared<line>();
+    auto* bench = command.add_subcommand("bench", "Measure engines against floors and rivals");
+    std::vector<std::string> names(suite_names.begin(), suite_names.end());
+    bench->add_option("SUITE", all->suite, "What to measure")->required()->check(CLI::IsMember(names));
+    bench->add_flag("--quick", all->asked.quick, "At most 50 seconds: fewer cases, shorter batches");
+    bench->add_option("--json", all->asked.json_path, "Write the records to this file as a JSON array")
+        ->type_name("FILE");
+    bench->add_option("--dir", all->asked.directory, "Directory for pools on an ordinary file")
+        ->type_name("DIRECTORY")
+        ->check(CLI::ExistingDirectory)
+        ->capture_default_str();
+    bench->add_option("--delay-ns", all->asked.delay_ns, "Extra time for each line written to nvram, by our engines")
+        ->capture_default_str();
+    bench->add_option("--engine", all->asked.engines, "Only this engine or rival, or none for the floors (repeatable)")
+        ->type_name("NAME");
+    bench->footer("nvram is tmpfs that stands for byte-addressable NVRAM: write-backs and fences are issued, and\n"
+                  "nothing survives a power cut. Rivals run in child processes in the same invocation.");
+    bench->callback([all, &chosen] { chosen = [all] { return run(all->suite, all->asked); }; });
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,78 @@
+// Pools as contestants: what is the same for every workload.
+#pragma once
+
+#include <bench/scratch.hpp>
+#include <bench/setting.hpp>
+#include <bench/threads.hpp>
+
+#include <holdfast/engine/access.hpp>
+#include <holdfast/engine/pool.hpp>
+#include <holdfast/engine/volatile_only.hpp>
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast::bench {
+
+/// A pool of `Engine` under `where`. `prefill(pool)` fills it at level process, which costs no fence
+/// and no sync; then it is closed and opened as `where` says.
+/// volatile_only is opened at process whatever the level: it keeps no promise, and so costs the same.
+template <class Engine>
+class bench_pool {
+public:
+    template <class Prefill>
+    bench_pool(std::string path, const setting& where, std::uint64_t bytes, Prefill&& prefill)
+        : path_(std::move(path)) {
+        create_options made;
+        made.durability = level::process;
+        made.tmpfs_is_nvram = where.medium == "nvram";
+        made.bytes = bytes;
+        made.log_bytes = where.log_bytes;
+        made.populate = true;
+        {
+            auto filling = basic_pool<Engine>::create(path_, made).value();
+            prefill(filling);
+            filling.close().value();
+        }
+        open_options opened = made;
+        if (!std::is_same_v<Engine, volatile_only>) opened.durability = level_named(where.level).value();
+        opened.delay_ns = where.delay_ns;
+        pool_.emplace(basic_pool<Engine>::open(path_, opened).value());
+    }
+    ~bench_pool() {
+        // Nobody looks at it again: bringing it home would only take time.
+        if (pool_) pool_->abandon();
+        std::remove(path_.c_str());
+    }
+    bench_pool(const bench_pool&) = delete;
+    bench_pool& operator=(const bench_pool&) = delete;
+
+    basic_pool<Engine>& pool() noexcept { return *pool_; }
+    pool_access<Engine> access() noexcept { return pool_access<Engine>(pool_->core()); }
+
+    /// run_on_threads with what the log did besides.
+    template <class F>
+    batch measure(unsigned threads, std::uint64_t transactions, F&& body) {
+        const std::uint64_t truncations = log_truncations();
+        const std::uint64_t groups = pool_->core().groups() != nullptr ? pool_->core().groups()->groups() : 0;
+        batch done = run_on_threads(threads, transactions, std::forward<F>(body));
+        done.spent->has_log = true;
+        done.spent->truncations = log_truncations() - truncations;
+        if (pool_->core().groups() != nullptr) done.spent->groups = pool_->core().groups()->groups() - groups;
+        return done;
+    }
+
+private:
+    std::uint64_t log_truncations() {
+        auto& core = pool_->core();
+        return core.groups() != nullptr ? core.groups()->checkpoints() : core.lanes()->truncations();
+    }
+
+    std::string path_;
+    std::optional<basic_pool<Engine>> pool_;
+};
+
+}  // namespace holdfast::bench

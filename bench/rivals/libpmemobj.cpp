@@ -1,0 +1,168 @@
+// libpmemobj by its C API, used as its users do: a snapshot for each range before it is stored to.
+//
+// It runs the very workloads that ours run, over an Access of its own, with native pointers instead
+// of its 16-byte ones, which favours it.
+#include <bench/rivals/rival.hpp>
+
+#include <workload/access.hpp>
+#include <workload/btree.hpp>
+#include <workload/hash.hpp>
+#include <workload/rbtree.hpp>
+#include <workload/sps.hpp>
+
+#include <libpmemobj.h>
+
+#include <type_traits>
+#include <utility>
+
+namespace holdfast::bench {
+namespace {
+
+std::string last_error() { return std::string("libpmemobj: ") + pmemobj_errormsg(); }
+
+class pmemobj_access {
+public:
+    explicit pmemobj_access(PMEMobjpool* pool) noexcept : pool_(pool) {}
+
+    template <class T>
+    T load(const T* home) const {
+        return *home;
+    }
+    template <class T>
+    void store(T* home, const std::type_identity_t<T>& value) const {
+        if (pmemobj_tx_add_range_direct(home, sizeof(T)) != 0) rival_failed(last_error());
+        *home = value;
+    }
+    template <class T>
+    void will_write(T*) const noexcept {}
+    void* allocate(std::size_t bytes) const {
+        const PMEMoid made = pmemobj_tx_alloc(bytes, 1);
+        if (OID_IS_NULL(made)) rival_failed(last_error());
+        return pmemobj_direct(made);
+    }
+    void free(void* address) const {
+        if (pmemobj_tx_free(pmemobj_oid(address)) != 0) rival_failed(last_error());
+    }
+    template <class F>
+    bool atomically(F&& f) const {
+        // Without a jump buffer, as its C++ binding does: a failure shows in the stage's error.
+        if (pmemobj_tx_begin(pool_, nullptr, TX_PARAM_NONE) != 0) rival_failed(last_error());
+        f();
+        pmemobj_tx_commit();
+        return pmemobj_tx_end() == 0;
+    }
+
+private:
+    PMEMobjpool* pool_;
+};
+
+struct root {
+    root* self;  ///< the address at which the pointers inside hold
+    workload::sps_root sps;
+    workload::hash_root hash;
+    workload::btree_root btree;
+    workload::rbtree_root rbtree;
+};
+
+class libpmemobj final : public rival {
+public:
+    explicit libpmemobj(rival_job job) : job_(std::move(job)), path_(job_.directory + "/pool") {}
+    ~libpmemobj() override {
+        if (pool_ != nullptr) pmemobj_close(pool_);
+    }
+
+    void fill() override {
+        const std::uint64_t each = job_.swaps_entries() ? 10 : 400;
+        pool_ = pmemobj_create(path_.c_str(), "bench", job_.elements * each + (128u << 20), 0600);
+        if (pool_ == nullptr) rival_failed(last_error());
+        root* const all = find_root();
+        const pmemobj_access access(pool_);
+        bool good = access.atomically([&] { access.store(&all->self, all); });
+        with_structure([&](auto structure) {
+            if constexpr (requires { structure.create(job_.elements); }) good = good && structure.create(job_.elements);
+            if constexpr (requires { structure.prefill(0, job_.elements); })
+                good = good && structure.prefill(0, job_.elements);
+        });
+        require(good, "libpmemobj: a transaction failed");
+    }
+
+    void open() override {
+        pool_ = pmemobj_open(path_.c_str(), "bench");
+        if (pool_ == nullptr) rival_failed(last_error());
+        require(find_root()->self == find_root(), "libpmemobj: the pool is at another address than before");
+    }
+
+    bool concurrent() const noexcept override { return job_.swaps_entries(); }
+
+    void swap(workload::random& numbers, std::uint64_t first, std::uint64_t count) override {
+        transact([&](auto structure) {
+            if constexpr (requires { structure.swap_random(numbers, job_.swaps, first, count); })
+                return structure.swap_random(numbers, job_.swaps, first, count), true;
+            return false;
+        });
+    }
+    void insert(std::int64_t key, std::int64_t value) override {
+        transact([&](auto structure) {
+            if constexpr (requires { structure.insert(key, value); }) return structure.insert(key, value);
+            return false;
+        });
+    }
+    void update(std::int64_t key, std::int64_t value) override {
+        transact([&](auto structure) {
+            if constexpr (requires { structure.update(key, value); }) return structure.update(key, value);
+            return false;
+        });
+    }
+    void remove(std::int64_t key) override {
+        transact([&](auto structure) {
+            if constexpr (requires { structure.remove(key); }) return structure.remove(key);
+            return false;
+        });
+    }
+    void get(std::int64_t key) override {
+        // Reading needs no transaction there.
+        bool found = false;
+        with_structure([&](auto structure) {
+            std::int64_t value = 0;
+            if constexpr (requires { structure.get(key, value); }) found = structure.get(key, value);
+        });
+        require(found, "libpmemobj: a key is missing");
+    }
+
+private:
+    root* find_root() { return static_cast<root*>(pmemobj_direct(pmemobj_root(pool_, sizeof(root)))); }
+
+    template <class F>
+    void with_structure(F&& f) {
+        const pmemobj_access access(pool_);
+        if (job_.suite == "sps") {
+            f(workload::sps(access, &find_root()->sps));
+        } else if (job_.suite == "hash") {
+            f(workload::hash_table(access, &find_root()->hash));
+        } else if (job_.suite == "btree") {
+            f(workload::btree(access, &find_root()->btree));
+        } else {
+            f(workload::rbtree(access, &find_root()->rbtree));
+        }
+    }
+
+    template <class F>
+    void transact(F&& f) {
+        bool good = false;
+        with_structure([&](auto structure) {
+            const bool committed = pmemobj_access(pool_).atomically([&] { good = f(structure); });
+            good = good && committed;
+        });
+        require(good, "libpmemobj: an operation failed");
+    }
+
+    rival_job job_;
+    std::string path_;
+    PMEMobjpool* pool_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<rival> make_libpmemobj(const rival_job& job) { return std::make_unique<libpmemobj>(job); }
+
+}  // namespace holdfast::bench

@@ -1,0 +1,54 @@
+// What a rival is to the program that runs it.
+#pragma once
+
+#include <workload/random.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace holdfast::bench {
+
+/// One rival's task, as the parent process gave it.
+struct rival_job {
+    std::string suite;      ///< sps, hash, btree or rbtree
+    bool power = true;      ///< durable against a power cut; otherwise against a killed process
+    std::string directory;  ///< exists, empty before the data are filled in
+    std::uint64_t elements = 0;
+    std::uint64_t swaps = 1;
+
+    bool swaps_entries() const noexcept { return suite == "sps"; }
+};
+
+/// A rival's data. Used by one thread at a time, unless `concurrent`.
+/// Failures end the process: `rival_failed`.
+class rival {
+public:
+    virtual ~rival() = default;
+    /// Makes the data: entry i holds i for i in [0, elements) for sps; otherwise the keys
+    /// scattered_key(0 … elements - 1), each with itself as value.
+    virtual void fill() = 0;
+    /// Opens what an earlier process filled.
+    virtual void open() = 0;
+    /// Whether transactions of several threads may run at once.
+    virtual bool concurrent() const noexcept = 0;
+
+    /// One transaction each. `swap` swaps job.swaps pairs drawn from [first, first + count).
+    virtual void swap(workload::random& numbers, std::uint64_t first, std::uint64_t count) = 0;
+    virtual void insert(std::int64_t key, std::int64_t value) = 0;
+    virtual void update(std::int64_t key, std::int64_t value) = 0;
+    virtual void remove(std::int64_t key) = 0;
+    virtual void get(std::int64_t key) = 0;
+};
+
+/// Tells the parent and ends the process.
+[[noreturn]] void rival_failed(const std::string& what);
+inline void require(bool good, const char* what) {
+    if (!good) rival_failed(what);
+}
+
+std::unique_ptr<rival> make_libpmemobj(const rival_job& job);
+std::unique_ptr<rival> make_lmdb(const rival_job& job);
+std::unique_ptr<rival> make_sqlite(const rival_job& job);
+
+}  // namespace holdfast::bench

@@ -1,0 +1,31 @@
+// The suites: each plans its matches, which are set up one after another when their turn comes.
+#pragma once
+
+#include <bench/bench.hpp>
+#include <bench/runner.hpp>
+#include <bench/scratch.hpp>
+
+#include <functional>
+#include <vector>
+
+namespace holdfast::bench {
+
+/// Sets one match up: makes its pools, fills them, starts its rivals.
+using planned_match = std::function<match()>;
+
+std::vector<planned_match> plan_floor(const options& wanted, scratch& space);
+std::vector<planned_match> plan_sps(const options& wanted, scratch& space);
+std::vector<planned_match> plan_hash(const options& wanted, scratch& space);
+std::vector<planned_match> plan_btree(const options& wanted, scratch& space);
+std::vector<planned_match> plan_rbtree(const options& wanted, scratch& space);
+std::vector<planned_match> plan_open(const options& wanted, scratch& space);
+
+/// Whether `engine` is to be measured.
+inline bool chosen(const options& wanted, const std::string& engine) {
+    if (wanted.engines.empty()) return true;
+    for (const auto& each : wanted.engines)
+        if (each == engine) return true;
+    return false;
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,15 @@
+// The table people read.
+#pragma once
+
+#include <bench/record.hpp>
+
+#include <string>
+#include <vector>
+
+namespace holdfast::bench {
+
+/// Prints the records of one match: a line per case and engine, with ratios to the floor, the
+/// distance to volatile_only and how many times faster than each rival where those took part.
+void print_table(const std::string& title, const std::vector<record>& records);
+
+}  // namespace holdfast::bench

@@ -1,0 +1,23 @@
+# What an installation holds: the headers as they stand, the library, a CMake package, a pkg-config
+# file. (The command installs itself.)
+include(CMakePackageConfigHelpers)
+
+set(package_directory "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
+
+install(TARGETS holdfast EXPORT holdfast_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_directory})
+# Headers whose names have "test" in them serve the tests only.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/holdfast" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*test*.hpp" EXCLUDE)
+
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-config.cmake.in" holdfast-config.cmake
+                              INSTALL_DESTINATION ${package_directory})
+# Before version 1.0 a minor version may change anything.
+write_basic_package_version_file(holdfast-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/holdfast-config.cmake" "${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
+        DESTINATION ${package_directory})
+
+# The prefix is found from the file's own place, so that an installation may be moved.
+file(RELATIVE_PATH prefix_from_pkgconfig "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in" holdfast.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

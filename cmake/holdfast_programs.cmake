@@ -1,0 +1,44 @@
+# The command, the examples, and the packages only they need.
+
+# Cross-compilers have none of those packages; under sanitizers the tests of the library say enough.
+option(HOLDFAST_PROGRAMS "Build the command and the benchmarks" ON)
+set(HOLDFAST_COMMAND_DIRECTORY "${PROJECT_BINARY_DIR}/bin" CACHE PATH "Where the holdfast command is left")
+
+# holdfast_add_command(sources...): the `holdfast` command. The target is holdfast_command, since
+# `holdfast` is the library; link it to whatever else it shows, such as the benchmarks.
+function(holdfast_add_command)
+    find_package(CLI11 REQUIRED)
+    find_package(nlohmann_json REQUIRED)
+    find_package(fmt REQUIRED)
+    add_executable(holdfast_command ${ARGN})
+    holdfast_set_options(holdfast_command)
+    target_link_libraries(holdfast_command PRIVATE holdfast CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
+    set_target_properties(holdfast_command PROPERTIES OUTPUT_NAME holdfast
+                          RUNTIME_OUTPUT_DIRECTORY "${HOLDFAST_COMMAND_DIRECTORY}")
+    install(TARGETS holdfast_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# holdfast_find_rivals(): the libraries that benchmarks are measured against, as the imported
+# targets PkgConfig::libpmemobj, PkgConfig::lmdb and PkgConfig::sqlite3. A macro, so that they are
+# visible in the folder that calls it and nowhere else.
+macro(holdfast_find_rivals)
+    find_package(PkgConfig REQUIRED)
+    pkg_check_modules(libpmemobj REQUIRED IMPORTED_TARGET libpmemobj)
+    pkg_check_modules(lmdb REQUIRED IMPORTED_TARGET lmdb)
+    pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
+endmacro()
+
+# holdfast_add_example(name sources... [LABELS ...] [TIMEOUT seconds]): a program of examples/, built
+# and, as the CTest test example.name, run without arguments in an empty directory.
+function(holdfast_add_example name)
+    cmake_parse_arguments(PARSE_ARGV 1 example "" "TIMEOUT" "LABELS")
+    if(HOLDFAST_TEST_LABEL AND NOT HOLDFAST_TEST_LABEL IN_LIST example_LABELS)
+        return()
+    endif()
+    add_executable(example_${name} ${example_UNPARSED_ARGUMENTS})
+    holdfast_set_options(example_${name})
+    target_link_libraries(example_${name} PRIVATE holdfast)
+    add_test(NAME example.${name}
+             COMMAND "${PROJECT_SOURCE_DIR}/tests/in_empty_directory.sh" $<TARGET_FILE:example_${name}>)
+    holdfast_set_test_properties(example.${name} "${example_LABELS}" "${example_TIMEOUT}")
+endfunction()

@@ -1,0 +1,72 @@
+# The library and what every target of this project has in common: language level, warnings,
+# sanitizers. Rooms add their sources by holdfast_add_sources.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
+endif()
+
+option(HOLDFAST_WARNINGS_ARE_ERRORS "Stop at the first warning" ${PROJECT_IS_TOP_LEVEL})
+set(HOLDFAST_SANITIZERS "" CACHE STRING "Value for -fsanitize=, such as address,undefined")
+
+find_package(Threads REQUIRED)
+
+# Warnings and sanitizers for one target of this project; never passed on to users of the library.
+function(holdfast_set_options target)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+    # g++ 12 sees overlapping copies in std::string's operator+ (GCC bug 105651).
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+        target_compile_options(${target} PRIVATE -Wno-restrict)
+    endif()
+    # UBSan's checks of shifts make g++ 12 see conversions that are not in the source.
+    if(NOT HOLDFAST_SANITIZERS)
+        target_compile_options(${target} PRIVATE -Wsign-conversion)
+    endif()
+    if(HOLDFAST_WARNINGS_ARE_ERRORS)
+        target_compile_options(${target} PRIVATE -Werror)
+    endif()
+    if(HOLDFAST_SANITIZERS)
+        target_compile_options(${target} PRIVATE -fsanitize=${HOLDFAST_SANITIZERS} -fno-sanitize-recover=all
+                               -fno-omit-frame-pointer)
+        target_link_options(${target} PUBLIC -fsanitize=${HOLDFAST_SANITIZERS})
+    endif()
+endfunction()
+
+# `holdfast` is what programs link; `holdfast_observed` is the same sources with the seam's observer
+# compiled in, for tests and the crash explorer, and is built only when something links it.
+function(holdfast_add_library)
+    add_library(holdfast STATIC)
+    add_library(holdfast::holdfast ALIAS holdfast)
+    add_library(holdfast_observed STATIC EXCLUDE_FROM_ALL)
+    target_compile_definitions(holdfast_observed PUBLIC HOLDFAST_OBSERVED=1)
+    foreach(target holdfast holdfast_observed)
+        holdfast_set_options(${target})
+        target_compile_features(${target} PUBLIC cxx_std_20)
+        target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+        target_link_libraries(${target} PUBLIC Threads::Threads)
+        set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endforeach()
+endfunction()
+
+# holdfast_add_sources(a.cpp b.cpp): sources of the room whose CMakeLists.txt calls it.
+function(holdfast_add_sources)
+    foreach(source IN LISTS ARGN)
+        set(path "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+        target_sources(holdfast PRIVATE "${path}")
+        target_sources(holdfast_observed PRIVATE "${path}")
+    endforeach()
+endfunction()
+
+# holdfast_set_source_flags(a.cpp -mflag...): flags for one source of the room, in both libraries.
+function(holdfast_set_source_flags source)
+    set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/${source}"
+        TARGET_DIRECTORY holdfast holdfast_observed PROPERTIES COMPILE_OPTIONS "${ARGN}")
+endfunction()
+
+# In a build of the library alone a room's tests are not there at all; holdfast_tests replaces this.
+function(holdfast_add_test)
+endfunction()

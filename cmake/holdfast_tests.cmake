@@ -1,0 +1,86 @@
+# How tests are declared.
+
+set(HOLDFAST_TEST_LABEL "" CACHE STRING "Build only the tests that have this label (empty: all of them)")
+set(HOLDFAST_TIMEOUT_FACTOR 1 CACHE STRING "What a test's TIMEOUT is multiplied by: sanitizers and emulation are slow")
+option(HOLDFAST_SOAK "Run tests at full length: sets HOLDFAST_SOAK=1 in their environment" OFF)
+
+# Where a test may put a pool when it has to name an address. ThreadSanitizer keeps everything from
+# 0x80_0000_0000 up for itself, AddressSanitizer much of what is below.
+set(test_base_address 0x300000000000)
+if(HOLDFAST_SANITIZERS MATCHES "thread")
+    set(test_base_address 0x4000000000)
+endif()
+
+if(CMAKE_CROSSCOMPILING)
+    # Debian has no GoogleTest for a cross-compiler's target, but it has its sources.
+    set(INSTALL_GTEST OFF)
+    add_subdirectory(/usr/src/googletest/googletest googletest EXCLUDE_FROM_ALL SYSTEM)
+else()
+    find_package(GTest REQUIRED)
+    find_package(rapidcheck REQUIRED)
+endif()
+
+# holdfast_add_test(name sources... [OBSERVED] [PROPERTY] [COMMAND] [ALONE] [LIBRARIES targets...]
+#                   [LABELS fast concurrent soak] [TIMEOUT seconds])
+#
+# One GoogleTest program test_ROOM_name, and one CTest test ROOM.name that runs all its cases.
+#   OBSERVED   links the library with the seam's observer.
+#   PROPERTY   links RapidCheck, whose headers need it; left out where it does not exist (aarch64).
+#   COMMAND    builds the holdfast command first and defines HOLDFAST_COMMAND, a string, as its path.
+#   ALONE      runs while no other test does: for what measures time.
+#   LIBRARIES  what it links besides.
+#   LABELS     fast: milliseconds; runs in `make check`, under ASan+UBSan, Clang and qemu as well;
+#              concurrent: runs under ThreadSanitizer as well, with its pools at
+#              HOLDFAST_TEST_BASE_ADDRESS, since the usual addresses do not exist there; soak: runs in `make soak` only.
+#              Without a label it runs in `make test`, once.
+#   TIMEOUT    60 seconds unless told; multiplied under sanitizers and emulation and in `make soak`.
+# The sources also have HOLDFAST_TEST_BASE_ADDRESS, an address that is free in every build, and
+# HOLDFAST_TEST_DIRECTORY, a string: the source directory of the room.
+set(HOLDFAST_TEST_OPTIMIZATION "-O1" CACHE STRING "How test programs are compiled, whatever the library is")
+
+function(holdfast_add_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 test "OBSERVED;PROPERTY;COMMAND;ALONE" "TIMEOUT" "LABELS;LIBRARIES")
+    foreach(label IN LISTS test_LABELS)
+        if(NOT label MATCHES "^(fast|concurrent|soak)$")
+            message(FATAL_ERROR "Test ${name}: there is no label '${label}'")
+        endif()
+    endforeach()
+    if(HOLDFAST_TEST_LABEL AND NOT HOLDFAST_TEST_LABEL IN_LIST test_LABELS)
+        return()
+    endif()
+    if(test_PROPERTY AND CMAKE_CROSSCOMPILING)
+        message(STATUS "Test ${name} is left out: no RapidCheck for ${CMAKE_SYSTEM_PROCESSOR}")
+        return()
+    endif()
+    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
+    set(target test_${room}_${name})
+    add_executable(${target} ${test_UNPARSED_ARGUMENTS})
+    holdfast_set_options(${target})
+    # Typed tests cost a compiler minutes at the library's own level of optimization.
+    target_compile_options(${target} PRIVATE ${HOLDFAST_TEST_OPTIMIZATION})
+    target_compile_definitions(${target} PRIVATE HOLDFAST_TEST_BASE_ADDRESS=${test_base_address}ULL
+                               HOLDFAST_TEST_DIRECTORY="${CMAKE_CURRENT_SOURCE_DIR}")
+    target_link_libraries(${target} PRIVATE ${test_LIBRARIES} $<IF:$<BOOL:${test_OBSERVED}>,holdfast_observed,holdfast>
+                          $<$<BOOL:${test_PROPERTY}>:rapidcheck> GTest::gtest_main)
+    if(test_COMMAND)
+        target_compile_definitions(${target} PRIVATE HOLDFAST_COMMAND="$<TARGET_FILE:holdfast_command>")
+        add_dependencies(${target} holdfast_command)
+    endif()
+    add_test(NAME ${room}.${name} COMMAND ${target})
+    holdfast_set_test_properties(${room}.${name} "${test_LABELS}" "${test_TIMEOUT}")
+    # A program whose cases were all compiled out would pass without having tested anything.
+    set_tests_properties(${room}.${name} PROPERTIES RUN_SERIAL ${test_ALONE}
+                         FAIL_REGULAR_EXPRESSION "Running 0 tests")
+endfunction()
+
+# Labels, timeout and environment of a CTest test, however it was declared.
+function(holdfast_set_test_properties name labels timeout)
+    if(NOT timeout)
+        set(timeout 60)
+    endif()
+    math(EXPR timeout "${timeout} * ${HOLDFAST_TIMEOUT_FACTOR}")
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout})
+    if(HOLDFAST_SOAK)
+        set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT HOLDFAST_SOAK=1)
+    endif()
+endfunction()

@@ -1,0 +1,192 @@
+// What all containers share: how elements are held, built, moved and visited.
+#pragma once
+
+#include <holdfast/engine/engine.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast {
+
+/// What a container of T holds: a field for a trivially copyable T, or else the T itself, which
+/// then is made of fields and containers.
+///
+/// Containers move elements byte by byte, as realloc would: a T must not hold its own address. An
+/// exception out of a T's constructor must leave the transaction, which takes the half-made entry back.
+template <class T, class Engine>
+using held_element = std::conditional_t<std::is_trivially_copyable_v<T>, basic_field<Engine, T>, T>;
+
+namespace detail {
+
+/// Types whose members would be written past the log. A struct of one's own cannot be told from one
+/// made of fields; these can.
+template <class T>
+inline constexpr bool writes_past_the_log = false;
+template <class First, class Second>
+inline constexpr bool writes_past_the_log<std::pair<First, Second>> =
+    std::is_trivially_copyable_v<First> || std::is_trivially_copyable_v<Second>;
+template <class... Members>
+inline constexpr bool writes_past_the_log<std::tuple<Members...>> = (std::is_trivially_copyable_v<Members> || ...);
+template <class Character, class Traits, class Allocator>
+inline constexpr bool writes_past_the_log<std::basic_string<Character, Traits, Allocator>> = true;
+
+/// What a block that begins with an X is aligned to.
+template <class X>
+inline constexpr std::size_t block_alignment = alignof(X) > 16 ? alignof(X) : 16;
+
+/// Runs f in the open transaction, or in one of its own. Throws failure (misuse) when `object` is
+/// not in the pool of the open transaction: nothing could take its stores back.
+template <class Engine, class F>
+auto modify(const void* object, F&& f) {
+    if (auto* transaction = open_transaction_of<Engine>) {
+        if (!transaction->pool()->contains(object))
+            fail(errc::misuse, "a container outside the open transaction's pool; containers live in pools only");
+        return f();
+    }
+    return Engine::transact(object, f);
+}
+
+/// True when a destructor may free: it runs inside a transaction on the pool that holds the object.
+template <class Engine>
+bool may_free(const void* object) noexcept {
+    auto* transaction = open_transaction_of<Engine>;
+    return transaction != nullptr && transaction->pool()->contains(object);
+}
+
+/// Reads bytes as the open transaction sees them, or as they are outside one.
+template <class Engine>
+void read_range(const void* from, void* to, std::size_t bytes) {
+    if (auto* transaction = open_transaction_of<Engine>) {
+        load_bytes(*transaction, from, to, bytes);
+    } else {
+        std::memcpy(to, from, bytes);
+    }
+}
+
+/// Stores bytes that are not in a pool, as one range.
+template <class Engine>
+void write_range(void* to, const void* from, std::size_t bytes) {
+    if (bytes != 0) current_transaction<Engine>().store(to, from, bytes);
+}
+
+/// Copies bytes within the pool; the ranges may overlap.
+template <class Engine>
+void move_range(void* to, const void* from, std::size_t bytes) {
+    alignas(8) std::byte buffer[4096];
+    auto* const out = static_cast<std::byte*>(to);
+    const auto* const in = static_cast<const std::byte*>(from);
+    const bool backwards = out > in && out < in + bytes;
+    for (std::size_t done = 0; done < bytes;) {
+        const std::size_t part = bytes - done < sizeof buffer ? bytes - done : sizeof buffer;
+        const std::size_t at = backwards ? bytes - done - part : done;
+        read_range<Engine>(in + at, buffer, part);
+        write_range<Engine>(out + at, buffer, part);
+        done += part;
+    }
+}
+
+/// Builds an element on bytes that hold nothing. Inside a transaction.
+template <class T, class Engine, class... Arguments>
+void construct_element(held_element<T, Engine>* at, Arguments&&... arguments) {
+    static_assert(std::is_trivially_copyable_v<T> || !writes_past_the_log<T>,
+                  "an element is trivially copyable, or made of fields and containers of holdfast");
+    if constexpr (std::is_trivially_copyable_v<T>) {
+        at->set(T(std::forward<Arguments>(arguments)...));
+    } else {
+        Engine::template construct_at<T>(at, std::forward<Arguments>(arguments)...);
+    }
+}
+
+/// Gives an element a new value. Inside a transaction.
+template <class T, class Engine, class Value>
+void assign_element(held_element<T, Engine>& element, Value&& value) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+        element.set(T(std::forward<Value>(value)));
+    } else {
+        element = std::forward<Value>(value);
+    }
+}
+
+/// Whether destroying a T does anything: true for containers, and for structs that have one.
+template <class T>
+inline constexpr bool owns_blocks = !std::is_trivially_destructible_v<T>;
+
+/// Frees what an element owns. Inside a transaction.
+template <class Element>
+void destroy_element(Element* element) {
+    if constexpr (owns_blocks<Element>) std::destroy_at(element);
+}
+
+/// Anything whose blocks the heap audit can ask for.
+template <class T>
+concept visits_blocks = requires(const T& object) { object.visit_blocks([](const void*) {}); };
+template <class T>
+concept checks_itself = requires(const T& object) {
+    { object.check() } -> std::same_as<result<void>>;
+};
+
+template <class Element, class F>
+void visit_element(const Element& element, F& f) {
+    if constexpr (visits_blocks<Element>) element.visit_blocks(f);
+}
+template <class Element>
+result<void> check_element(const Element& element) {
+    if constexpr (checks_itself<Element>) return element.check();
+    return {};
+}
+
+/// Where a check may follow pointers to.
+class bounds {
+public:
+    /// The pool that holds `object`, if it is open.
+    explicit bounds(const void* object) noexcept : pool_(find_open_pool(object)) {}
+
+    bool known() const noexcept { return pool_ != nullptr; }
+    /// Whether [address, address + bytes) lies in the pool, aligned as blocks are.
+    bool hold(const void* address, std::uint64_t bytes) const noexcept {
+        if (address == nullptr || !pool_->contains(address)) return false;
+        const std::uint64_t offset = offset_of(address);
+        return offset % 16 == 0 && bytes <= pool_->size() - offset;
+    }
+    /// The largest number of objects of `bytes` that a pool of this size could hold.
+    std::uint64_t most_of(std::uint64_t bytes) const noexcept { return pool_->size() / bytes; }
+
+    error broken(const void* at, std::string what, std::uint64_t expected, std::uint64_t found) const {
+        error reason;
+        reason.code = errc::corrupt;
+        reason.what = std::move(what);
+        reason.path = pool_->path();
+        if (pool_->contains(at)) reason.offset = offset_of(at);
+        reason.expected = std::to_string(expected);
+        reason.found = std::to_string(found);
+        return reason;
+    }
+    error broken_pointer(const void* at, const char* what) const {
+        error reason = broken(at, what, 0, 0);
+        reason.expected = "a block in the pool";
+        reason.found = "a pointer out of it";
+        return reason;
+    }
+    static error unknown() {
+        error reason;
+        reason.code = errc::misuse;
+        reason.what = "the container is in no open pool";
+        return reason;
+    }
+
+private:
+    std::uint64_t offset_of(const void* address) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pool_->base());
+    }
+
+    const open_pool* pool_;
+};
+
+}  // namespace detail
+}  // namespace holdfast

@@ -1,0 +1,357 @@
+// hash_map: an unordered map that grows without ever rehashing everything.
+#pragma once
+
+#include <holdfast/container/hash_table.hpp>
+#include <holdfast/container/key.hpp>
+
+#include <cstddef>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast {
+
+namespace detail {
+
+/// Hashes of keys that are not plain values are kept: computing one reads another block.
+template <class Engine, bool Kept>
+struct kept_hash {
+    basic_field<Engine, std::uint64_t> hash_value;
+};
+template <class Engine>
+struct kept_hash<Engine, false> {};
+
+template <class Key, class T, class Engine>
+struct hash_node : kept_hash<Engine, !std::is_trivially_copyable_v<Key>> {
+    static constexpr bool keeps_hash = !std::is_trivially_copyable_v<Key>;
+
+    std::uint64_t hash() const {
+        if constexpr (keeps_hash) {
+            return this->hash_value.get();
+        } else {
+            return key_hash<Key>()(entry.first.get());
+        }
+    }
+
+    map_entry<Key, T, Engine> entry;
+    basic_field<Engine, hash_node*> next;
+};
+
+}  // namespace detail
+
+/// A map with unique keys in no order, with the names of std::unordered_map. Key: trivially copyable,
+/// or string<Engine> (looked up by std::string_view); see key_form, key_hash, key_equal. It is a
+/// root, a member of something in a pool, or an element of a container; zero bytes are an empty one.
+/// 24 bytes, a block for each entry, and 8 bytes for each 1 to 4 entries.
+///
+/// Thread safety: as std::unordered_map; a lock of the caller's isolates transactions.
+/// Each modifying function joins the open transaction or runs its own; reading runs none.
+/// What holds if the process dies inside: nothing of the transaction, or all of it.
+/// References stay valid until their entry is erased, and so do iterators, whose order an insertion
+/// or removal may change; all are invalid after rollback and close.
+/// Costs: insert logs the entry, a link and the count, and every other one splits a bucket, a few words
+/// more; it never grows with the size. clear and destruction log a bit or so for each block freed; should
+/// the log ever be too small for that they fail with nothing changed (transaction_too_large), and
+/// `while (m.erase_some(1000) != 0);` empties it.
+/// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
+template <class Key, class T, class Engine>
+class hash_map {
+    using node = detail::hash_node<Key, T, Engine>;
+    using table = detail::bucket_table<node, Engine>;
+    using link = typename table::link;
+
+public:
+    using key_type = Key;
+    using mapped_type = held_element<T, Engine>;
+    using value_type = detail::map_entry<Key, T, Engine>;
+    using key_argument = typename key_form<Key>::argument;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = value_type&;
+    using const_reference = const value_type&;
+
+    template <bool Constant>
+    class basic_iterator {
+    public:
+        using iterator_category = std::forward_iterator_tag;
+        using value_type = detail::map_entry<Key, T, Engine>;
+        using difference_type = std::ptrdiff_t;
+        using reference = std::conditional_t<Constant, const value_type&, value_type&>;
+        using pointer = std::conditional_t<Constant, const value_type*, value_type*>;
+
+        basic_iterator() = default;
+        template <bool Other>
+            requires(Constant && !Other)
+        basic_iterator(const basic_iterator<Other>& other) : table_(other.table_), at_(other.at_) {}
+
+        reference operator*() const { return at_->entry; }
+        pointer operator->() const { return &at_->entry; }
+        basic_iterator& operator++() {
+            node* const next = at_->next.get();
+            if (next != nullptr) {
+                at_ = next;
+            } else {
+                go_to_bucket(detail::bucket_place::bucket_of(at_->hash(), table_->buckets()) + 1);
+            }
+            return *this;
+        }
+        basic_iterator operator++(int) {
+            basic_iterator before = *this;
+            ++*this;
+            return before;
+        }
+        friend bool operator==(const basic_iterator& a, const basic_iterator& b) { return a.at_ == b.at_; }
+
+    private:
+        friend class hash_map;
+        template <bool>
+        friend class basic_iterator;
+        basic_iterator(const table* of, node* at) : table_(of), at_(at) {}
+        void go_to_bucket(std::uint64_t bucket) {
+            for (at_ = nullptr; at_ == nullptr && bucket < table_->buckets(); ++bucket)
+                at_ = table_->head(bucket).get();
+        }
+
+        const table* table_ = nullptr;
+        node* at_ = nullptr;
+    };
+    using iterator = basic_iterator<false>;
+    using const_iterator = basic_iterator<true>;
+
+    hash_map() = default;
+    /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
+    ~hash_map() noexcept(false) {
+        if (!detail::may_free<Engine>(this)) return;
+        drop_all();
+        table_.free_all();
+    }
+    hash_map(const hash_map&) = delete;
+    hash_map& operator=(const hash_map&) = delete;
+
+    size_type size() const { return count_.get(); }
+    bool empty() const { return size() == 0; }
+    size_type bucket_count() const { return table_.buckets(); }
+
+    iterator begin() { return first<iterator>(); }
+    iterator end() { return iterator(&table_, nullptr); }
+    const_iterator begin() const { return first<const_iterator>(); }
+    const_iterator end() const { return const_iterator(&table_, nullptr); }
+    const_iterator cbegin() const { return begin(); }
+    const_iterator cend() const { return end(); }
+
+    iterator find(const key_argument& key) { return iterator(&table_, search(key, hash_of(key))); }
+    const_iterator find(const key_argument& key) const { return const_iterator(&table_, search(key, hash_of(key))); }
+    bool contains(const key_argument& key) const { return search(key, hash_of(key)) != nullptr; }
+    size_type count(const key_argument& key) const { return contains(key) ? 1 : 0; }
+    mapped_type& at(const key_argument& key) { return require(key)->entry.second; }
+    const mapped_type& at(const key_argument& key) const { return require(key)->entry.second; }
+    /// Adds T() for a new key. `m[key] = value` writes a field: inside a transaction; alone there is
+    /// insert_or_assign.
+    mapped_type& operator[](const key_argument& key) { return try_emplace(key).first->second; }
+
+    /// Adds an entry with the value T(arguments…) if the key is not there.
+    template <class... Arguments>
+    std::pair<iterator, bool> try_emplace(const key_argument& key, Arguments&&... arguments) {
+        return detail::modify<Engine>(this, [&]() -> std::pair<iterator, bool> {
+            const std::uint64_t hash = hash_of(key);
+            if (node* const found = search(key, hash)) return {iterator(&table_, found), false};
+            return {iterator(&table_, add(key, hash, std::forward<Arguments>(arguments)...)), true};
+        });
+    }
+    template <class... Arguments>
+    std::pair<iterator, bool> emplace(const key_argument& key, Arguments&&... arguments) {
+        return try_emplace(key, std::forward<Arguments>(arguments)...);
+    }
+    template <class First, class Second>
+    std::pair<iterator, bool> insert(const std::pair<First, Second>& entry) {
+        return try_emplace(key_argument(entry.first), entry.second);
+    }
+    std::pair<iterator, bool> insert(const std::pair<key_argument, T>& entry)
+        requires std::is_trivially_copyable_v<T>
+    {
+        return try_emplace(entry.first, entry.second);
+    }
+    template <class Value>
+    std::pair<iterator, bool> insert_or_assign(const key_argument& key, Value&& value) {
+        return detail::modify<Engine>(this, [&]() -> std::pair<iterator, bool> {
+            const std::uint64_t hash = hash_of(key);
+            node* const found = search(key, hash);
+            if (found == nullptr) return {iterator(&table_, add(key, hash, std::forward<Value>(value))), true};
+            detail::assign_element<T, Engine>(found->entry.second, std::forward<Value>(value));
+            return {iterator(&table_, found), false};
+        });
+    }
+
+    /// Returns how many it removed: 0 or 1.
+    size_type erase(const key_argument& key) {
+        return detail::modify<Engine>(this, [&]() -> size_type {
+            if (table_.buckets() == 0) return 0;
+            const std::uint64_t hash = hash_of(key);
+            link* place = &table_.head_of_hash(hash);
+            while (place->get() != nullptr && !matches(place->get(), key, hash)) place = &place->get()->next;
+            if (place->get() == nullptr) return 0;
+            unlink(*place);
+            return 1;
+        });
+    }
+    /// Returns the place behind the removed entry. Going through the whole map this way never
+    /// misses an entry, and never meets one twice.
+    iterator erase(const_iterator place) {
+        return detail::modify<Engine>(this, [&] {
+            iterator after(&table_, place.at_);
+            ++after;
+            link* at = &table_.head_of_hash(place.at_->hash());
+            while (at->get() != place.at_) at = &at->get()->next;
+            unlink(*at, false);
+            return after;
+        });
+    }
+    iterator erase(iterator place) { return erase(const_iterator(place)); }
+    /// Removes up to `limit` entries, whichever; returns how many. Clears in steps what is too large
+    /// for one transaction.
+    size_type erase_some(size_type limit) {
+        return detail::modify<Engine>(this, [&] {
+            size_type erased = 0;
+            while (erased < limit && !empty()) {
+                link& head = table_.head(table_.buckets() - 1);
+                if (head.get() == nullptr && table_.buckets() > table::first_buckets) {
+                    table_.merge_one();
+                } else if (head.get() != nullptr) {
+                    unlink(head, false);
+                    ++erased;
+                } else {
+                    unlink(table_.head_of_hash(begin().at_->hash()), false);
+                    ++erased;
+                }
+            }
+            if (empty()) table_.release();
+            return erased;
+        });
+    }
+    /// Removes everything and frees all blocks.
+    void clear() {
+        detail::modify<Engine>(this, [&] {
+            drop_all();
+            table_.release();
+            if (!empty()) count_ = 0;
+        });
+    }
+
+    /// Calls f with every block that this map and its elements own.
+    template <class F>
+    void visit_blocks(F&& f) const {
+        table_.visit_blocks(f);
+        for (const_iterator at = begin(); at != end(); ++at) {
+            f(static_cast<const void*>(at.at_));
+            detail::visit_element(at->first, f);
+            detail::visit_element(at->second, f);
+        }
+    }
+    /// Bounds, every entry in its bucket, the count, and the elements' own. Errors: corrupt; misuse
+    /// outside a pool.
+    result<void> check() const {
+        const detail::bounds pool(this);
+        if (!pool.known()) return detail::bounds::unknown();
+        if (auto checked = table_.check(pool); !checked) return checked;
+        std::uint64_t found = 0;
+        for (std::uint64_t bucket = 0; bucket < table_.buckets(); ++bucket) {
+            for (const node* at = table_.head(bucket).get(); at != nullptr; at = at->next.get()) {
+                if (!pool.hold(at, sizeof(node)))
+                    return pool.broken_pointer(this, "a hash map's node is out of bounds");
+                if (++found > size())
+                    return pool.broken(this, "a hash map has more entries than counted", size(), found);
+                if (auto checked = check_node(pool, *at, bucket); !checked) return checked;
+            }
+        }
+        if (found != size()) return pool.broken(this, "a hash map has fewer entries than counted", size(), found);
+        return {};
+    }
+
+private:
+    static std::uint64_t hash_of(const key_argument& key) { return key_hash<Key>()(key); }
+
+    template <class Iterator>
+    Iterator first() const {
+        Iterator at(&table_, nullptr);
+        if (size() != 0) at.go_to_bucket(0);
+        return at;
+    }
+    static bool matches(const node* at, const key_argument& key, std::uint64_t hash) {
+        if constexpr (node::keeps_hash) {
+            if (at->hash() != hash) return false;
+        }
+        return key_form<Key>::read(at->entry.first,
+                                   [&](const key_argument& other) { return key_equal<Key>()(other, key); });
+    }
+    node* search(const key_argument& key, std::uint64_t hash) const {
+        if (table_.buckets() == 0) return nullptr;
+        node* at = table_.head_of_hash(hash).get();
+        while (at != nullptr && !matches(at, key, hash)) at = at->next.get();
+        return at;
+    }
+    node* require(const key_argument& key) const {
+        node* const found = search(key, hash_of(key));
+        if (found == nullptr) throw std::out_of_range("holdfast::hash_map::at");
+        return found;
+    }
+
+    template <class... Arguments>
+    node* add(const key_argument& key, std::uint64_t hash, Arguments&&... arguments) {
+        if (table_.buckets() == 0) table_.make_first_buckets();
+        // Two nodes for each bucket at most, on average: one split for every second insertion.
+        if (size() + 1 > 2 * table_.buckets()) table_.split_one();
+        auto* const made = reinterpret_cast<node*>(Engine::allocate(sizeof(node), detail::block_alignment<node>));
+        link& head = table_.head_of_hash(hash);
+        Engine::will_write(made, sizeof(node));
+        Engine::will_write(&head, sizeof head);
+        Engine::will_write(&count_, sizeof count_);
+        if constexpr (node::keeps_hash) made->hash_value = hash;
+        detail::construct_element<Key, Engine>(const_cast<held_element<Key, Engine>*>(&made->entry.first), key);
+        detail::construct_element<T, Engine>(&made->entry.second, std::forward<Arguments>(arguments)...);
+        made->next = head.get();
+        head = made;
+        count_ = size() + 1;
+        return made;
+    }
+    /// Frees a node that no link names any more.
+    void drop(node* at) {
+        detail::destroy_element(const_cast<held_element<Key, Engine>*>(&at->entry.first));
+        detail::destroy_element(&at->entry.second);
+        Engine::deallocate(at);
+    }
+    void drop_all() {
+        for (std::uint64_t bucket = 0; bucket < table_.buckets(); ++bucket) {
+            for (node* at = table_.head(bucket).get(); at != nullptr;) {
+                node* const next = at->next.get();
+                drop(at);
+                at = next;
+            }
+        }
+    }
+    void unlink(link& place, bool shrink = true) {
+        node* const leaving = place.get();
+        Engine::will_write(&place, sizeof place);
+        Engine::will_write(&count_, sizeof count_);
+        place = leaving->next.get();
+        count_ = size() - 1;
+        drop(leaving);
+        // Far from the splitting point, so that neither undoes the other; two, so that it catches up.
+        for (int merges = 0; shrink && merges < 2 && size() * 2 < table_.buckets(); ++merges) table_.merge_one();
+    }
+    result<void> check_node(const detail::bounds& pool, const node& at, std::uint64_t bucket) const {
+        if (auto checked = detail::check_element(at.entry.first); !checked) return checked;
+        if (auto checked = detail::check_element(at.entry.second); !checked) return checked;
+        const std::uint64_t hash =
+            key_form<Key>::read(at.entry.first, [](const key_argument& key) { return hash_of(key); });
+        const std::uint64_t wanted = detail::bucket_place::bucket_of(hash, table_.buckets());
+        if (wanted != bucket) return pool.broken(&at, "a hash map's entry is in the wrong bucket", wanted, bucket);
+        if (at.hash() != hash)
+            return pool.broken(&at, "a hash map's entry has another hash than its key", hash, at.hash());
+        return {};
+    }
+
+    table table_;
+    basic_field<Engine, std::uint64_t> count_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,96 @@
+#include <holdfast/container/hash_map.hpp>
+
+#include <holdfast/container/map_model_test.hpp>
+
+namespace holdfast::test {
+namespace {
+
+template <class Place>
+class HashMap : public container_test<Place> {
+public:
+    template <class Key, class T>
+    using map_of = hash_map<Key, T, typename Place::engine>;
+    using text = string<typename Place::engine>;
+};
+TYPED_TEST_SUITE(HashMap, places, place_names);
+
+TYPED_TEST(HashMap, BehavesLikeAStandardMapThroughRollbacksAndReopening) {
+    using map = typename TestFixture::template map_of<std::int64_t, std::int64_t>;
+    map_model_run<TypeParam, map> run(this->files, 700, 1);
+    run.all(24);
+}
+
+TYPED_TEST(HashMap, OfStringsBehavesLikeAStandardMap) {
+    using map = typename TestFixture::template map_of<typename TestFixture::text, typename TestFixture::text>;
+    map_model_run<TypeParam, map> run(this->files, 300, 2);
+    run.all(12);
+}
+
+TYPED_TEST(HashMap, ShrinksWithItsContents) {
+    using map = typename TestFixture::template map_of<int, int>;
+    auto& m = this->template root<map>();
+    this->pool().atomically([&] {
+        for (int i = 0; i < 2000; ++i) m.try_emplace(i, i);
+    }).value();
+    const std::size_t most = m.bucket_count();
+    EXPECT_GE(most * 2, 2000u);
+    this->pool().atomically([&] {
+        for (int i = 0; i < 1990; ++i) m.erase(i);
+    }).value();
+    EXPECT_LT(m.bucket_count(), most / 8);
+    ASSERT_TRUE(m.check().has_value());
+    EXPECT_TRUE(this->files.audit(m));
+}
+
+TYPED_TEST(HashMap, ErasingAllByIteratorMeetsEveryEntryOnce) {
+    using map = typename TestFixture::template map_of<int, int>;
+    auto& m = this->template root<map>();
+    this->pool().atomically([&] {
+        for (int i = 0; i < 500; ++i) m.try_emplace(i, i);
+        int met = 0;
+        for (auto at = m.begin(); at != m.end(); ++met) at = m.erase(at);
+        EXPECT_EQ(met, 500);
+    }).value();
+    EXPECT_TRUE(m.empty());
+    EXPECT_TRUE(m.check().has_value());
+    EXPECT_TRUE(this->files.audit(m));
+}
+
+TEST(HashMapTypes, AreWhatTheyClaim) {
+    using map = hash_map<int, long, redo>;
+    static_assert(sizeof(map) == 24);
+    static_assert(std::forward_iterator<map::iterator> && std::forward_iterator<map::const_iterator>);
+    static_assert(std::ranges::forward_range<map> && std::convertible_to<map::iterator, map::const_iterator>);
+    static_assert(!std::convertible_to<map::const_iterator, map::iterator>);
+    static_assert(!std::is_copy_constructible_v<map> && !std::is_copy_assignable_v<map>);
+    static_assert(std::is_same_v<map::mapped_type, redo::field<long>>);
+    static_assert(std::is_same_v<hash_map<int, string<redo>, redo>::mapped_type, string<redo>>);
+}
+
+TEST(HashMapHash, IsPartOfTheFormatAndNeverChanges) {
+    EXPECT_EQ(key_hash<std::int64_t>()(1), key_hash<int>()(1));
+    const std::uint64_t one = key_hash<int>()(1);
+    const std::uint64_t holdfast = key_hash<string<redo>>()("holdfast");
+    const std::uint64_t longer = key_hash<string<redo>>()("a key of more than eight bytes");
+    EXPECT_EQ(one, 0xe4d971771b652c20ull);
+    EXPECT_EQ(holdfast, 0x5ab1e14c5c36deeull);
+    EXPECT_EQ(longer, 0x32c2c8f41e9a2c1eull);
+}
+
+TEST(HashMapCheck, FindsANodeInTheWrongBucket) {
+    temporary_pool<redo> files;
+    using map = hash_map<int, int, redo>;
+    map& m = *files.pool().root<map>("m").value();
+    files.pool().atomically([&] {
+        for (int i = 0; i < 100; ++i) m.try_emplace(i, i);
+    }).value();
+    ASSERT_TRUE(m.check().has_value());
+    files.pool().atomically([&] { const_cast<redo::field<int>&>(m.find(7)->first) = 8; }).value();
+    const auto checked = m.check();
+    ASSERT_FALSE(checked.has_value());
+    EXPECT_EQ(checked.error().code, errc::corrupt);
+    EXPECT_TRUE(checked.error().offset.has_value());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,163 @@
+// The bucket array of hash_map: linear hashing, so that growing never moves more than one bucket.
+// Source: W. Litwin, Linear Hashing: A New Tool for File and Table Addressing, VLDB 1980.
+#pragma once
+
+#include <holdfast/container/element.hpp>
+
+#include <bit>
+#include <cstdint>
+
+namespace holdfast::detail {
+
+/// Numbers of linear hashing with segments that double: segment 0 has the first 16 buckets, segment
+/// s >= 1 the 16 * 2^(s-1) behind those. A bucket is written when it comes to life, so a new
+/// segment costs its allocation and nothing else.
+struct bucket_place {
+    static constexpr std::uint64_t first_segment = 16;
+    static constexpr std::uint64_t segment_limit = 32;
+    static constexpr std::uint64_t bucket_limit = first_segment << (segment_limit - 1);
+
+    std::uint64_t segment;
+    std::uint64_t index;
+
+    static constexpr bucket_place of(std::uint64_t bucket) noexcept {
+        if (bucket < first_segment) return {0, bucket};
+        const auto segment = static_cast<std::uint64_t>(std::bit_width(bucket)) - 4;
+        return {segment, bucket - segment_size(segment)};
+    }
+    static constexpr std::uint64_t segment_size(std::uint64_t segment) noexcept {
+        return segment == 0 ? first_segment : first_segment << (segment - 1);
+    }
+    /// The bucket of a hash among `buckets` > 0.
+    static constexpr std::uint64_t bucket_of(std::uint64_t hash, std::uint64_t buckets) noexcept {
+        const std::uint64_t mask = std::bit_ceil(buckets) - 1;
+        const std::uint64_t bucket = hash & mask;
+        return bucket < buckets ? bucket : bucket & (mask >> 1);
+    }
+    /// The bucket that splits when `bucket` > 0 comes to life, and takes its nodes when it goes.
+    static constexpr std::uint64_t buddy_of(std::uint64_t bucket) noexcept { return bucket ^ std::bit_floor(bucket); }
+};
+static_assert(bucket_place::of(15).segment == 0 && bucket_place::of(16).segment == 1);
+static_assert(bucket_place::of(32).segment == 2 && bucket_place::of(63).index == 31);
+static_assert(bucket_place::bucket_of(13, 6) == 5 && bucket_place::bucket_of(7, 6) == 3);
+
+/// Chains of nodes by bucket. Node has `next`, a field of Node*, and `hash()`.
+/// Zero bytes are a table without buckets. All members that change something: inside a transaction.
+template <class Node, class Engine>
+class bucket_table {
+public:
+    using link = basic_field<Engine, Node*>;
+
+    static constexpr std::uint64_t first_buckets = 4;
+
+    std::uint64_t buckets() const { return buckets_.get(); }
+
+    link& head(std::uint64_t bucket) const {
+        const bucket_place place = bucket_place::of(bucket);
+        return segments()[place.segment].get()[place.index];
+    }
+    /// Requires: there are buckets.
+    link& head_of_hash(std::uint64_t hash) const { return head(bucket_place::bucket_of(hash, buckets())); }
+
+    void make_first_buckets() {
+        auto** const directory = reinterpret_cast<link**>(
+            Engine::allocate(bucket_place::segment_limit * sizeof(link*)));
+        directory_ = reinterpret_cast<basic_field<Engine, link*>*>(directory);
+        make_segment(0);
+        for (std::uint64_t i = 0; i < first_buckets; ++i) head(i) = nullptr;
+        buckets_ = first_buckets;
+    }
+
+    /// Brings one more bucket to life and moves the nodes that belong there from its buddy.
+    void split_one() {
+        const std::uint64_t made = buckets();
+        if (made == bucket_place::bucket_limit) return;
+        const bucket_place place = bucket_place::of(made);
+        if (place.index == 0 && place.segment > 0) make_segment(place.segment);
+        link& from = head(bucket_place::buddy_of(made));
+        Engine::will_write(&buckets_, sizeof buckets_);
+        Engine::will_write(&from, sizeof from);
+        Engine::will_write(&head(made), sizeof(link));
+        for (Node* at = from.get(); at != nullptr; at = at->next.get()) Engine::will_write(&at->next, sizeof(link));
+        // Both chains keep their order; a link is stored only where it changes.
+        link* stay = &from;
+        link* go = &head(made);
+        bool go_is_stored = false;
+        for (Node* at = from.get(); at != nullptr;) {
+            Node* const next = at->next.get();
+            link*& tail = bucket_place::bucket_of(at->hash(), made + 1) == made ? go : stay;
+            const bool first_to_go = &tail == &go && !go_is_stored;
+            if (first_to_go || tail->get() != at) *tail = at;
+            if (first_to_go) go_is_stored = true;
+            tail = &at->next;
+            at = next;
+        }
+        if (stay->get() != nullptr) *stay = nullptr;
+        if (!go_is_stored || go->get() != nullptr) *go = nullptr;
+        buckets_ = made + 1;
+    }
+
+    /// Takes the last bucket away and gives its nodes to its buddy.
+    void merge_one() {
+        const std::uint64_t last = buckets() - 1;
+        if (last < first_buckets) return;
+        link& leaving = head(last);
+        link& into = head(bucket_place::buddy_of(last));
+        Engine::will_write(&buckets_, sizeof buckets_);
+        if (Node* const first = leaving.get(); first != nullptr) {
+            link* tail = &leaving;
+            while (tail->get() != nullptr) tail = &tail->get()->next;
+            if (into.get() != nullptr) *tail = into.get();
+            into = first;
+        }
+        buckets_ = last;
+        const bucket_place place = bucket_place::of(last);
+        if (place.index == 0 && place.segment > 0) Engine::deallocate(segments()[place.segment].get());
+    }
+
+    /// Frees the segments. Requires: no nodes.
+    void free_all() {
+        for (std::uint64_t i = 0; i < segment_count(); ++i) Engine::deallocate(segments()[i].get());
+        Engine::deallocate(segments());
+    }
+    void release() {
+        free_all();
+        if (directory_.get() != nullptr) directory_ = nullptr;
+        if (buckets() != 0) buckets_ = 0;
+    }
+
+    template <class F>
+    void visit_blocks(F& f) const {
+        if (directory_.get() == nullptr) return;
+        f(static_cast<const void*>(segments()));
+        for (std::uint64_t i = 0; i < segment_count(); ++i) f(static_cast<const void*>(segments()[i].get()));
+    }
+
+    result<void> check(const bounds& pool) const {
+        if (buckets() == 0) {
+            if (directory_.get() != nullptr) return pool.broken(this, "a hash map with segments and no buckets", 0, 1);
+            return {};
+        }
+        if (buckets() < first_buckets || buckets() > bucket_place::bucket_limit)
+            return pool.broken(this, "a hash map's number of buckets cannot be", first_buckets, buckets());
+        if (!pool.hold(segments(), bucket_place::segment_limit * sizeof(link*)))
+            return pool.broken_pointer(this, "a hash map's directory is out of bounds");
+        for (std::uint64_t i = 0; i < segment_count(); ++i)
+            if (!pool.hold(segments()[i].get(), bucket_place::segment_size(i) * sizeof(link)))
+                return pool.broken_pointer(segments() + i, "a hash map's segment is out of bounds");
+        return {};
+    }
+
+private:
+    basic_field<Engine, link*>* segments() const { return directory_.get(); }
+    std::uint64_t segment_count() const { return buckets() == 0 ? 0 : bucket_place::of(buckets() - 1).segment + 1; }
+    void make_segment(std::uint64_t segment) {
+        segments()[segment] =
+            reinterpret_cast<link*>(Engine::allocate(bucket_place::segment_size(segment) * sizeof(link)));
+    }
+
+    basic_field<Engine, basic_field<Engine, link*>*> directory_;
+    basic_field<Engine, std::uint64_t> buckets_;
+};
+
+}  // namespace holdfast::detail

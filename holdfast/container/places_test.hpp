@@ -1,0 +1,59 @@
+// The engines and levels that the container tests run on.
+#pragma once
+
+#include <holdfast/container/test_pool.hpp>
+#include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/undo.hpp>
+#include <holdfast/engine/volatile_only.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::test {
+
+template <class Engine, level Durability>
+struct place {
+    using engine = Engine;
+    static constexpr level durability = Durability;
+};
+using places = ::testing::Types<place<volatile_only, level::process>, place<undo, level::process>,
+                                place<undo, level::power>, place<undo_paper, level::process>,
+                                place<undo_paper, level::power>, place<redo, level::process>,
+                                place<redo, level::power>>;
+
+/// Names the cases after engine and level.
+struct place_names {
+    template <class Place>
+    static std::string GetName(int) {
+        return std::string(Place::engine::description.name) + "_" + std::string(name_of(Place::durability));
+    }
+};
+
+/// A fixture with a pool of the place.
+template <class Place>
+class container_test : public ::testing::Test {
+protected:
+    basic_pool<typename Place::engine>& pool() { return files.pool(); }
+    /// The object of the test's root; the same after the pool was opened again.
+    template <class T>
+    T& root() {
+        return *pool().template root<T>("tested").value();
+    }
+    /// Closes or kills, by turns of `n`. volatile_only has nothing to recover with.
+    void come_back(std::uint64_t n) {
+        if (n % 2 == 0 || !Place::engine::description.recovers) {
+            files.reopen();
+        } else {
+            files.kill();
+        }
+    }
+
+    temporary_pool<typename Place::engine> files{pool_setup{Place::durability, 64 << 20, 0, 0}};
+};
+
+/// What a test throws to roll back.
+struct change_of_mind {};
+
+}  // namespace holdfast::test

@@ -1,0 +1,227 @@
+// queue: first in, first out.
+#pragma once
+
+#include <holdfast/container/element.hpp>
+
+#include <cstddef>
+#include <iterator>
+
+namespace holdfast {
+
+namespace detail {
+
+template <class T, class Engine>
+struct queue_chunk {
+    using element = held_element<T, Engine>;
+    /// A chunk of about 500 bytes: an allocation for every so many elements.
+    static constexpr std::uint64_t length = sizeof(element) >= 248 ? 2 : 496 / sizeof(element);
+
+    basic_field<Engine, queue_chunk*> next;
+    element elements[length];
+};
+
+}  // namespace detail
+
+/// A queue in a pool, with the names of std::queue, and iterators from front to back. It is a root, a
+/// member of something in a pool, or an element of a container; zero bytes are an empty one.
+/// 32 bytes, and chunks of about 500 bytes; a chunk is freed when its last element leaves.
+///
+/// Thread safety: as std::queue; a lock of the caller's isolates transactions.
+/// Each modifying function joins the open transaction or runs its own; reading runs none.
+/// What holds if the process dies inside: nothing of the transaction, or all of it.
+/// References stay valid until their element leaves; all are invalid after rollback and close.
+/// Costs: push logs the element and a counter, pop a counter; one in each chunk's length also
+/// allocates or frees. clear and destruction log a bit or so for each block freed; should the log
+/// ever be too small for that they fail with nothing changed (transaction_too_large), and
+/// `while (q.erase_some(1000) != 0);` empties it.
+/// Errors: failure (out_of_space, transaction_too_large, misuse).
+template <class T, class Engine>
+class queue {
+    using chunk = detail::queue_chunk<T, Engine>;
+
+public:
+    using value_type = held_element<T, Engine>;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = value_type&;
+    using const_reference = const value_type&;
+
+    template <bool Constant>
+    class basic_iterator {
+    public:
+        using iterator_category = std::forward_iterator_tag;
+        using value_type = held_element<T, Engine>;
+        using difference_type = std::ptrdiff_t;
+        using reference = std::conditional_t<Constant, const value_type&, value_type&>;
+        using pointer = std::conditional_t<Constant, const value_type*, value_type*>;
+
+        basic_iterator() = default;
+        template <bool Other>
+            requires(Constant && !Other)
+        basic_iterator(const basic_iterator<Other>& other) : chunk_(other.chunk_), number_(other.number_) {}
+
+        reference operator*() const { return chunk_->elements[number_ % chunk::length]; }
+        pointer operator->() const { return &**this; }
+        basic_iterator& operator++() {
+            if (++number_ % chunk::length == 0) chunk_ = chunk_->next.get();
+            return *this;
+        }
+        basic_iterator operator++(int) {
+            basic_iterator before = *this;
+            ++*this;
+            return before;
+        }
+        friend bool operator==(const basic_iterator& a, const basic_iterator& b) { return a.number_ == b.number_; }
+
+    private:
+        friend class queue;
+        template <bool>
+        friend class basic_iterator;
+        basic_iterator(chunk* in, std::uint64_t number) : chunk_(in), number_(number) {}
+
+        chunk* chunk_ = nullptr;
+        std::uint64_t number_ = 0;
+    };
+    using iterator = basic_iterator<false>;
+    using const_iterator = basic_iterator<true>;
+
+    queue() = default;
+    /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
+    ~queue() noexcept(false) {
+        if (detail::may_free<Engine>(this)) free_all();
+    }
+    queue(const queue&) = delete;
+    queue& operator=(const queue&) = delete;
+
+    size_type size() const { return pushed_.get() - popped_.get(); }
+    bool empty() const { return size() == 0; }
+
+    iterator begin() { return iterator(first_.get(), popped_.get()); }
+    iterator end() { return iterator(nullptr, pushed_.get()); }
+    const_iterator begin() const { return const_iterator(first_.get(), popped_.get()); }
+    const_iterator end() const { return const_iterator(nullptr, pushed_.get()); }
+    const_iterator cbegin() const { return begin(); }
+    const_iterator cend() const { return end(); }
+
+    /// Requires: not empty.
+    reference front() { return first_.get()->elements[popped_.get() % chunk::length]; }
+    const_reference front() const { return first_.get()->elements[popped_.get() % chunk::length]; }
+    reference back() { return last_.get()->elements[(pushed_.get() - 1) % chunk::length]; }
+    const_reference back() const { return last_.get()->elements[(pushed_.get() - 1) % chunk::length]; }
+
+    template <class... Arguments>
+    reference emplace(Arguments&&... arguments) {
+        return *detail::modify<Engine>(this, [&] {
+            const std::uint64_t number = pushed_.get();
+            if (number % chunk::length == 0) add_chunk();
+            value_type* const made = &last_.get()->elements[number % chunk::length];
+            Engine::will_write(made, sizeof *made);
+            Engine::will_write(&pushed_, sizeof pushed_);
+            detail::construct_element<T, Engine>(made, std::forward<Arguments>(arguments)...);
+            pushed_ = number + 1;
+            return made;
+        });
+    }
+    void push(const T& value)
+        requires std::is_trivially_copyable_v<T>
+    {
+        emplace(value);
+    }
+    /// For other elements: whatever T is constructed from.
+    template <class Value>
+    void push(Value&& value)
+        requires(!std::is_trivially_copyable_v<T>)
+    {
+        emplace(std::forward<Value>(value));
+    }
+    /// Requires: not empty.
+    void pop() {
+        detail::modify<Engine>(this, [&] {
+            detail::destroy_element(&front());
+            const std::uint64_t number = popped_.get() + 1;
+            popped_ = number;
+            if (number % chunk::length == 0) drop_first_chunk();
+        });
+    }
+    /// Removes up to `limit` elements from the front; returns how many.
+    size_type erase_some(size_type limit) {
+        return detail::modify<Engine>(this, [&] {
+            size_type erased = 0;
+            for (; erased < limit && !empty(); ++erased) pop();
+            return erased;
+        });
+    }
+    /// Removes everything and frees all blocks.
+    void clear() {
+        detail::modify<Engine>(this, [&] {
+            free_all();
+            if (first_.get() != nullptr) first_ = nullptr;
+            if (last_.get() != nullptr) last_ = nullptr;
+            if (pushed_.get() != 0) pushed_ = 0;
+            if (popped_.get() != 0) popped_ = 0;
+        });
+    }
+
+    /// Calls f with every block that this queue and its elements own.
+    template <class F>
+    void visit_blocks(F&& f) const {
+        for (const chunk* at = first_.get(); at != nullptr; at = at->next.get()) f(static_cast<const void*>(at));
+        for (const value_type& element : *this) detail::visit_element(element, f);
+    }
+    /// Bounds, the chain of chunks, the counters, and the elements' own. Errors: corrupt; misuse
+    /// outside a pool.
+    result<void> check() const {
+        const detail::bounds pool(this);
+        if (!pool.known()) return detail::bounds::unknown();
+        const std::uint64_t first = popped_.get();
+        const std::uint64_t end = pushed_.get();
+        if (first > end) return pool.broken(this, "a queue gave more than it took", end, first);
+        const std::uint64_t wanted = (end + chunk::length - 1) / chunk::length - first / chunk::length;
+        std::uint64_t found = 0;
+        const chunk* last = nullptr;
+        for (const chunk* at = first_.get(); at != nullptr; at = at->next.get()) {
+            if (!pool.hold(at, sizeof(chunk))) return pool.broken_pointer(this, "a queue's chunk is out of bounds");
+            last = at;
+            if (++found > wanted) break;
+        }
+        if (found != wanted) return pool.broken(this, "a queue has another number of chunks", wanted, found);
+        if (last_.get() != last) return pool.broken(this, "a queue's last chunk is another", 0, 1);
+        for (const value_type& element : *this)
+            if (auto checked = detail::check_element(element); !checked) return checked;
+        return {};
+    }
+
+private:
+    void add_chunk() {
+        auto* const made = reinterpret_cast<chunk*>(Engine::allocate(sizeof(chunk), detail::block_alignment<chunk>));
+        made->next = nullptr;
+        if (last_.get() == nullptr) {
+            first_ = made;
+        } else {
+            last_.get()->next = made;
+        }
+        last_ = made;
+    }
+    void free_all() {
+        if constexpr (detail::owns_blocks<value_type>)
+            for (value_type& element : *this) detail::destroy_element(&element);
+        for (chunk* at = first_.get(); at != nullptr;) {
+            chunk* const next = at->next.get();
+            Engine::deallocate(at);
+            at = next;
+        }
+    }
+    void drop_first_chunk() {
+        chunk* const gone = first_.get();
+        first_ = gone->next.get();
+        if (last_.get() == gone) last_ = nullptr;
+        Engine::deallocate(gone);
+    }
+
+    basic_field<Engine, chunk*> first_;
+    basic_field<Engine, chunk*> last_;
+    basic_field<Engine, std::uint64_t> popped_;  ///< how many left so far
+    basic_field<Engine, std::uint64_t> pushed_;  ///< how many came so far
+};
+
+}  // namespace holdfast

@@ -1,0 +1,278 @@
+// string: characters in a pool.
+#pragma once
+
+#include <holdfast/container/element.hpp>
+
+#include <algorithm>
+#include <compare>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// A string of bytes in a pool, with the names of std::string. It is a root, a member of something
+/// in a pool, or an element or key of a container; zero bytes are an empty one. 24 bytes; up to 16
+/// characters stand in it, longer ones in one block. Not terminated by a zero.
+///
+/// Thread safety: as std::string; a lock of the caller's isolates transactions.
+/// Each modifying function joins the open transaction or runs its own; reading runs none. Inside a
+/// transaction the characters may still be on their way, so reading them copies: str().
+/// What holds if the process dies inside: nothing of the transaction, or all of it.
+/// Iterators and references are plain pointers: invalid after any change of the length, rollback
+/// and close. Costs: assign logs all characters and one word; append only the new ones.
+/// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
+template <class Engine>
+class string {
+public:
+    using value_type = basic_field<Engine, char>;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = value_type&;
+    using const_reference = const value_type&;
+    using iterator = value_type*;
+    using const_iterator = const value_type*;
+    static constexpr size_type npos = std::string_view::npos;
+    static constexpr size_type inline_capacity = 16;
+
+    string() = default;
+    /// Inside a transaction, on zeroed bytes: by Engine::make, pool.root or emplace only.
+    explicit string(std::string_view text) { assign(text); }
+    explicit string(const char* text) { assign(text); }
+    explicit string(const std::string& text) { assign(text); }
+    /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
+    ~string() noexcept(false) {
+        if (detail::may_free<Engine>(this) && !is_inline()) Engine::deallocate(block_.get());
+    }
+    string(const string&) = delete;
+    string& operator=(const string& other) {
+        if (this != &other) assign_outside(other.str());
+        return *this;
+    }
+    string& operator=(std::string_view text) { return assign(text); }
+    string& operator=(const char* text) { return assign(text); }
+    string& operator=(const std::string& text) { return assign(text); }
+
+    size_type size() const { return size_.get() & ~on_heap; }
+    size_type length() const { return size(); }
+    bool empty() const { return size() == 0; }
+    size_type capacity() const { return is_inline() ? inline_capacity : capacity_.get(); }
+
+    /// A copy, as the open transaction sees it.
+    std::string str() const {
+        std::string text(size(), '\0');
+        detail::read_range<Engine>(data(), text.data(), text.size());
+        return text;
+    }
+    explicit operator std::string() const { return str(); }
+    /// Calls f with the characters: in place outside a transaction, copied inside one. The view is
+    /// gone when f returns.
+    template <class F>
+    decltype(auto) with_view(F&& f) const {
+        const size_type length = size();
+        // Only where homes follow the log can they differ from what the transaction sees.
+        if (!Engine::description.homes_follow_log || !Engine::in_transaction())
+            return f(std::string_view(reinterpret_cast<const char*>(data()), length));
+        char buffer[256];
+        if (length > sizeof buffer) {
+            const std::string text = str();
+            return f(std::string_view(text));
+        }
+        detail::read_range<Engine>(data(), buffer, length);
+        return f(std::string_view(buffer, length));
+    }
+
+    value_type* data() { return const_cast<value_type*>(std::as_const(*this).data()); }
+    const value_type* data() const {
+        return is_inline() ? reinterpret_cast<const value_type*>(&block_) : block_.get();
+    }
+    iterator begin() { return data(); }
+    iterator end() { return data() + size(); }
+    const_iterator begin() const { return data(); }
+    const_iterator end() const { return data() + size(); }
+    const_iterator cbegin() const { return begin(); }
+    const_iterator cend() const { return end(); }
+
+    reference operator[](size_type i) { return data()[i]; }
+    const_reference operator[](size_type i) const { return data()[i]; }
+    reference at(size_type i) { return require(i, size()), data()[i]; }
+    const_reference at(size_type i) const { return require(i, size()), data()[i]; }
+    reference front() { return data()[0]; }
+    const_reference front() const { return data()[0]; }
+    reference back() { return data()[size() - 1]; }
+    const_reference back() const { return data()[size() - 1]; }
+
+    string& assign(std::string_view text) {
+        if (is_inside(text)) return assign_outside(std::string(text));
+        return assign_outside(text);
+    }
+    string& append(std::string_view text) {
+        std::string copy;
+        if (is_inside(text)) text = copy = std::string(text);
+        detail::modify<Engine>(this, [&] {
+            const size_type before = size();
+            make_room(before + text.size());
+            detail::write_range<Engine>(data() + before, text.data(), text.size());
+            set_size(before + text.size());
+        });
+        return *this;
+    }
+    string& append(size_type count, char character) { return append(std::string(count, character)); }
+    string& operator+=(std::string_view text) { return append(text); }
+    string& operator+=(char character) { return append(std::string_view(&character, 1)); }
+    void push_back(char character) { append(std::string_view(&character, 1)); }
+    /// Requires: not empty.
+    void pop_back() { resize(size() - 1); }
+    /// Throws std::out_of_range when `place` is behind the end.
+    string& insert(size_type place, std::string_view text) {
+        require(place, size() + 1);
+        const std::string copy(text);
+        detail::modify<Engine>(this, [&] {
+            const size_type before = size();
+            make_room(before + copy.size());
+            detail::move_range<Engine>(data() + place + copy.size(), data() + place, before - place);
+            detail::write_range<Engine>(data() + place, copy.data(), copy.size());
+            set_size(before + copy.size());
+        });
+        return *this;
+    }
+    string& erase(size_type place = 0, size_type count = npos) {
+        require(place, size() + 1);
+        detail::modify<Engine>(this, [&] {
+            const size_type removed = std::min(count, size() - place);
+            const size_type rest = size() - place - removed;
+            detail::move_range<Engine>(data() + place, data() + place + removed, rest);
+            set_size(place + rest);
+        });
+        return *this;
+    }
+    void resize(size_type count, char character = '\0') {
+        if (count > size()) {
+            append(count - size(), character);
+        } else {
+            detail::modify<Engine>(this, [&] { set_size(count); });
+        }
+    }
+    void reserve(size_type count) {
+        if (count <= capacity()) return;
+        detail::modify<Engine>(this, [&] { make_room(count); });
+    }
+    void clear() { resize(0); }
+    /// Gives back room that is not used.
+    void shrink_to_fit() {
+        if (capacity() > size() && !is_inline()) {
+            detail::modify<Engine>(this, [&] {
+                const std::string text = str();
+                release();
+                assign_outside(text);
+            });
+        }
+    }
+    friend void swap(string& a, string& b) {
+        detail::modify<Engine>(&a, [&] {
+            swap(a.block_, b.block_);
+            swap(a.capacity_, b.capacity_);
+            swap(a.size_, b.size_);
+        });
+    }
+
+    std::string substr(size_type place = 0, size_type count = npos) const {
+        require(place, size() + 1);
+        return with_view([&](std::string_view view) { return std::string(view.substr(place, count)); });
+    }
+    size_type find(std::string_view text, size_type from = 0) const {
+        return with_view([&](std::string_view view) { return view.find(text, from); });
+    }
+    size_type find(char character, size_type from = 0) const { return find(std::string_view(&character, 1), from); }
+    bool contains(std::string_view text) const { return find(text) != npos; }
+    bool starts_with(std::string_view text) const {
+        return with_view([&](std::string_view view) { return view.starts_with(text); });
+    }
+    bool ends_with(std::string_view text) const {
+        return with_view([&](std::string_view view) { return view.ends_with(text); });
+    }
+    int compare(std::string_view text) const {
+        return with_view([&](std::string_view view) { return view.compare(text); });
+    }
+    friend bool operator==(const string& a, std::string_view b) { return a.size() == b.size() && a.compare(b) == 0; }
+    friend std::strong_ordering operator<=>(const string& a, std::string_view b) { return a.compare(b) <=> 0; }
+    friend bool operator==(const string& a, const string& b) {
+        return b.with_view([&](std::string_view view) { return a == view; });
+    }
+    friend std::strong_ordering operator<=>(const string& a, const string& b) {
+        return b.with_view([&](std::string_view view) { return a <=> view; });
+    }
+
+    /// Calls f with the block that this string owns, if any.
+    template <class F>
+    void visit_blocks(F&& f) const {
+        if (!is_inline()) f(static_cast<const void*>(block_.get()));
+    }
+    /// Size, capacity and bounds. Errors: corrupt; misuse outside a pool.
+    result<void> check() const {
+        const detail::bounds pool(this);
+        if (!pool.known()) return detail::bounds::unknown();
+        if (size() > capacity()) return pool.broken(this, "a string is longer than its capacity", capacity(), size());
+        if (!is_inline() && !pool.hold(block_.get(), capacity()))
+            return pool.broken_pointer(this, "a string's block is out of bounds");
+        return {};
+    }
+
+private:
+    static constexpr std::uint64_t on_heap = std::uint64_t{1} << 63;
+
+    bool is_inline() const { return (size_.get() & on_heap) == 0; }
+    void set_size(size_type count) {
+        const std::uint64_t value = count | (size_.get() & on_heap);
+        if (value != size_.get()) size_ = value;
+    }
+    static void require(size_type place, size_type limit) {
+        if (place >= limit) throw std::out_of_range("holdfast::string: a place behind the end");
+    }
+    /// Whether the characters are in this string's own pool, where a store may overwrite them.
+    bool is_inside(std::string_view text) const {
+        const auto* transaction = open_transaction_of<Engine>;
+        const open_pool* pool = transaction != nullptr ? transaction->pool() : find_open_pool(this);
+        return pool != nullptr && pool->contains(text.data());
+    }
+    /// Requires: `text` is not in the pool.
+    string& assign_outside(std::string_view text) {
+        detail::modify<Engine>(this, [&] {
+            if (text.size() > capacity()) {
+                release();
+                make_room(text.size());
+            }
+            Engine::will_write(data(), text.size());
+            Engine::will_write(&size_, sizeof size_);
+            detail::write_range<Engine>(data(), text.data(), text.size());
+            set_size(text.size());
+        });
+        return *this;
+    }
+    void make_room(size_type count) {
+        if (count <= capacity()) return;
+        if (count >= on_heap / 2) fail(errc::out_of_space, "a string of more bytes than a pool can have");
+        const size_type length = size();
+        // An empty string gets what it asks for: most are assigned once.
+        const size_type wanted = length == 0 ? count : std::max(count, 2 * capacity());
+        const heap_block block = current_transaction<Engine>().allocate(wanted, 16);
+        detail::move_range<Engine>(block.address, data(), length);
+        if (!is_inline()) Engine::deallocate(block_.get());
+        block_ = reinterpret_cast<value_type*>(block.address);
+        capacity_ = block.bytes;
+        size_ = length | on_heap;
+    }
+    /// Leaves an empty inline string.
+    void release() {
+        if (!is_inline()) Engine::deallocate(block_.get());
+        if (size_.get() != 0) size_ = 0;
+    }
+
+    // The first two words are the characters while the string is inline.
+    basic_field<Engine, value_type*> block_;
+    basic_field<Engine, std::uint64_t> capacity_;
+    basic_field<Engine, std::uint64_t> size_;  ///< the top bit says that there is a block
+};
+
+}  // namespace holdfast

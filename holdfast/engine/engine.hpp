@@ -1,0 +1,121 @@
+// What an engine offers a program: `using store = holdfast::redo;` and then store::pool,
+// store::field<T>, store::make<T>(…). Changing engine is changing that one line.
+#pragma once
+
+#include <holdfast/engine/field.hpp>
+#include <holdfast/engine/run.hpp>
+#include <holdfast/engine/transaction.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast {
+
+template <class Engine>
+class basic_pool;
+
+/// The names every engine has. Empty; never instantiated by users.
+template <class Engine>
+struct engine_interface {
+    using pool = basic_pool<Engine>;
+    template <class T>
+    using field = basic_field<Engine, T>;
+
+    /// Allocates `bytes` of the open transaction's pool, contents arbitrary. Requires: inside a
+    /// transaction. What holds if the process dies inside: a block of an uncommitted transaction
+    /// is free again. Throws failure: out_of_space, misuse (outside a transaction).
+    static std::byte* allocate(std::size_t bytes, std::size_t alignment = 16) {
+        return current_transaction<Engine>().allocate(bytes, alignment).address;
+    }
+
+    /// Frees a block; others get it only after the commit is durable. nullptr does nothing.
+    /// Throws failure: misuse (not an allocated block, or outside a transaction).
+    static void deallocate(void* address) {
+        auto& transaction = current_transaction<Engine>();
+        if (address != nullptr) transaction.deallocate(address);
+    }
+
+    /// Allocates a T and constructs it in the open transaction. A trivially copyable T is stored as
+    /// a value; any other is zero-filled and then constructed in place, and all its members must be
+    /// fields or types made of them: what a constructor writes past fields is not logged.
+    template <class T, class... Arguments>
+    static T* make(Arguments&&... arguments) {
+        auto& transaction = current_transaction<Engine>();
+        std::byte* at = transaction.allocate(sizeof(T), alignof(T)).address;
+        construct_at<T>(at, std::forward<Arguments>(arguments)...);
+        return reinterpret_cast<T*>(at);
+    }
+
+    /// The same over a block of the caller's.
+    template <class T, class... Arguments>
+    static void construct_at(void* address, Arguments&&... arguments) {
+        auto& transaction = current_transaction<Engine>();
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            const T value(std::forward<Arguments>(arguments)...);
+            store_bytes(transaction, address, &value, sizeof(T));
+        } else {
+            fill_zero(address, sizeof(T));
+            // The compiler takes the bytes under a constructor for undefined; the barriers keep the
+            // zeros stored before it and make every load after it real.
+            asm volatile("" : : "r"(address) : "memory");
+            if constexpr (sizeof...(Arguments) == 0) {
+                ::new (address) T;
+            } else {
+                ::new (address) T(std::forward<Arguments>(arguments)...);
+            }
+            asm volatile("" : : "r"(address) : "memory");
+        }
+    }
+
+    /// Destroys and frees what make returned. nullptr does nothing.
+    template <class T>
+    static void destroy(T* object) {
+        if (object == nullptr) return;
+        std::destroy_at(object);
+        deallocate(object);
+    }
+
+    static void fill_zero(void* address, std::size_t bytes) {
+        auto& transaction = current_transaction<Engine>();
+        transaction.will_write(address, bytes);
+        static constexpr std::byte zeros[256]{};
+        for (std::size_t done = 0; done < bytes; done += sizeof zeros)
+            store_bytes(transaction, static_cast<std::byte*>(address) + done, zeros,
+                        bytes - done < sizeof zeros ? bytes - done : sizeof zeros);
+    }
+
+    /// Says that the range is about to be written. undo logs it with one record and shares the
+    /// fence; other engines ignore it. The range must be isolated by the caller's locks.
+    static void will_write(const void* begin, std::size_t bytes) {
+        current_transaction<Engine>().will_write(begin, bytes);
+    }
+
+    /// Runs `action` once the open transaction is as durable as its level promises, after the locks
+    /// are released. Requires: inside a transaction.
+    template <class F>
+    static void on_commit(F&& action) {
+        current_transaction<Engine>().on_commit.emplace_back(std::forward<F>(action));
+    }
+    /// Runs `action` after the open transaction was rolled back.
+    template <class F>
+    static void on_abort(F&& action) {
+        current_transaction<Engine>().on_abort.emplace_back(std::forward<F>(action));
+    }
+
+    static bool in_transaction() noexcept { return open_transaction_of<Engine> != nullptr; }
+
+    /// Runs f in the open transaction, or else in one of its own on the pool that holds `object`.
+    /// How containers work alone and composed. Throws failure when its own transaction fails.
+    template <class F>
+    static auto transact(const void* object, F&& f) {
+        if (in_transaction()) return f();
+        open_pool* pool = find_open_pool(object);
+        if (pool == nullptr || pool->engine_name() != Engine::description.name)
+            fail(errc::misuse, "the object is in no open pool of this engine");
+        return run_transaction<Engine>(*pool, f).value();
+    }
+};
+
+}  // namespace holdfast

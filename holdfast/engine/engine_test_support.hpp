@@ -1,0 +1,78 @@
+// What this room's tests share: a pool for any engine, closed or killed on demand.
+#pragma once
+
+#include <holdfast/engine/pool.hpp>
+#include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/undo.hpp>
+#include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/persist/test_scratch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace holdfast::test {
+
+struct pool_setup {
+    level durability = level::power;
+    std::uint64_t bytes = 1 << 20;
+    std::uint64_t log_bytes = 64 << 10;
+    std::uint64_t order = 0;  ///< keeps pools of one process apart
+    std::uint32_t delay_ns = 0;
+    const char* directory = "/dev/shm";
+};
+
+/// A pool on tmpfs standing for NVRAM, or on a file where the directory is on one.
+template <class Engine>
+class test_pool {
+public:
+    explicit test_pool(const pool_setup& setup = {}) : directory_(setup.directory) {
+        options_.durability = Engine::description.recovers ? setup.durability : level::process;
+        options_.tmpfs_is_nvram = true;
+        options_.bytes = setup.bytes;
+        options_.log_bytes = setup.log_bytes;
+        options_.reserved_bytes = std::uint64_t{1} << 30;
+        options_.base = HOLDFAST_TEST_BASE_ADDRESS + (setup.order << 31);
+        options_.delay_ns = setup.delay_ns;
+        options_.accept_not_durable = !Engine::description.recovers;
+        pool_.emplace(basic_pool<Engine>::create(path(), options_).value());
+    }
+
+    basic_pool<Engine>& operator*() { return *pool_; }
+    basic_pool<Engine>* operator->() { return &*pool_; }
+    std::string path() const { return directory_.file("pool"); }
+
+    void reopen() {
+        pool_->close().value();
+        open_again();
+    }
+    /// Lets the pool go as a killed process would, and recovers it.
+    void kill() {
+        pool_->abandon();
+        open_again();
+    }
+
+private:
+    void open_again() {
+        pool_.reset();
+        pool_.emplace(basic_pool<Engine>::open(path(), options_).value());
+    }
+
+    persist::test::scratch_directory directory_;
+    create_options options_;
+    std::optional<basic_pool<Engine>> pool_;
+};
+
+/// Forgets a result that a test does not look at.
+template <class T>
+void ignore(T&&) {}
+
+template <class T>
+errc code_of(const result<T>& failed) {
+    EXPECT_FALSE(failed.has_value());
+    return failed ? errc::io : failed.error().code;
+}
+
+}  // namespace holdfast::test

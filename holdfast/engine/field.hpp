@@ -1,0 +1,92 @@
+// field<T>: a T in a pool, written only inside transactions.
+#pragma once
+
+#include <holdfast/engine/transaction.hpp>
+#include <holdfast/engine/words.hpp>
+
+#include <type_traits>
+
+namespace holdfast {
+
+/// A T whose writes belong to the open transaction of `Engine`. Layout identical to T.
+///
+/// Requires: T trivially copyable. Reading inside a transaction gives its own writes; reading
+/// outside needs the caller's lock. A write outside a transaction throws failure (misuse).
+/// A default-constructed field holds whatever bytes were there, like a T.
+/// What holds if the process dies inside: the value before the transaction, or after it.
+template <class Engine, class T>
+class basic_field {
+    static_assert(std::is_trivially_copyable_v<T>, "field<T> needs a trivially copyable T");
+    static_assert(!std::is_const_v<T> && !std::is_reference_v<T>);
+
+public:
+    using value_type = T;
+
+    basic_field() = default;
+    basic_field(const T& value) { set(value); }
+    basic_field(const basic_field& other) { set(other.get()); }
+    ~basic_field() = default;
+
+    T get() const {
+        auto* transaction = open_transaction_of<Engine>;
+        if (transaction != nullptr) return load_value<T>(*transaction, &value_);
+        T value;
+        std::memcpy(&value, &value_, sizeof(T));
+        return value;
+    }
+    void set(const T& value) { store_value(current_transaction<Engine>(), &value_, value); }
+
+    operator T() const { return get(); }
+    basic_field& operator=(const T& value) {
+        set(value);
+        return *this;
+    }
+    basic_field& operator=(const basic_field& other) {
+        set(other.get());
+        return *this;
+    }
+
+    T operator->() const
+        requires std::is_pointer_v<T>
+    {
+        return get();
+    }
+    template <class U = T>
+        requires std::is_pointer_v<U> && (!std::is_void_v<std::remove_pointer_t<U>>)
+    std::remove_pointer_t<U>& operator*() const {
+        return *get();
+    }
+
+    basic_field& operator+=(const T& by) { return *this = static_cast<T>(get() + by); }
+    basic_field& operator-=(const T& by) { return *this = static_cast<T>(get() - by); }
+    basic_field& operator*=(const T& by) { return *this = static_cast<T>(get() * by); }
+    basic_field& operator/=(const T& by) { return *this = static_cast<T>(get() / by); }
+    basic_field& operator|=(const T& by) { return *this = static_cast<T>(get() | by); }
+    basic_field& operator&=(const T& by) { return *this = static_cast<T>(get() & by); }
+    basic_field& operator^=(const T& by) { return *this = static_cast<T>(get() ^ by); }
+    basic_field& operator++() { return *this = static_cast<T>(get() + 1); }
+    basic_field& operator--() { return *this = static_cast<T>(get() - 1); }
+    T operator++(int) {
+        const T before = get();
+        set(static_cast<T>(before + 1));
+        return before;
+    }
+    T operator--(int) {
+        const T before = get();
+        set(static_cast<T>(before - 1));
+        return before;
+    }
+
+private:
+    T value_;
+};
+
+/// Exchanges two fields' values inside a transaction.
+template <class Engine, class T>
+void swap(basic_field<Engine, T>& a, basic_field<Engine, T>& b) {
+    const T value = a.get();
+    a.set(b.get());
+    b.set(value);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,132 @@
+#include <holdfast/engine/roots.hpp>
+
+#include <holdfast/base/checksum.hpp>
+#include <holdfast/format/roots.hpp>
+#include <holdfast/format/superblock.hpp>
+#include <holdfast/pool/superblock.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace holdfast {
+namespace {
+
+using format::root_entry;
+
+std::uint32_t checksum_of(const root_entry& entry) noexcept {
+    return ~crc32c(&entry, offsetof(root_entry, checksum), ~0u);
+}
+
+bool in_use(const root_entry& entry) noexcept { return entry.name[0] != 0; }
+
+error about(const open_pool& pool, std::uint64_t offset, errc code, std::string what) {
+    error reason;
+    reason.code = code;
+    reason.what = std::move(what);
+    reason.path = pool.path();
+    reason.offset = offset;
+    return reason;
+}
+
+std::uint64_t entry_offset(std::size_t index) noexcept { return format::roots_offset + index * sizeof(root_entry); }
+
+/// Errors: corrupt when a used entry cannot be.
+result<void> check_entry(const open_pool& pool, std::size_t index, const root_entry& entry) {
+    const bool inside = entry.offset < pool.size() && entry.bytes <= pool.size() - entry.offset;
+    if (entry.checksum == checksum_of(entry) && inside) return {};
+    error reason = about(pool, entry_offset(index), errc::corrupt, "a root entry fails its checksum or bounds");
+    reason.expected = std::to_string(checksum_of(entry));
+    reason.found = std::to_string(entry.checksum);
+    return reason;
+}
+
+std::string describe(std::uint64_t bytes, std::uint64_t alignment, std::string_view version) {
+    return std::to_string(bytes) + " bytes aligned to " + std::to_string(alignment) + ", version \"" +
+           std::string(version) + "\"";
+}
+
+template <std::size_t N>
+void put_text(char (&padded)[N], std::string_view text) noexcept {
+    std::memset(padded, 0, N);
+    std::memcpy(padded, text.data(), std::min(N, text.size()));
+}
+
+/// The index of the entry named so, root_limit when there is none; `free` is the first unused.
+result<std::size_t> search(transaction_base& transaction, std::string_view name, root_entry& entry,
+                           std::size_t& free) {
+    const open_pool& pool = *transaction.pool();
+    free = format::root_limit;
+    for (std::size_t index = 0; index < format::root_limit; ++index) {
+        transaction.load_into(pool.base() + entry_offset(index), &entry, sizeof entry);
+        if (!in_use(entry)) {
+            free = std::min(free, index);
+            continue;
+        }
+        if (text_of(entry.name) != name) continue;
+        if (auto checked = check_entry(pool, index, entry); !checked) return checked.error();
+        return index;
+    }
+    return format::root_limit;
+}
+
+}  // namespace
+
+std::uint64_t root_type::fingerprint() const noexcept {
+    const std::uint64_t shape[] = {bytes, alignment};
+    const std::uint32_t of_version = ~crc32c(version.data(), version.size(), ~0u);
+    const std::uint32_t of_all = ~crc32c(shape, sizeof shape, of_version);
+    return of_version | std::uint64_t{of_all} << 32;
+}
+
+result<std::byte*> find_root(transaction_base& transaction, std::string_view name, const root_type& type) {
+    const open_pool& pool = *transaction.pool();
+    if (name.empty() || name.size() >= sizeof root_entry::name || name.find('\0') != name.npos)
+        return about(pool, format::roots_offset, errc::invalid_argument, "a root's name has 1 to 71 bytes, none 0");
+    root_entry entry;
+    std::size_t free;
+    auto found = search(transaction, name, entry, free);
+    if (!found) return found.error();
+    if (*found == format::root_limit) return static_cast<std::byte*>(nullptr);
+    if (entry.fingerprint == type.fingerprint()) return pool.base() + entry.offset;
+    error reason = about(pool, entry_offset(*found), errc::root_mismatch,
+                         "root \"" + std::string(name) + "\" has another type");
+    reason.expected = describe(type.bytes, type.alignment, type.version);
+    reason.found = describe(entry.bytes, entry.alignment, text_of(entry.version));
+    return reason;
+}
+
+result<void> enter_root(transaction_base& transaction, std::string_view name, const root_type& type,
+                        const std::byte* object) {
+    const open_pool& pool = *transaction.pool();
+    root_entry entry;
+    std::size_t free;
+    if (auto found = search(transaction, name, entry, free); !found) return found.error();
+    if (free == format::root_limit)
+        return about(pool, format::roots_offset, errc::out_of_space, "all 32 roots are in use");
+    entry = {};
+    put_text(entry.name, name);
+    put_text(entry.version, type.version);
+    entry.offset = static_cast<std::uint64_t>(object - pool.base());
+    entry.bytes = type.bytes;
+    entry.alignment = type.alignment;
+    entry.fingerprint = type.fingerprint();
+    entry.checksum = checksum_of(entry);
+    transaction.store(pool.base() + entry_offset(free), &entry, sizeof entry);
+    return {};
+}
+
+result<std::vector<root_listing>> list_roots(const open_pool& pool) {
+    std::vector<root_listing> roots;
+    for (std::size_t index = 0; index < format::root_limit; ++index) {
+        root_entry entry;
+        std::memcpy(&entry, pool.base() + entry_offset(index), sizeof entry);
+        if (!in_use(entry)) continue;
+        if (auto checked = check_entry(pool, index, entry); !checked) return checked.error();
+        roots.push_back({std::string(text_of(entry.name)), entry.offset, entry.bytes, entry.alignment,
+                         std::string(text_of(entry.version))});
+    }
+    return roots;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,315 @@
+// Runs one transaction: nesting, locks, exceptions, side effects. The engine does the rest.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/engine/transaction.hpp>
+
+#include <array>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast {
+
+namespace detail {
+
+template <class T>
+struct unwrapped {
+    using type = T;
+    static constexpr bool is_result = false;
+};
+template <class T>
+struct unwrapped<result<T>> {
+    using type = T;
+    static constexpr bool is_result = true;
+};
+
+/// True when a signal handler is among the callers of this function. Costs about a microsecond.
+bool inside_signal_handler() noexcept;
+
+error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
+error refused_in_signal_handler();
+error doomed_by_inner();
+
+error refused_in_child(const open_pool& pool);
+
+/// What the call's own function returns, held until the commit has succeeded.
+template <class R>
+struct held_value {
+    std::optional<R> value;
+    template <class F>
+    void run(F& f) {
+        value.emplace(f());
+    }
+    result<R> take() { return std::move(*value); }
+};
+template <>
+struct held_value<void> {
+    template <class F>
+    void run(F& f) {
+        f();
+    }
+    result<void> take() { return {}; }
+};
+
+}  // namespace detail
+
+/// The steps around one engine's transaction, with the thread's state in their care.
+class transaction_runner {
+public:
+    /// The transaction object of this thread.
+    template <class Engine>
+    static typename Engine::transaction& of_this_thread() {
+        thread_local typename Engine::transaction transaction;
+        return transaction;
+    }
+
+    template <class Engine>
+    static void open(typename Engine::transaction& transaction) noexcept {
+        open_transaction = &transaction;
+        open_transaction_of<Engine> = &transaction;
+    }
+    template <class Engine>
+    static void leave() noexcept {
+        open_transaction = nullptr;
+        open_transaction_of<Engine> = nullptr;
+    }
+
+    static bool busy() noexcept { return busy_; }
+    static void set_busy(bool busy) noexcept { busy_ = busy; }
+
+    template <class Transaction>
+    static std::optional<error> take_doom(Transaction& transaction) {
+        return std::exchange(transaction.doomed_, std::nullopt);
+    }
+
+    /// Runs the actions of one kind and forgets both kinds.
+    static void run_actions(transaction_base& transaction, bool committed) {
+        if (transaction.on_commit.empty() && transaction.on_abort.empty()) [[likely]]
+            return;
+        run_some_actions(transaction, committed);
+    }
+    /// Forgets both kinds: whether the transaction is durable is not known.
+    static void drop_actions(transaction_base& transaction) noexcept {
+        transaction.on_commit.clear();
+        transaction.on_abort.clear();
+    }
+
+    /// Takes the locks of a joining call, together and without deadlock among themselves, but none
+    /// that the transaction holds already. They are held until the outermost call is decided.
+    template <class... Locks>
+    static void hold_joined(transaction_base& transaction, Locks&... locks);
+    /// The outermost call's own locks, which it releases itself.
+    static void note_outermost(transaction_base& transaction, std::span<const void* const> locks) noexcept {
+        transaction.outermost_locks_ = locks;
+    }
+    static void release_locks(transaction_base& transaction) noexcept {
+        transaction.outermost_locks_ = {};
+        while (!transaction.joined_locks_.empty()) {
+            const auto last = transaction.joined_locks_.back();
+            transaction.joined_locks_.pop_back();
+            last.unlock(last.lock);
+        }
+    }
+
+private:
+    static void run_some_actions(transaction_base& transaction, bool committed);
+    static inline constinit thread_local bool busy_ = false;
+};
+
+namespace detail {
+
+/// A lock as a joining call sees it: one that the transaction holds already is not taken again.
+template <class Lock>
+struct joined_lock {
+    Lock& wanted;
+    bool held_already;
+    void lock() {
+        if (!held_already) wanted.lock();
+    }
+    bool try_lock() { return held_already || wanted.try_lock(); }
+    void unlock() {
+        if (!held_already) wanted.unlock();
+    }
+};
+
+/// Lets the transaction's locks go, those of joining calls last.
+template <class... Locks>
+class transaction_locks {
+public:
+    transaction_locks(transaction_base& transaction, Locks&... locks)
+        : transaction_(transaction), addresses_{&locks...}, held_(std::in_place, locks...) {
+        transaction_runner::note_outermost(transaction, addresses_);
+    }
+    ~transaction_locks() { release(); }
+    transaction_locks(const transaction_locks&) = delete;
+    transaction_locks& operator=(const transaction_locks&) = delete;
+
+    void release() noexcept {
+        held_.reset();
+        transaction_runner::release_locks(transaction_);
+    }
+
+private:
+    transaction_base& transaction_;
+    std::array<const void*, sizeof...(Locks)> addresses_;
+    std::optional<std::scoped_lock<Locks...>> held_;
+};
+
+/// Joins the open transaction. An error or exception that leaves dooms the whole.
+template <class R, class F, class... Locks>
+result<R> join_transaction(open_pool& pool, F& f, Locks&... locks) {
+    transaction_base& outer = *open_transaction;
+    if (inside_signal_handler()) return refused_in_signal_handler();
+    if (outer.pool() != &pool) {
+        outer.doom(nested_in_other_pool(*outer.pool(), pool));
+        return nested_in_other_pool(*outer.pool(), pool);
+    }
+    try {
+        transaction_runner::hold_joined(outer, locks...);
+        if constexpr (unwrapped<std::invoke_result_t<F&>>::is_result) {
+            auto returned = f();
+            if (!returned) outer.doom(returned.error());
+            return returned;
+        } else {
+            held_value<R> held;
+            held.run(f);
+            return held.take();
+        }
+    } catch (const failure& reason) {
+        outer.doom(reason.reason());
+        return reason.reason();
+    } catch (...) {
+        outer.doom(doomed_by_inner());
+        throw;
+    }
+}
+
+template <class Engine, class R, class F, class... Locks>
+result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
+    // Each call site looks once per thread: enough to find a handler that runs transactions, and
+    // nothing on the hot path.
+    thread_local bool looked = false;
+    if (!looked) {
+        looked = true;
+        if (inside_signal_handler()) {
+            looked = false;
+            return refused_in_signal_handler();
+        }
+    }
+    auto& transaction = transaction_runner::of_this_thread<Engine>();
+    transaction_locks<Locks...> held_locks(transaction, locks...);
+    transaction.begin(pool);
+    transaction_runner::open<Engine>(transaction);
+    const auto abandon = [&] {
+        transaction_runner::leave<Engine>();
+        transaction_runner::set_busy(true);
+        transaction.roll_back();
+        static_cast<void>(transaction_runner::take_doom(transaction));
+        transaction_runner::set_busy(false);
+        held_locks.release();
+        transaction_runner::run_actions(transaction, false);
+    };
+    std::optional<error> problem;
+    held_value<R> held;
+    try {
+        if constexpr (unwrapped<std::invoke_result_t<F&>>::is_result) {
+            auto returned = f();
+            if (!returned) {
+                problem = returned.error();
+            } else if constexpr (!std::is_void_v<R>) {
+                held.value.emplace(std::move(*returned));
+            }
+        } else {
+            held.run(f);
+        }
+        if (!problem && transaction.is_doomed()) problem = transaction_runner::take_doom(transaction);
+    } catch (const failure& reason) {
+        problem = reason.reason();
+#ifdef HOLDFAST_OBSERVED
+    } catch (const persist::simulated_crash&) {
+        throw;
+#endif
+    } catch (...) {
+        abandon();
+        throw;
+    }
+    if (problem) {
+        abandon();
+        return *std::move(problem);
+    }
+    transaction_runner::leave<Engine>();
+    transaction_runner::set_busy(true);
+    if (auto sealed = transaction.seal(); !sealed) {
+        transaction_runner::set_busy(false);
+        abandon();
+        return sealed.error();
+    }
+    held_locks.release();
+    auto settled = transaction.settle();
+    transaction_runner::set_busy(false);
+    if (!settled) {
+        transaction_runner::drop_actions(transaction);
+        return settled.error();
+    }
+    transaction_runner::run_actions(transaction, true);
+    return held.take();
+}
+
+template <class Engine, class R, class F, class... Locks>
+result<R> run_outermost(open_pool& pool, F& f, Locks&... locks) {
+#ifdef HOLDFAST_OBSERVED
+    try {
+        return run_steps<Engine, R>(pool, f, locks...);
+    } catch (const persist::simulated_crash&) {
+        // The process "died": only what is in DRAM is put in order, for the next one.
+        transaction_runner::leave<Engine>();
+        transaction_runner::set_busy(false);
+        transaction_runner::of_this_thread<Engine>().forget();
+        throw;
+    }
+#else
+    return run_steps<Engine, R>(pool, f, locks...);
+#endif
+}
+
+}  // namespace detail
+
+template <class... Locks>
+void transaction_runner::hold_joined(transaction_base& transaction, Locks&... locks) {
+    if constexpr (sizeof...(Locks) > 0) {
+        // Room first: what is locked must be remembered.
+        transaction.joined_locks_.reserve(transaction.joined_locks_.size() + sizeof...(Locks));
+        std::tuple wanted{detail::joined_lock<Locks>{locks, transaction.holds(&locks)}...};
+        std::apply(
+            [](auto&... each) {
+                if constexpr (sizeof...(each) == 1) {
+                    (each.lock(), ...);
+                } else {
+                    std::lock(each...);
+                }
+            },
+            wanted);
+        const auto remember = [&]<class Lock>(detail::joined_lock<Lock>& each) {
+            if (each.held_already) return;
+            transaction.joined_locks_.push_back({&each.wanted, [](void* lock) { static_cast<Lock*>(lock)->unlock(); }});
+        };
+        std::apply([&](auto&... each) { (remember(each), ...); }, wanted);
+    }
+}
+
+/// Runs f as one transaction of `Engine` on `pool`, holding the locks until the commit is decided.
+/// Joins the transaction this thread has open on the same pool. See basic_pool::atomically.
+template <class Engine, class F, class... Locks>
+auto run_transaction(open_pool& pool, F& f, Locks&... locks) {
+    using R = std::decay_t<typename detail::unwrapped<std::invoke_result_t<F&>>::type>;
+    if (transaction_runner::busy()) return result<R>(detail::refused_in_signal_handler());
+    if (pool.is_inherited()) return result<R>(detail::refused_in_child(pool));
+    if (open_transaction != nullptr) return detail::join_transaction<R>(pool, f, locks...);
+    return detail::run_outermost<Engine, R>(pool, f, locks...);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,101 @@
+// What all engines' transactions share: the thread's open transaction, nesting, side effects.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/heap/heap.hpp>
+#include <holdfast/pool/open_pool.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace holdfast {
+
+/// The part of a transaction that does not depend on the engine. One object per thread and
+/// engine, reused; only its own thread touches it.
+class transaction_base : public heap_writer {
+public:
+    open_pool* pool() const noexcept { return pool_; }
+
+    using heap_writer::store;
+    /// Reads bytes as the transaction sees them.
+    virtual void load_into(const void* home, void* bytes, std::size_t size) = 0;
+
+    heap_block allocate(std::size_t bytes, std::size_t alignment) {
+        uses_heap_ = true;
+        return blocks_.allocate(pool_->heap(), bytes, alignment, *this);
+    }
+    void deallocate(void* address) {
+        uses_heap_ = true;
+        blocks_.release(pool_->heap(), address, *this);
+    }
+
+    /// Marks the transaction so that it cannot commit; `atomically` returns `reason`.
+    void doom(error reason) {
+        if (!doomed_) doomed_ = std::move(reason);
+    }
+    bool is_doomed() const noexcept { return doomed_.has_value(); }
+
+    std::vector<std::function<void()>> on_commit;
+    std::vector<std::function<void()>> on_abort;
+
+protected:
+    ~transaction_base() = default;
+    /// A store that misses the pool: fine for an object on the stack, misuse in another pool.
+    void check_in_no_other_pool(const void* home) const;
+    friend class transaction_runner;
+
+    /// A lock that a joining call took, and how to let it go.
+    struct joined_lock {
+        void* lock;
+        void (*unlock)(void*);
+    };
+    bool holds(const void* lock) const noexcept {
+        const auto same = [lock](const joined_lock& each) { return each.lock == lock; };
+        return std::find(outermost_locks_.begin(), outermost_locks_.end(), lock) != outermost_locks_.end() ||
+               std::any_of(joined_locks_.begin(), joined_locks_.end(), same);
+    }
+
+    /// Tells the heap that the transaction is settled as `sequence`, if it allocated or freed.
+    void settle_heap(std::uint64_t sequence) noexcept {
+        if (!uses_heap_) [[likely]]
+            return;
+        uses_heap_ = false;
+        blocks_.committed(sequence);
+    }
+    void roll_heap_back() noexcept {
+        if (!uses_heap_) return;
+        uses_heap_ = false;
+        blocks_.rolled_back();
+    }
+
+    open_pool* pool_ = nullptr;
+    bool uses_heap_ = false;
+    std::span<const void* const> outermost_locks_;
+    std::vector<joined_lock> joined_locks_;
+    heap::session blocks_;
+    std::optional<error> doomed_;
+};
+
+/// The transaction this thread has open, of whatever engine; nullptr outside.
+inline constinit thread_local transaction_base* open_transaction = nullptr;
+
+/// The same by engine, for loads and stores: nullptr where another engine's transaction is open.
+template <class Engine>
+inline constinit thread_local typename Engine::transaction* open_transaction_of = nullptr;
+
+[[noreturn]] void fail_outside_transaction();
+
+/// The open transaction of `Engine`. Throws failure (misuse) outside one.
+template <class Engine>
+inline typename Engine::transaction& current_transaction() {
+    auto* transaction = open_transaction_of<Engine>;
+    if (transaction == nullptr) [[unlikely]]
+        fail_outside_transaction();
+    return *transaction;
+}
+
+}  // namespace holdfast

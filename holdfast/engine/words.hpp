@@ -1,0 +1,103 @@
+// Every engine sees aligned 8-byte words with a byte mask. Sizes, alignment and straddling are
+// resolved here, once, above the engines.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace holdfast {
+
+static_assert(std::endian::native == std::endian::little, "byte i of a word is bits 8i to 8i+7");
+
+/// A word of the pool; may alias whatever type lives there.
+using pool_word = std::uint64_t __attribute__((__may_alias__));
+
+namespace detail {
+
+/// The aligned word that holds `address`, and the byte of it that `address` names.
+struct word_position {
+    pool_word* word;
+    unsigned byte;
+};
+
+inline word_position word_of(const void* address) noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return {reinterpret_cast<pool_word*>(at & ~std::uintptr_t{7}), static_cast<unsigned>(at & 7)};
+}
+
+/// Bytes [first, first + count) of a word as a mask. Requires: first + count <= 8.
+constexpr std::uint8_t byte_mask(unsigned first, unsigned count) noexcept {
+    return static_cast<std::uint8_t>(((1u << count) - 1u) << first);
+}
+
+}  // namespace detail
+
+/// 0xFF in each byte that `mask` names.
+constexpr std::uint64_t bits_of_mask(std::uint8_t mask) noexcept {
+    // Spread bit i to byte i, then widen each set bit to its byte.
+    const std::uint64_t spread = ((mask & 0x7Fu) * 0x0002040810204081ull & 0x0101010101010101ull) |
+                                 (static_cast<std::uint64_t>(mask >> 7) << 56);
+    return spread * 0xFF;
+}
+static_assert(bits_of_mask(0x81) == 0xFF000000000000FFull && bits_of_mask(0x06) == 0x0000000000FFFF00ull);
+
+/// Reads `size` bytes at `from` as the open transaction sees them.
+template <class Transaction>
+inline void load_bytes(Transaction& transaction, const void* from, void* to, std::size_t size) {
+    auto* out = static_cast<unsigned char*>(to);
+    auto [word, byte] = detail::word_of(from);
+    while (size > 0) {
+        const std::size_t count = size < 8 - byte ? size : 8 - byte;
+        const std::uint64_t value = transaction.load(word) >> (8 * byte);
+        std::memcpy(out, &value, count);
+        out += count;
+        size -= count;
+        byte = 0;
+        ++word;
+    }
+}
+
+/// Stores `size` bytes at `home` in the open transaction; bytes around them stay untouched.
+template <class Transaction>
+inline void store_bytes(Transaction& transaction, void* home, const void* from, std::size_t size) {
+    const auto* in = static_cast<const unsigned char*>(from);
+    auto [word, byte] = detail::word_of(home);
+    while (size > 0) {
+        const std::size_t count = size < 8 - byte ? size : 8 - byte;
+        std::uint64_t value = 0;
+        std::memcpy(&value, in, count);
+        transaction.store(word, value << (8 * byte), detail::byte_mask(byte, static_cast<unsigned>(count)));
+        in += count;
+        size -= count;
+        byte = 0;
+        ++word;
+    }
+}
+
+/// load_bytes for a type: one word without masks where size and alignment allow.
+template <class T, class Transaction>
+inline T load_value(Transaction& transaction, const void* from) {
+    T value;
+    if constexpr (sizeof(T) == 8 && alignof(T) == 8) {
+        const std::uint64_t word = transaction.load(static_cast<const pool_word*>(from));
+        std::memcpy(&value, &word, 8);
+    } else {
+        load_bytes(transaction, from, &value, sizeof(T));
+    }
+    return value;
+}
+
+template <class T, class Transaction>
+inline void store_value(Transaction& transaction, void* home, const T& value) {
+    if constexpr (sizeof(T) == 8 && alignof(T) == 8) {
+        std::uint64_t word;
+        std::memcpy(&word, &value, 8);
+        transaction.store(static_cast<pool_word*>(home), word, 0xFF);
+    } else {
+        store_bytes(transaction, home, &value, sizeof(T));
+    }
+}
+
+}  // namespace holdfast

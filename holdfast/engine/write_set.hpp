@@ -1,0 +1,135 @@
+// A redo transaction's stores, kept as the payload of the record that will commit them: sealing
+// needs no conversion, and a load finds its word by one lookup.
+#pragma once
+
+#include <holdfast/engine/word_map.hpp>
+#include <holdfast/engine/words.hpp>
+#include <holdfast/format/log_record.hpp>
+#include <holdfast/persist/seam.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+namespace holdfast {
+
+/// Words by pool offset. One thread. No allocation once warm.
+class write_set {
+public:
+    write_set() { grow_to(first_capacity_words); }
+
+    bool empty() const noexcept { return end_ == format::record_header_words; }
+    /// The record: header words first, then the payload; room up to the next line.
+    std::uint64_t* record() noexcept { return buffer_.get(); }
+    std::uint64_t* payload() noexcept { return buffer_.get() + format::record_header_words; }
+    std::uint64_t payload_words() const noexcept { return end_ - format::record_header_words; }
+
+    /// The word at `offset` as the transaction sees it over `home`.
+    std::uint64_t load(std::uint64_t offset, std::uint64_t home) noexcept {
+        const std::uint32_t* found = index_.find(offset >> 3);
+        if (found == nullptr) [[likely]]
+            return home;
+        const std::uint64_t value = buffer_[*found & position_bits];
+        if ((*found & masked_bit) == 0) return value;
+        const std::uint64_t bits = bits_of_mask(mask_at(*found & position_bits));
+        return (home & ~bits) | (value & bits);
+    }
+
+    /// Requires: offset 8-aligned.
+    void store(std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
+        if (end_ + 2 > capacity_words_) [[unlikely]]
+            grow_to(capacity_words_ * 2);
+        if (mask != 0xFF) [[unlikely]]
+            return store_masked(offset, value, mask);
+        if (offset == run_end_) return extend_run(offset, value);
+        const auto [found, inserted] = index_.find_or_insert(offset >> 3, static_cast<std::uint32_t>(end_ + 1));
+        if (!inserted) [[unlikely]]
+            return overwrite(*found, offset, value, mask);
+        std::uint64_t* at = buffer_.get() + end_;
+        at[0] = format::run_tag(offset, 1);
+        at[1] = value;
+        run_tag_ = end_;
+        run_end_ = offset + 8;
+        end_ += 2;
+    }
+
+    /// Stores every word to its home, oldest entry first.
+    void apply(std::byte* pool, persist::site where) const noexcept(persist::noexcept_seam) {
+        const std::uint64_t* at = buffer_.get() + format::record_header_words;
+        const std::uint64_t* const end = buffer_.get() + end_;
+        while (at != end) {
+            const format::entry each = format::entry_of(at[0]);
+            auto* home = reinterpret_cast<std::uint64_t*>(pool + each.offset);
+            persist::store_word(home, at[1], each.mask, where);
+            for (std::uint64_t i = 1; i < each.words; ++i) persist::store_word(home + i, at[1 + i], 0xFF, where);
+            at += 1 + each.words;
+        }
+    }
+
+    void clear() noexcept {
+        index_.clear();
+        end_ = format::record_header_words;
+        run_end_ = no_run;
+    }
+
+private:
+    static constexpr std::size_t first_capacity_words = 4096;
+    static constexpr std::uint64_t no_run = ~std::uint64_t{0};
+    static constexpr std::uint32_t masked_bit = 1u << 31;
+    static constexpr std::uint32_t position_bits = masked_bit - 1;
+
+    /// Adds the word behind the last one to its run, or begins another when the run is full.
+    void extend_run(std::uint64_t offset, std::uint64_t value) {
+        const bool full = format::entry_of(buffer_[run_tag_]).words == format::longest_run_words;
+        const std::uint64_t position = full ? end_ + 1 : end_;
+        const auto [found, inserted] = index_.find_or_insert(offset >> 3, static_cast<std::uint32_t>(position));
+        if (!inserted) return overwrite(*found, offset, value, 0xFF);
+        if (full) {
+            run_tag_ = end_;
+            buffer_[run_tag_] = format::run_tag(offset, 1);
+        } else {
+            buffer_[run_tag_] += std::uint64_t{1} << format::tag_shift;
+        }
+        buffer_[position] = value;
+        end_ = position + 1;
+        run_end_ = offset + 8;
+    }
+
+    void store_masked(std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
+        const auto [found, inserted] =
+            index_.find_or_insert(offset >> 3, static_cast<std::uint32_t>(end_ + 1) | masked_bit);
+        if (!inserted) return overwrite(*found, offset, value, mask);
+        buffer_[end_] = format::masked_tag(offset, mask);
+        buffer_[end_ + 1] = value;
+        end_ += 2;
+        run_end_ = no_run;
+    }
+    std::uint8_t mask_at(std::uint32_t position) const noexcept {
+        return static_cast<std::uint8_t>(buffer_[position - 1] >> format::tag_shift);
+    }
+
+    void overwrite(std::uint32_t found, std::uint64_t offset, std::uint64_t value, std::uint8_t mask) noexcept {
+        const std::uint32_t position = found & position_bits;
+        const std::uint64_t bits = bits_of_mask(mask);
+        buffer_[position] = (buffer_[position] & ~bits) | (value & bits);
+        if ((found & masked_bit) != 0)
+            buffer_[position - 1] = format::masked_tag(offset, static_cast<std::uint8_t>(mask_at(position) | mask));
+    }
+
+    void grow_to(std::size_t words) {
+        // One line more than the capacity: sealing pads the record to whole lines.
+        auto larger = std::make_unique_for_overwrite<std::uint64_t[]>(words + 8);
+        if (buffer_) std::copy_n(buffer_.get(), end_, larger.get());
+        buffer_ = std::move(larger);
+        capacity_words_ = words;
+    }
+
+    std::unique_ptr<std::uint64_t[]> buffer_;
+    std::size_t capacity_words_ = 0;
+    std::uint64_t end_ = format::record_header_words;
+    std::uint64_t run_tag_ = 0;
+    std::uint64_t run_end_ = no_run;
+    word_map index_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,82 @@
+// The log on the media: header page, segments, records, entries. Specification: docs/format/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::format {
+
+inline constexpr std::uint64_t log_header_bytes = 4096;
+inline constexpr std::uint64_t record_alignment = 64;
+inline constexpr std::uint64_t segment_header_bytes = 64;
+inline constexpr std::uint64_t smallest_segment_bytes = 4096;
+
+/// Where truncation stands: every record with a sequence up to and including `sequence` is home.
+/// Two slots, in sectors of their own; the valid one with the higher sequence counts.
+struct truncation_slot {
+    std::uint64_t sequence;
+    std::uint32_t reserved_word;
+    std::uint32_t checksum;  ///< inverted CRC32C of the 12 bytes before it, begun with all ones
+};
+static_assert(sizeof(truncation_slot) == 16);
+inline constexpr std::uint64_t truncation_slot_offset[2] = {0, 512};
+
+/// First line of a segment. Salt 0: the segment holds no records.
+struct segment_header {
+    std::uint64_t salt;
+    std::uint64_t reserved_words[7];
+};
+static_assert(sizeof(segment_header) == segment_header_bytes);
+
+enum class record_kind : std::uint8_t {
+    redo = 1,         ///< new values; applied when the record is whole
+    undo = 2,         ///< old values; applied in reverse when no end of their transaction is found
+    undo_end = 3,     ///< the transaction is home (committed or rolled back); no payload
+};
+
+/// Begins every record, at a multiple of record_alignment.
+struct record_header {
+    std::uint32_t checksum;       ///< of all words behind this one; kind and the segment's salt are in its seed
+    record_kind kind;
+    std::uint8_t reserved_bytes[3];  ///< zero
+    std::uint64_t sequence;       ///< never 0; set to 0 the record is taken back
+    std::uint32_t payload_words;  ///< 8-byte words behind this header, in this part
+    std::uint16_t part;           ///< redo: 0 … parts-1. undo: low half of the number within the transaction
+    std::uint16_t parts;          ///< redo: how many; never 0. undo: high half of that number
+};
+static_assert(offsetof(record_header, sequence) == 8);
+static_assert(offsetof(record_header, payload_words) == 16);
+static_assert(sizeof(record_header) == 24);
+inline constexpr std::size_t record_header_words = sizeof(record_header) / 8;
+
+/// An entry is a tag and its words. Run: `count` whole words at `offset`. Masked: the bytes of one
+/// word that `mask` names (bit i = byte i).
+inline constexpr std::uint64_t run_bit = std::uint64_t{1} << 63;
+inline constexpr unsigned tag_shift = 48;
+inline constexpr std::uint64_t offset_mask = (std::uint64_t{1} << tag_shift) - 1;
+inline constexpr std::uint64_t longest_run_words = 0x7FFF;
+
+constexpr std::uint64_t run_tag(std::uint64_t offset, std::uint64_t count) noexcept {
+    return run_bit | count << tag_shift | offset;
+}
+constexpr std::uint64_t masked_tag(std::uint64_t offset, std::uint8_t mask) noexcept {
+    return std::uint64_t{mask} << tag_shift | offset;
+}
+
+/// A tag taken apart.
+struct entry {
+    std::uint64_t offset;  ///< of the first word, from the start of the pool
+    std::uint64_t words;   ///< payload words behind the tag
+    std::uint8_t mask;     ///< bytes of each word
+};
+constexpr entry entry_of(std::uint64_t tag) noexcept {
+    if ((tag & run_bit) != 0) return {tag & offset_mask, (tag & ~run_bit) >> tag_shift, 0xFF};
+    return {tag & offset_mask, 1, static_cast<std::uint8_t>(tag >> tag_shift)};
+}
+
+constexpr std::uint64_t record_bytes(std::uint64_t payload_words) noexcept {
+    const std::uint64_t bytes = sizeof(record_header) + payload_words * 8;
+    return (bytes + record_alignment - 1) / record_alignment * record_alignment;
+}
+
+}  // namespace holdfast::format

@@ -1,0 +1,155 @@
+// The persistent allocator: size classes in slabs, large blocks in page runs, inside transactions.
+//
+// Space it costs, beyond what was asked for:
+//  * in a block: under 16 bytes up to 128; under 1/5 of the block up to 3584; under a page above;
+//  * in a slab: blocks fill at least 15/16 of its pages;
+//  * in a zone: a page, and 8 bytes per page;
+//  * in arenas: per open transaction at most one partly filled slab of each size class; other transactions
+//    get it back when pages run out and the arena is idle. A wholly free slab serves any other class or
+//    large block when pages run out.
+// Blocks never move, so free pages between live large blocks can be too short for a longer one.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+namespace detail {
+class heap_state;
+struct session_state;
+}  // namespace detail
+
+/// How the heap changes its metadata inside a transaction: the engine logs the store.
+class heap_writer {
+public:
+    /// Stores `size` bytes at `home` as part of the open transaction. No other open transaction stores to
+    /// these bytes, though one may to others of the same word. May throw `failure`; the
+    /// transaction can then only be rolled back.
+    virtual void store(void* home, const void* bytes, std::size_t size) = 0;
+
+protected:
+    ~heap_writer() = default;
+};
+
+/// One allocated block.
+struct heap_block {
+    std::byte* address = nullptr;
+    std::size_t bytes = 0;  ///< usable size, at least what was asked for
+    /// True when no log record for any byte of the block can remain in any lane and no rollback needs
+    /// what stands there, so that an engine may store to it without logging. False makes it log, redo or undo:
+    /// the block may lie where a slab was that this transaction takes apart, whose state bytes a
+    /// rollback brings back.
+    bool clean = false;
+};
+
+/// A contiguous part of the pool that the heap manages. A pool starts with one; growing adds one.
+struct heap_zone {
+    std::uint64_t offset = 0;  ///< from the start of the pool, page-aligned
+    std::uint64_t bytes = 0;   ///< a whole number of pages
+};
+
+struct heap_usage {
+    std::uint64_t capacity_bytes = 0;   ///< all pages of all zones, without zone metadata
+    std::uint64_t allocated_bytes = 0;  ///< sum of usable sizes of allocated blocks
+    std::uint64_t allocated_blocks = 0;
+    std::uint64_t slab_pages = 0;
+    std::uint64_t large_pages = 0;
+    std::uint64_t free_pages = 0;
+};
+
+/// What an audit found. `problems` holds the first few as sentences with pool offsets.
+struct heap_audit {
+    heap_usage usage;
+    std::uint64_t leaked_blocks = 0;    ///< allocated, and no owner named them
+    std::uint64_t double_owners = 0;    ///< blocks named by more than one owner
+    std::uint64_t dangling_owners = 0;  ///< named by an owner, and not an allocated block
+    std::uint64_t bad_metadata = 0;     ///< headers, descriptors or block states that cannot be
+    std::vector<std::string> problems;
+    bool clean() const noexcept {
+        return leaked_blocks == 0 && double_owners == 0 && dangling_owners == 0 && bad_metadata == 0;
+    }
+};
+
+/// The volatile side of the allocator over the persistent metadata in the pool's zones.
+/// Thread safety: sessions of different threads may run concurrently; the rest as stated.
+class heap {
+public:
+    class session;
+
+    /// Smallest zone that can hold anything.
+    static std::uint64_t smallest_zone_bytes() noexcept;
+    /// Writes the zone's header over freshly allocated, all-zero bytes, through the seam's stores.
+    /// The caller makes it durable. `pool` is the mapped first byte of the pool.
+    /// Requires: offset and bytes page-aligned, bytes at least the smallest, the end below 16 TiB.
+    static void format_zone(std::byte* pool, heap_zone zone);
+    /// Opens the zones; cost grows with their number and not with their size (metadata is read
+    /// when first needed). Requires: no log holds a record for the pool any more, and all bytes of the zones are
+    /// mapped. Errors: corrupt (a zone header; names offset, expected, found), invalid_argument
+    /// (zones that overlap, are unaligned, too small or too far out).
+    static result<std::unique_ptr<heap>> open(std::byte* pool, std::span<const heap_zone> zones);
+
+    ~heap();
+    heap(const heap&) = delete;
+    heap& operator=(const heap&) = delete;
+
+    /// Tells the heap that no record with a sequence <= `sequence` remains in any lane. Thread-safe.
+    void truncated_to(std::uint64_t sequence) noexcept;
+    /// Counts everything; reads all metadata. Requires: no session is open.
+    heap_usage usage() const;
+
+    /// Checks all metadata of a pool nobody is using, and its blocks against `owned`: the address
+    /// of every block some live structure owns, once per owner, in any order.
+    /// With `check_owners` false only the metadata is checked. Trusts no byte of the zones.
+    static heap_audit audit(const std::byte* pool, std::span<const heap_zone> zones,
+                            std::span<const void* const> owned, bool check_owners);
+
+private:
+    explicit heap(std::unique_ptr<detail::heap_state> state) noexcept;
+    std::unique_ptr<detail::heap_state> state_;
+};
+
+/// The allocations and frees of one open transaction. One per thread and pool, reused; it belongs to
+/// the heap of its first call until `committed` or `rolled_back`.
+/// Thread safety: none; one thread at a time.
+/// What holds if the process dies inside: nothing of an uncommitted session; all of a committed one.
+class heap::session {
+public:
+    session();
+    /// Rolls back what is still open; the heap must then still live.
+    ~session();
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+
+    /// Allocates at least `bytes` (> 0), aligned to `alignment` (a power of two, at most 64; every block is
+    /// aligned to 16, blocks of more than 3584 bytes to a page). The contents are whatever was there.
+    /// Throws failure: out_of_space, corrupt (a damaged descriptor lies before the only room left),
+    /// invalid_argument, misuse (another heap's session) - nothing changed; aborted after the
+    /// writer failed; and what `writer` throws.
+    heap_block allocate(heap& from, std::size_t bytes, std::size_t alignment, heap_writer& writer);
+    /// Frees a block; it is reused only after `committed`.
+    /// Throws failure: misuse when `address` is not an allocated block of this heap or was already
+    /// freed, corrupt (its metadata is damaged) - nothing changed; aborted after the writer failed;
+    /// and what `writer` throws.
+    void release(heap& from, void* address, heap_writer& writer);
+
+    /// Whether anything was allocated or released since the last commit or rollback.
+    bool used() const noexcept;
+    /// The transaction is durable (or at its level's promise) as `sequence`.
+    /// Requires: home locations hold everything the writer was given, so that whoever reuses a freed
+    /// block stores later. Others that saw those stores may commit, and say so, before.
+    void committed(std::uint64_t sequence) noexcept;
+    /// The transaction was rolled back. Requires: homes hold what they held before it.
+    void rolled_back() noexcept;
+
+private:
+    std::unique_ptr<detail::session_state> state_;
+};
+
+}  // namespace holdfast

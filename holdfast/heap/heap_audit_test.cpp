@@ -1,0 +1,191 @@
+// The audit finds what is planted, and damaged or hostile metadata never brings anything down.
+#include <holdfast/heap/heap_test_support.hpp>
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+namespace holdfast::heap_test {
+namespace {
+
+class audited_pool : public testing::Test {
+protected:
+    void SetUp() override {
+        for (int i = 0; i < 5; ++i) small_.push_back(tx_.allocate(100).address);
+        for (int i = 0; i < 3; ++i) large_.push_back(tx_.allocate(5 * page).address);
+        tx_.commit();
+        owned_.assign(small_.begin(), small_.end());
+        owned_.insert(owned_.end(), large_.begin(), large_.end());
+    }
+    void flip(std::byte* at, unsigned bit) { at[bit / 8] ^= std::byte{1} << bit % 8; }
+    static bool mentions(const heap_audit& found, std::uint64_t offset) {
+        return std::any_of(found.problems.begin(), found.problems.end(), [offset](const std::string& each) {
+            return each.find(std::to_string(offset)) != std::string::npos;
+        });
+    }
+    std::uint64_t offset_of(const void* address) const {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pool_.data());
+    }
+
+    test_pool pool_{300};
+    test_transaction tx_{pool_, storing::in_place};
+    std::vector<std::byte*> small_;
+    std::vector<std::byte*> large_;
+    std::vector<const void*> owned_;
+};
+
+TEST_F(audited_pool, is_clean_with_every_owner_and_counts_what_is_there) {
+    std::shuffle(owned_.begin(), owned_.end(), std::minstd_rand(7));
+    const heap_audit found = pool_.audit(owned_);
+    EXPECT_TRUE(found.clean());
+    EXPECT_TRUE(found.problems.empty());
+    EXPECT_EQ(found.usage.allocated_blocks, 8u);
+    EXPECT_EQ(found.usage.allocated_bytes, 5 * 112 + 15 * page);
+    EXPECT_EQ(found.usage.slab_pages, 1u);
+    EXPECT_EQ(found.usage.large_pages, 15u);
+    EXPECT_EQ(found.usage.free_pages, pool_.page_count() - 16);
+    EXPECT_EQ(found.usage.capacity_bytes, pool_.page_count() * page);
+}
+
+TEST_F(audited_pool, shows_a_leak_by_its_offset) {
+    for (const void* forgotten : {static_cast<void*>(small_[2]), static_cast<void*>(large_[1])}) {
+        std::vector<const void*> owned = owned_;
+        owned.erase(std::find(owned.begin(), owned.end(), forgotten));
+        const heap_audit found = pool_.audit(owned);
+        EXPECT_EQ(found.leaked_blocks, 1u);
+        EXPECT_TRUE(mentions(found, offset_of(forgotten)));
+    }
+    EXPECT_EQ(pool_.audit({}).leaked_blocks, 8u);
+    EXPECT_TRUE(pool_.audit().clean()) << "owners are not looked at";
+}
+
+TEST_F(audited_pool, shows_a_block_with_two_owners) {
+    owned_.push_back(small_[3]);
+    owned_.push_back(small_[3]);
+    const heap_audit found = pool_.audit(owned_);
+    EXPECT_EQ(found.double_owners, 1u);
+    EXPECT_EQ(found.leaked_blocks + found.dangling_owners + found.bad_metadata, 0u);
+    EXPECT_TRUE(mentions(found, offset_of(small_[3])));
+}
+
+TEST_F(audited_pool, shows_owners_of_nothing) {
+    const int elsewhere = 0;
+    std::size_t planted = 0;
+    for (const void* wrong : {static_cast<const void*>(small_[4] + 112), static_cast<const void*>(small_[0] + 8),
+                              static_cast<const void*>(large_[2] + page), static_cast<const void*>(&elsewhere),
+                              static_cast<const void*>(nullptr)}) {
+        owned_.push_back(wrong);
+        EXPECT_EQ(pool_.audit(owned_).dangling_owners, ++planted);
+    }
+}
+
+TEST_F(audited_pool, shows_every_single_flipped_bit_of_a_descriptor) {
+    for (std::byte* head : {small_[0], large_[1], large_[1] + page, large_[2] + 20 * page}) {
+        for (unsigned bit = 0; bit < 64; ++bit) {
+            flip(pool_.descriptor_of(head), bit);
+            const heap_audit found = pool_.audit(owned_);
+            EXPECT_GE(found.bad_metadata, 1u);
+            EXPECT_TRUE(mentions(found, offset_of(pool_.descriptor_of(head))));
+            flip(pool_.descriptor_of(head), bit);
+        }
+    }
+    EXPECT_TRUE(pool_.audit(owned_).clean());
+}
+
+TEST_F(audited_pool, shows_up_to_three_flipped_bits_of_a_block_state) {
+    std::byte* state = pool_.state_of(small_[1], 112);
+    for (unsigned a = 0; a < 8; ++a)
+        for (unsigned b = a; b < 8; ++b)
+            for (unsigned c = b; c < 8; ++c) {
+                const auto before = *state;
+                *state ^= (std::byte{1} << a) | (std::byte{1} << b) | (std::byte{1} << c);
+                EXPECT_EQ(pool_.audit(owned_).bad_metadata, 1u);
+                EXPECT_TRUE(mentions(pool_.audit(owned_), offset_of(state)));
+                *state = before;
+            }
+}
+
+TEST_F(audited_pool, is_not_opened_with_a_damaged_header) {
+    for (unsigned bit = 0; bit < 64 * 8; ++bit) {
+        std::byte* header = pool_.data() + pool_.zone().offset;
+        flip(header, bit);
+        const auto opened = heap::open(pool_.data(), {&pool_.zone(), 1});
+        ASSERT_FALSE(opened) << bit;
+        EXPECT_EQ(opened.error().code, errc::corrupt);
+        EXPECT_GE(opened.error().offset.value_or(0), pool_.zone().offset);
+        EXPECT_FALSE(opened.error().expected.empty() || opened.error().found.empty());
+        EXPECT_EQ(pool_.audit().bad_metadata, 1u);
+        flip(header, bit);
+    }
+    const heap_zone moved{pool_.zone().offset, pool_.zone().bytes - page};
+    EXPECT_EQ(heap::open(pool_.data(), {&moved, 1}).error().code, errc::corrupt);
+}
+
+TEST_F(audited_pool, refuses_a_damaged_block_and_goes_on_with_the_others) {
+    *pool_.state_of(small_[1], 112) ^= std::byte{0x10};
+    pool_.reopen();
+    try {
+        tx_.release(small_[1]);
+        FAIL() << "nothing was thrown";
+    } catch (const failure& thrown) {
+        EXPECT_EQ(thrown.reason().code, errc::corrupt);
+        EXPECT_EQ(thrown.reason().offset, offset_of(pool_.state_of(small_[1], 112)));
+    }
+    tx_.release(small_[2]);
+    tx_.commit();
+    for (int i = 0; i < 100; ++i) EXPECT_NE(tx_.allocate(100).address, small_[1]);
+}
+
+TEST_F(audited_pool, hands_out_no_page_behind_a_damaged_descriptor) {
+    flip(pool_.descriptor_of(large_[0]), 3);
+    pool_.reopen();
+    EXPECT_EQ(code_of([&] { tx_.release(large_[0]); }), errc::corrupt);
+    EXPECT_EQ(code_of([&] { tx_.release(large_[2]); }), errc::corrupt);
+    EXPECT_NO_THROW(tx_.allocate(100)) << "the slab before it has room";
+    EXPECT_EQ(code_of([&] { tx_.allocate(page); }), errc::corrupt);
+}
+
+TEST(hostile_metadata, never_brings_down_open_allocate_release_usage_or_audit) {
+    std::minstd_rand random(20'260);
+    for (int round = 0; round < 300; ++round) {
+        test_pool pool(60);
+        test_transaction tx(pool, round % 2 == 0 ? storing::at_commit : storing::in_place);
+        std::vector<void*> blocks;
+        for (int i = 0; i < 60; ++i) blocks.push_back(tx.allocate(1 + random() % (i % 10 == 0 ? 9000 : 900)).address);
+        tx.commit();
+        const auto header = heap_format::header_for(pool.zone().offset, pool.zone().bytes);
+        auto* table = reinterpret_cast<std::uint64_t*>(pool.data() + header.table_offset);
+        for (int i = 0; i < 6; ++i) {
+            const std::uint64_t at = random() % header.page_count;
+            // Descriptors with a valid check, of any kind and length: what an attacker would write.
+            const std::uint8_t kind = random() % 2 == 0 ? heap_format::kind_slab : heap_format::kind_large;
+            const auto shape = static_cast<std::uint8_t>(
+                kind == heap_format::kind_large ? 0 : random() % (heap_format::class_count + 1));
+            const auto pages = static_cast<std::uint32_t>(
+                random() % 2 == 0 && shape < heap_format::class_count && kind == heap_format::kind_slab
+                    ? heap_format::slab_classes[shape].pages
+                    : random() % 70);
+            table[at] = random() % 3 == 0 ? random() : heap_format::encode({kind, shape, pages}, at);
+            pool.data()[header.data_offset + random() % (header.page_count * page)] = std::byte(random() % 256);
+        }
+        pool.reopen();
+        (void)pool.audit({blocks.begin(), blocks.end()});
+        (void)pool.heap().usage();
+        for (int i = 0; i < 300; ++i) {
+            try {
+                if (i % 2 == 0) {
+                    tx.release(blocks[random() % blocks.size()]);
+                } else {
+                    blocks[random() % blocks.size()] = tx.allocate(1 + random() % (i % 7 == 0 ? 30000 : 900)).address;
+                }
+            } catch (const failure& thrown) {
+                const errc code = thrown.reason().code;
+                EXPECT_TRUE(code == errc::corrupt || code == errc::misuse || code == errc::out_of_space);
+            }
+            if (i % 16 == 0) random() % 2 == 0 ? void(tx.commit()) : tx.roll_back();
+        }
+    }
+}
+
+}  // namespace
+}  // namespace holdfast::heap_test

@@ -1,0 +1,340 @@
+// Laws of the allocator, one by one.
+#include <holdfast/heap/heap_test_support.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace holdfast::heap_test {
+namespace {
+
+class heap_law : public testing::TestWithParam<storing> {
+protected:
+    storing how() const { return GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(both_engines, heap_law, testing::Values(storing::at_commit, storing::in_place),
+                         [](const auto& each) {
+                             return std::string(each.param == storing::at_commit ? "at_commit" : "in_place");
+                         });
+
+std::uint64_t number_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+TEST_P(heap_law, every_size_up_to_two_pages_gets_room_at_its_alignment) {
+    test_pool pool(6000);
+    test_transaction tx(pool, how());
+    std::vector<const void*> owned;
+    for (std::size_t bytes = 1; bytes <= 2 * page; bytes += bytes < 600 ? 1 : 37) {
+        for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
+            const heap_block block = tx.allocate(bytes, alignment);
+            ASSERT_GE(block.bytes, bytes);
+            ASSERT_EQ(number_of(block.address) % std::max<std::size_t>(alignment, 16), 0u) << bytes;
+            if (block.bytes % 64 == 0) { ASSERT_EQ(number_of(block.address) % 64, 0u); }
+            if (bytes >= page) { ASSERT_EQ(number_of(block.address) % page, 0u); }
+            std::memset(block.address, 0x77, block.bytes);
+            owned.push_back(block.address);
+        }
+        tx.commit();
+    }
+    EXPECT_TRUE(pool.audit(owned).clean());
+    EXPECT_EQ(pool.heap().usage().allocated_blocks, owned.size());
+}
+
+TEST_P(heap_law, a_block_wastes_less_than_sixteen_bytes_a_fifth_or_a_page) {
+    test_pool pool(2000);
+    test_transaction tx(pool, how());
+    for (std::size_t bytes = 1; bytes <= 4 * page; ++bytes) {
+        const std::size_t got = tx.allocate(bytes).bytes;
+        if (bytes <= 128) {
+            ASSERT_LT(got - bytes, 16u);
+        } else if (bytes <= heap_format::small_bytes_max) {
+            ASSERT_LT((got - bytes) * 5, got);
+        } else {
+            ASSERT_LT(got - bytes, page);
+        }
+        tx.roll_back();
+    }
+}
+
+TEST_P(heap_law, a_rolled_back_transaction_leaves_nothing) {
+    test_pool pool(200);
+    test_transaction tx(pool, how());
+    std::vector<std::byte> before(pool.data() + pool.zone().offset, pool.data() + 3 * page);
+    for (const std::size_t bytes : {16u, 64u, 500u, 2000u, 5000u, 40000u}) tx.allocate(bytes);
+    tx.roll_back();
+    EXPECT_EQ(std::memcmp(before.data(), pool.data() + pool.zone().offset, before.size()), 0);
+    EXPECT_TRUE(pool.audit({}).clean());
+    EXPECT_EQ(tx.allocate(pool.page_count() * page).bytes, pool.page_count() * page);
+}
+
+TEST_P(heap_law, a_rolled_back_release_leaves_the_block_allocated) {
+    test_pool pool(200);
+    test_transaction tx(pool, how());
+    const heap_block small = tx.allocate(100);
+    const heap_block large = tx.allocate(50'000);
+    tx.commit();
+    tx.release(small.address);
+    tx.release(large.address);
+    tx.roll_back();
+    const void* owned[] = {small.address, large.address};
+    EXPECT_TRUE(pool.audit(owned).clean());
+    tx.release(small.address);
+    tx.release(large.address);
+    tx.commit();
+    EXPECT_TRUE(pool.audit({}).clean());
+}
+
+TEST_P(heap_law, a_freed_block_is_not_reused_before_commit) {
+    test_pool pool(5);
+    test_transaction owner(pool, how());
+    std::vector<std::byte*> blocks;
+    try {
+        for (;;) blocks.push_back(owner.allocate(448).address);
+    } catch (const failure& full) {
+        EXPECT_EQ(full.reason().code, errc::out_of_space);
+    }
+    owner.commit();
+    owner.release(blocks[3]);
+    test_transaction other(pool, how());
+    EXPECT_EQ(code_of([&] { other.allocate(448); }), errc::out_of_space);
+    EXPECT_EQ(code_of([&] { owner.allocate(448); }), errc::out_of_space);
+    owner.commit();
+    EXPECT_EQ(other.allocate(448).address, blocks[3]);
+}
+
+TEST_P(heap_law, a_block_may_be_allocated_and_released_in_one_transaction) {
+    test_pool pool(200);
+    test_transaction tx(pool, how());
+    for (const bool commit : {true, false, true}) {
+        tx.release(tx.allocate(64).address);
+        tx.release(tx.allocate(3 * page).address);
+        commit ? void(tx.commit()) : tx.roll_back();
+        EXPECT_TRUE(pool.audit({}).clean());
+    }
+    EXPECT_EQ(tx.allocate(pool.page_count() * page).bytes, pool.page_count() * page);
+}
+
+TEST_P(heap_law, releasing_what_is_not_an_allocated_block_is_misuse_and_changes_nothing) {
+    test_pool pool(200);
+    test_transaction tx(pool, how());
+    std::byte* small = tx.allocate(100).address;
+    std::byte* large = tx.allocate(5 * page).address;
+    std::byte* gone = tx.allocate(100).address;
+    tx.commit();
+    tx.release(gone);
+    tx.commit();
+    int elsewhere = 0;
+    for (const bool reopened : {false, true}) {
+        if (reopened) pool.reopen();
+        for (void* wrong : {static_cast<void*>(small + 1), static_cast<void*>(small + 16), static_cast<void*>(gone),
+                            static_cast<void*>(large + page), static_cast<void*>(large + 8),
+                            static_cast<void*>(pool.data() + pool.zone().offset + 150 * page),
+                            static_cast<void*>(pool.data()), static_cast<void*>(&elsewhere),
+                            static_cast<void*>(nullptr)})
+            EXPECT_EQ(code_of([&] { tx.release(wrong); }), errc::misuse);
+        EXPECT_EQ(tx.writer.store_count(), 0u);
+        tx.roll_back();
+    }
+    for (std::byte* twice : {small, large}) {
+        tx.release(twice);
+        EXPECT_EQ(code_of([&] { tx.release(twice); }), errc::misuse);
+    }
+}
+
+TEST_P(heap_law, a_bad_size_or_alignment_is_an_invalid_argument) {
+    test_pool pool(20);
+    test_transaction tx(pool, how());
+    EXPECT_EQ(code_of([&] { tx.allocate(0); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { tx.allocate(8, 0); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { tx.allocate(8, 24); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { tx.allocate(8, 128); }), errc::invalid_argument);
+}
+
+TEST_P(heap_law, sizes_beyond_the_heap_and_beyond_all_numbers_are_out_of_space) {
+    test_pool pool(20);
+    test_transaction tx(pool, how());
+    for (const std::size_t bytes : {21 * page, std::size_t{1} << 43, std::size_t{1} << 60, ~std::size_t{0}})
+        EXPECT_EQ(code_of([&] { tx.allocate(bytes); }), errc::out_of_space);
+    EXPECT_FALSE(tx.session->used());
+}
+
+TEST_P(heap_law, out_of_space_changes_nothing) {
+    test_pool pool(40);
+    test_transaction tx(pool, how());
+    std::vector<const void*> owned;
+    for (int i = 0; i < 30; ++i) owned.push_back(tx.allocate(1000).address);
+    tx.commit();
+    std::vector<std::byte> before(pool.data(), pool.data() + pool.zone().offset + pool.zone().bytes);
+    EXPECT_EQ(code_of([&] { tx.allocate(40 * page); }), errc::out_of_space);
+    EXPECT_EQ(tx.writer.store_count(), 0u);
+    tx.commit();
+    EXPECT_EQ(std::memcmp(before.data(), pool.data(), before.size()), 0);
+    EXPECT_TRUE(pool.audit(owned).clean());
+}
+
+TEST_P(heap_law, the_smallest_zone_holds_one_page) {
+    test_pool pool(heap::smallest_zone_bytes() / page);
+    test_transaction tx(pool, how());
+    ASSERT_EQ(pool.page_count(), 1u);
+    std::byte* only = tx.allocate(page).address;
+    tx.commit();
+    EXPECT_EQ(code_of([&] { tx.allocate(1); }), errc::out_of_space);
+    tx.release(only);
+    tx.commit();
+    for (int i = 0; i < 63; ++i) tx.allocate(64);
+    EXPECT_EQ(code_of([&] { tx.allocate(64); }), errc::out_of_space);
+}
+
+TEST_P(heap_law, one_block_can_take_the_whole_zone_and_survives_reopening) {
+    test_pool pool(600);
+    test_transaction tx(pool, how());
+    const heap_block all = tx.allocate(pool.page_count() * page);
+    EXPECT_TRUE(all.clean);
+    tx.commit();
+    pool.reopen();
+    EXPECT_EQ(code_of([&] { tx.allocate(1); }), errc::out_of_space);
+    tx.release(all.address);
+    tx.commit();
+    EXPECT_EQ(tx.allocate(pool.page_count() * page).address, all.address);
+}
+
+TEST_P(heap_law, pages_of_a_size_class_serve_any_other_once_free) {
+    test_pool pool(300);
+    test_transaction tx(pool, how());
+    for (const std::size_t bytes : {16u, 2000u, 64u, 1000u, 3584u, 320u}) {
+        std::vector<std::byte*> blocks;
+        try {
+            for (;;) blocks.push_back(tx.allocate(bytes).address);
+        } catch (const failure& full) {
+            ASSERT_EQ(full.reason().code, errc::out_of_space);
+        }
+        EXPECT_GE(blocks.size() * bytes * 10, pool.page_count() * page * 8) << bytes;
+        tx.commit();
+        for (std::byte* each : blocks) tx.release(each);
+        tx.commit();
+    }
+    std::byte* all = tx.allocate(pool.page_count() * page).address;
+    tx.roll_back();
+    EXPECT_TRUE(pool.audit({}).clean());
+    EXPECT_EQ(tx.allocate(pool.page_count() * page).address, all);
+    tx.commit();
+    const void* owned[] = {all};
+    EXPECT_TRUE(pool.audit(owned).clean());
+}
+
+TEST_P(heap_law, another_session_gets_what_an_idle_arena_holds) {
+    test_pool pool(heap::smallest_zone_bytes() / page);
+    test_transaction first(pool, how());
+    test_transaction second(pool, how());
+    std::byte* small = first.allocate(64).address;
+    EXPECT_EQ(code_of([&] { second.allocate(64); }), errc::out_of_space);
+    first.commit();
+    EXPECT_NO_THROW(second.allocate(64));
+    second.roll_back();
+    first.release(small);
+    first.commit();
+    EXPECT_NO_THROW(second.allocate(page));
+}
+
+TEST_P(heap_law, a_large_block_is_clean_until_its_pages_were_freed_and_again_after_truncation) {
+    test_pool pool(100);
+    test_transaction tx(pool, how());
+    const std::size_t all = pool.page_count() * page;
+    EXPECT_FALSE(tx.allocate(64).clean);
+    tx.roll_back();
+    const heap_block fresh = tx.allocate(all);
+    EXPECT_TRUE(fresh.clean);
+    tx.roll_back();
+    tx.allocate(all);
+    tx.commit();
+    tx.release(fresh.address);
+    const std::uint64_t freed_at = tx.commit();
+    EXPECT_FALSE(tx.allocate(all).clean);
+    tx.roll_back();
+    pool.heap().truncated_to(freed_at - 1);
+    EXPECT_FALSE(tx.allocate(all).clean);
+    tx.roll_back();
+    pool.heap().truncated_to(freed_at);
+    EXPECT_TRUE(tx.allocate(all).clean);
+}
+
+TEST_P(heap_law, a_large_block_prefers_a_clean_run) {
+    test_pool pool(400);
+    test_transaction tx(pool, how());
+    std::byte* dirty = tx.allocate(20 * page).address;
+    tx.allocate(page);
+    tx.commit();
+    tx.release(dirty);
+    tx.commit();
+    EXPECT_TRUE(tx.allocate(20 * page).clean);
+    EXPECT_FALSE(tx.allocate(4 * page).clean) << "a short one takes the best fit";
+}
+
+TEST_P(heap_law, a_failed_writer_dooms_the_transaction_and_rolling_back_repairs_everything) {
+    for (std::size_t stores = 0; stores < 12; ++stores) {
+        test_pool pool(60);
+        test_transaction tx(pool, how());
+        std::vector<std::byte*> blocks;
+        for (int i = 0; i < 40 * 63; ++i) blocks.push_back(tx.allocate(64).address);
+        tx.commit();
+        for (std::byte* each : blocks) tx.release(each);
+        tx.commit();
+        tx.writer.stores_left = stores;
+        bool threw = false;
+        try {
+            tx.allocate(20);
+            tx.allocate(pool.page_count() / 2 * page);
+        } catch (const failure& thrown) {
+            threw = true;
+            EXPECT_EQ(thrown.reason().code, errc::transaction_too_large);
+            EXPECT_EQ(code_of([&] { tx.allocate(64); }), errc::aborted);
+        }
+        EXPECT_TRUE(threw);
+        tx.roll_back();
+        EXPECT_TRUE(pool.audit({}).clean());
+        tx.writer.stores_left = ~std::size_t{0};
+        EXPECT_NO_THROW(tx.allocate(pool.page_count() * page)) << stores;
+    }
+}
+
+TEST_P(heap_law, one_transaction_cannot_use_two_heaps) {
+    test_pool pool(60);
+    test_pool other(60);
+    test_transaction tx(pool, how());
+    std::byte* block = tx.allocate(64).address;
+    EXPECT_EQ(code_of([&] { tx.session->allocate(other.heap(), 64, 16, tx.writer); }), errc::misuse);
+    tx.commit();
+    EXPECT_EQ(code_of([&] { tx.session->release(other.heap(), block, tx.writer); }), errc::misuse);
+}
+
+TEST_P(heap_law, a_small_allocation_stores_one_byte_and_a_release_too) {
+    test_pool pool(60);
+    test_transaction tx(pool, how());
+    std::byte* first = tx.allocate(64).address;
+    tx.commit();
+    std::byte* second = tx.allocate(64).address;
+    EXPECT_EQ(tx.writer.touched(), std::set<const std::byte*>{pool.state_of(second, 64)});
+    tx.commit();
+    tx.release(first);
+    EXPECT_EQ(tx.writer.touched(), std::set<const std::byte*>{pool.state_of(first, 64)});
+}
+
+TEST_P(heap_law, a_heap_of_several_zones_uses_them_all) {
+    const heap_zone zones[] = {{page, 20 * page}, {30 * page, 50 * page}};
+    std::vector<std::byte> memory(82 * page);
+    std::byte* pool = memory.data() + (page - number_of(memory.data()) % page) % page;
+    for (const heap_zone& each : zones) heap::format_zone(pool, each);
+    auto opened = heap::open(pool, zones);
+    ASSERT_TRUE(opened);
+    test_writer writer(how());
+    heap::session session;
+    const void* owned[] = {session.allocate(**opened, 48 * page, 16, writer).address,
+                           session.allocate(**opened, 18 * page, 16, writer).address};
+    EXPECT_EQ(code_of([&] { session.allocate(**opened, 1, 1, writer); }), errc::out_of_space);
+    writer.commit();
+    session.committed(1);
+    EXPECT_TRUE(heap::audit(pool, zones, owned, true).clean());
+    const heap_zone overlapping[] = {{page, 20 * page}, {20 * page, 50 * page}};
+    EXPECT_EQ(heap::open(pool, overlapping).error().code, errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace holdfast::heap_test

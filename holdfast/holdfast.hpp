@@ -1,0 +1,13 @@
+// The front door: everything a program needs.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/container/btree_map.hpp>
+#include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/queue.hpp>
+#include <holdfast/container/string.hpp>
+#include <holdfast/container/vector.hpp>
+#include <holdfast/engine/pool.hpp>
+#include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/undo.hpp>
+#include <holdfast/engine/volatile_only.hpp>

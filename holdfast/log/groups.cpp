@@ -1,0 +1,280 @@
+#include <holdfast/log/groups.hpp>
+
+#include <holdfast/log/parts.hpp>
+#include <holdfast/log/truncation.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace holdfast {
+namespace {
+
+using format::record_kind;
+using persist::site;
+
+error poisoned_error(const std::string& path, errc code) {
+    error reason;
+    reason.code = code;
+    reason.path = path;
+    reason.what = code == errc::outcome_unknown
+                      ? "a sync failed while this commit waited; it may or may not be durable"
+                      : "an earlier sync failed; close and reopen the pool to see what is durable";
+    return reason;
+}
+
+result<void> write_truncation(persist::file& file, const log_geometry& geometry, unsigned slot,
+                              std::uint64_t sequence) {
+    const format::truncation_slot value = make_truncation_slot(sequence);
+    const iovec piece{const_cast<format::truncation_slot*>(&value), sizeof value};
+    return file.write_durable(geometry.offset + format::truncation_slot_offset[slot], {&piece, 1},
+                              site::log_checkpoint_sequence);
+}
+
+}  // namespace
+
+group_log::group_log(persist::file& file, log_geometry geometry, std::uint64_t last_sequence, std::uint64_t truncated,
+                     std::span<const used_segment> kept)
+    : file_(file),
+      segments_(geometry, random_seed()),
+      last_written_(last_sequence),
+      open_number_(last_sequence + 1),
+      durable_(last_sequence),
+      truncated_(truncated) {
+    for (const used_segment& each : kept) {
+        segments_.adopt(each);
+        order_.push_back(each.index);
+    }
+    open_.record.resize(format::record_header_words);
+    // The first checkpoint must not overwrite the slot that holds the current point. A read that fails
+    // leaves that to chance here, and fails again where an error can be returned.
+    std::vector<std::byte> header(format::log_header_bytes);
+    if (file.read_at(geometry.offset, header.data(), header.size()))
+        if (const auto point = read_truncation_point(header.data())) truncation_slot_ = point->slot;
+}
+
+std::uint64_t group_log::fullest_group_words() const noexcept {
+    // A quarter of the log, so that a checkpoint always brings several groups home.
+    return segments_.geometry().segment_payload_words() * segments_.count() / 4;
+}
+
+result<void> group_log::admit(std::uint64_t payload_words) const {
+    if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
+    // Splitting into parts adds a tag to each and may waste a word.
+    const std::uint64_t capacity = (segments_.geometry().segment_payload_words() - 2) * segments_.count();
+    if (payload_words <= capacity) return {};
+    error reason;
+    reason.code = errc::transaction_too_large;
+    reason.path = file_.path();
+    reason.what = "the transaction does not fit into the pool's log; make the log larger or the transaction smaller";
+    reason.expected = "at most " + std::to_string(capacity * 8) + " bytes";
+    reason.found = std::to_string(payload_words * 8) + " bytes";
+    return reason;
+}
+
+group_log::ticket group_log::append(const std::uint64_t* payload, std::uint64_t payload_words, bool sync_first) {
+    std::unique_lock lock(mutex_);
+    while (open_.payload_words() != 0 && open_.payload_words() + payload_words > fullest_group_words() && !poisoned()) {
+        // The group is full and its committers may all still hold locks: lead it from here.
+        if (leading_) {
+            changed_.wait(lock);
+        } else {
+            lead(lock);
+        }
+    }
+    open_.record.insert(open_.record.end(), payload, payload + payload_words);
+    open_.sync_first |= sync_first;
+    return {open_number_};
+}
+
+result<void> group_log::wait(ticket joined) {
+    std::unique_lock lock(mutex_);
+    while (durable_.load(std::memory_order_relaxed) < joined.group) {
+        if (poisoned()) return poisoned_error(file_.path(), errc::outcome_unknown);
+        if (leading_) {
+            changed_.wait(lock);
+        } else {
+            lead(lock);
+        }
+    }
+    return {};
+}
+
+void group_log::lead(std::unique_lock<std::mutex>& lock) {
+    leading_ = true;
+    std::swap(open_, sealed_);
+    open_.record.resize(format::record_header_words);
+    open_.sync_first = false;
+    const std::uint64_t number = open_number_++;
+    lock.unlock();
+    const bool written = write_group(sealed_, number).has_value();
+    lock.lock();
+    if (written) {
+        durable_.store(number, std::memory_order_release);
+    } else {
+        poisoned_.store(true, std::memory_order_release);
+    }
+    leading_ = false;
+    changed_.notify_all();
+}
+
+result<void> group_log::write_group(group& sealed, std::uint64_t sequence) {
+    if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
+    // Fresh blocks were stored without logging: they must be durable before a record that names them.
+    if (sealed.sync_first)
+        if (auto synced = file_.sync(site::redo_fresh_sync); !synced) return synced;
+    const auto& geometry = segments_.geometry();
+    const std::uint64_t words = sealed.payload_words();
+    const std::uint64_t parts = payload_cursor::parts_needed(sealed.record.data() + format::record_header_words, words,
+                                                             geometry.segment_payload_words());
+    if (parts > 1) return write_parts(sealed, sequence, parts);
+    if (segment_ == no_segment || position_ + format::record_bytes(words) > geometry.segment_bytes)
+        if (auto begun = begin_segment(); !begun) return begun;
+    sealed.record.resize(format::record_bytes(words) / 8);
+    return write_record(sealed.record.data(), words, sequence, 0, 1, true);
+}
+
+result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::uint64_t parts) {
+    const std::uint64_t capacity = segments_.geometry().segment_payload_words();
+    if (segments_.free_count() < parts)
+        if (auto done = checkpoint_to(last_written_); !done) return done;
+    std::vector<std::uint64_t> buffer(format::record_bytes(capacity) / 8);
+    payload_cursor cursor(sealed.record.data() + format::record_header_words, sealed.payload_words());
+    for (std::uint64_t part = 0; part < parts; ++part) {
+        if (auto begun = begin_segment(); !begun) return begun;
+        const std::uint64_t words = cursor.fill(buffer.data() + format::record_header_words, capacity);
+        if (auto written = write_record(buffer.data(), words, sequence, static_cast<std::uint16_t>(part),
+                                        static_cast<std::uint16_t>(parts), false);
+            !written)
+            return written;
+    }
+    return file_.sync(site::log_group);
+}
+
+result<void> group_log::write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
+                                     std::uint16_t part, std::uint16_t parts, bool durable) {
+    seal_record(record, payload_words, sequence, part, parts, record_kind::redo, seed_of_salt(salt_));
+    format::segment_header header{salt_, {}};
+    const bool first = position_ == format::segment_header_bytes;
+    const std::uint64_t bytes = format::record_bytes(payload_words);
+    const iovec pieces[] = {{&header, first ? sizeof header : 0}, {record, bytes}};
+    const std::uint64_t at =
+        segments_.geometry().segment_offset(segment_) + position_ - (first ? format::segment_header_bytes : 0);
+    if (durable) {
+        if (auto written = file_.write_durable(at, pieces, site::log_group); !written) return written;
+    } else {
+        if (first)
+            if (auto written = file_.write_at(at, &header, sizeof header, site::log_salt); !written) return written;
+        if (auto written = file_.write_at(at + pieces[0].iov_len, record, bytes, site::log_group); !written)
+            return written;
+    }
+    position_ += bytes;
+    last_written_ = sequence;
+    segments_[segment_].used_bytes.store(position_, std::memory_order_relaxed);
+    segments_[segment_].last_sequence.store(sequence, std::memory_order_relaxed);
+    return {};
+}
+
+result<void> group_log::begin_segment() {
+    if (segments_.free_count() == 0)
+        if (auto done = checkpoint_to(last_written_); !done) return done;
+    segment_ = segments_.take();
+    order_.push_back(segment_);
+    position_ = format::segment_header_bytes;
+    salt_ = segments_.draw_salt();
+    return {};
+}
+
+result<void> group_log::checkpoint_to(std::uint64_t sequence) {
+    if (sequence == truncated()) return {};
+    if (auto written = write_homes(sequence); !written) return written;
+    // Homes before the truncation point: were it durable first, a cut would lose those commits.
+    if (auto synced = file_.sync(site::log_checkpoint_home_sync); !synced) return synced;
+    truncation_slot_ ^= 1u;
+    if (auto moved = write_truncation(file_, segments_.geometry(), truncation_slot_, sequence); !moved) return moved;
+    for (const std::uint32_t used : order_) segments_.give_back(used);
+    order_.clear();
+    segment_ = no_segment;
+    truncated_.store(sequence, std::memory_order_release);
+    checkpoints_.fetch_add(1, std::memory_order_relaxed);
+    if (on_truncated) on_truncated(sequence);
+    return {};
+}
+
+result<void> group_log::write_homes(std::uint64_t sequence) {
+    const auto& geometry = segments_.geometry();
+    std::vector<std::uint64_t> segment(geometry.segment_bytes / 8);
+    for (const std::uint32_t index : order_) {
+        const std::uint64_t used = segments_[index].used_bytes.load(std::memory_order_relaxed);
+        if (auto read = file_.read_at(geometry.segment_offset(index), segment.data(), used); !read) return read;
+        std::uint64_t at = format::segment_header_bytes / 8;
+        while (at < used / 8) {
+            const std::uint64_t words = payload_words_of(segment.data() + at);
+            if (sequence_of(segment.data() + at) > sequence) break;
+            const bool is_home = sequence_of(segment.data() + at) <= truncated();
+            const std::uint64_t* payload = segment.data() + at + format::record_header_words;
+            if (!is_home)
+                if (auto written = write_entries({payload, words}); !written) return written;
+            at += format::record_bytes(words) / 8;
+        }
+    }
+    return {};
+}
+
+result<void> group_log::write_entries(std::span<const std::uint64_t> payload) {
+    for (std::size_t at = 0; at < payload.size();) {
+        const format::entry each = format::entry_of(payload[at]);
+        const auto* bytes = reinterpret_cast<const unsigned char*>(&payload[at + 1]);
+        if (each.mask == 0xFF) {
+            if (auto written = file_.write_at(each.offset, bytes, each.words * 8, site::log_checkpoint_home); !written)
+                return written;
+        } else {
+            for (unsigned first = 0; first < 8;) {
+                unsigned count = 0;
+                while (first + count < 8 && (each.mask >> (first + count) & 1u) != 0) ++count;
+                if (count != 0)
+                    if (auto written = file_.write_at(each.offset + first, bytes + first, count,
+                                                      site::log_checkpoint_home);
+                        !written)
+                        return written;
+                first += std::max(count, 1u);
+            }
+        }
+        at += 1 + each.words;
+    }
+    return {};
+}
+
+result<void> group_log::checkpoint() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !leading_; });
+    if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
+    if (open_.payload_words() != 0) lead(lock);
+    changed_.wait(lock, [&] { return !leading_; });
+    if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
+    leading_ = true;
+    lock.unlock();
+    auto done = checkpoint_to(last_written_);
+    lock.lock();
+    leading_ = false;
+    if (!done) poisoned_.store(true, std::memory_order_release);
+    changed_.notify_all();
+    return done;
+}
+
+result<void> group_log::reset(persist::file& file, const log_geometry& geometry, std::uint64_t last_sequence) {
+    for (unsigned slot = 0; slot < 2; ++slot)
+        if (auto written = write_truncation(file, geometry, slot, last_sequence); !written) return written;
+    const format::segment_header empty{};
+    for (std::uint32_t index = 0; index < geometry.segment_count(); ++index) {
+        std::uint64_t salt = 0;
+        if (auto read = file.read_at(geometry.segment_offset(index), &salt, sizeof salt); !read) return read;
+        if (salt == 0) continue;
+        if (auto written = file.write_at(geometry.segment_offset(index), &empty, sizeof empty, site::log_salt);
+            !written)
+            return written;
+    }
+    return file.sync(site::log_checkpoint_home_sync);
+}
+
+}  // namespace holdfast

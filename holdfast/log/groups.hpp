@@ -1,0 +1,107 @@
+// The log on ordinary files at `power`: commits gather into groups, one sync each.
+//
+// Protocol
+//   1. A commit appends its payload to the open group, in DRAM, while the caller's locks are held:
+//      append order is commit order. Then it stores its homes, which are private to the process.
+//   2. With its locks released it waits. The first waiter of a group leads: it closes the group,
+//      seals it as ONE record (a prefix of commits survives, never a later one without an earlier),
+//      and writes it with pwritev2(RWF_DSYNC): one sync, and no mapped dirty page to flush.
+//   3. When no segment is free the leader checkpoints first: the logged bytes of every durable group
+//      (never memory pages: those hold commits that are not durable yet) are written home, one
+//      sync; then the truncation point, one sync; then all segments are free.
+// A failed sync poisons the log: nothing is known of what reached the device, so commits that wait
+// return outcome_unknown, later ones poisoned, and no sync is tried again.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/log/record.hpp>
+#include <holdfast/log/segments.hpp>
+#include <holdfast/persist/file.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace holdfast {
+
+class group_log {
+public:
+    /// Names the group a commit joined.
+    struct ticket {
+        std::uint64_t group = 0;
+    };
+
+    /// Requires: no record on the file is above `last_sequence`, and those above `truncated` are
+    /// whole, durable and in the segments `kept`, oldest first: a later checkpoint brings them home.
+    group_log(persist::file& file, log_geometry geometry, std::uint64_t last_sequence, std::uint64_t truncated,
+              std::span<const used_segment> kept);
+
+    /// Whether a payload can be logged at all. Errors: transaction_too_large, poisoned.
+    result<void> admit(std::uint64_t payload_words) const;
+    /// Adds a payload to the open group; waits while that is full. Call with the caller's locks
+    /// held. `sync_first`: the commit wrote data of its own to the file that must be durable before
+    /// the group. Requires: admitted. Thread-safe.
+    ticket append(const std::uint64_t* payload, std::uint64_t payload_words, bool sync_first);
+    /// Returns when the group is durable. Errors: outcome_unknown, poisoned. Thread-safe.
+    result<void> wait(ticket joined);
+
+    /// Writes every durable group home and empties the log. Requires: no commit is waiting.
+    result<void> checkpoint();
+
+    std::uint64_t truncated() const noexcept { return truncated_.load(std::memory_order_acquire); }
+    std::uint64_t checkpoints() const noexcept { return checkpoints_.load(std::memory_order_relaxed); }
+    std::uint64_t groups() const noexcept { return durable_.load(std::memory_order_relaxed); }
+    bool poisoned() const noexcept { return poisoned_.load(std::memory_order_acquire); }
+
+    /// Called by the leader after each checkpoint with the new truncation point.
+    std::function<void(std::uint64_t)> on_truncated;
+
+    /// Makes `last_sequence` the truncation point and empties all segments, with syncs. After
+    /// recovery, once the homes are durable. Errors: io.
+    static result<void> reset(persist::file& file, const log_geometry& geometry, std::uint64_t last_sequence);
+
+private:
+    struct group {
+        std::vector<std::uint64_t> record;  ///< header words, then payload
+        bool sync_first = false;
+        std::uint64_t payload_words() const noexcept { return record.size() - format::record_header_words; }
+    };
+
+    void lead(std::unique_lock<std::mutex>& lock);
+    result<void> write_group(group& sealed, std::uint64_t sequence);
+    result<void> write_parts(group& sealed, std::uint64_t sequence, std::uint64_t parts);
+    result<void> write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
+                              std::uint16_t part, std::uint16_t parts, bool durable);
+    result<void> begin_segment();
+    result<void> checkpoint_to(std::uint64_t sequence);
+    result<void> write_homes(std::uint64_t sequence);
+    result<void> write_entries(std::span<const std::uint64_t> payload);
+    std::uint64_t fullest_group_words() const noexcept;
+
+    persist::file& file_;
+    segment_table segments_;
+    // The leader's own; handed on under the mutex.
+    std::uint32_t segment_ = no_segment;
+    std::uint64_t position_ = 0;
+    std::uint64_t salt_ = 0;
+    std::uint64_t last_written_;
+    unsigned truncation_slot_ = 0;
+    std::vector<std::uint32_t> order_;  ///< used segments, oldest first
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    group open_;
+    group sealed_;
+    std::uint64_t open_number_;
+    bool leading_ = false;
+    std::atomic<std::uint64_t> durable_;
+    std::atomic<bool> poisoned_{false};
+    std::atomic<std::uint64_t> truncated_;
+    std::atomic<std::uint64_t> checkpoints_{0};
+};
+
+}  // namespace holdfast

@@ -1,0 +1,278 @@
+// The log on ordinary files: one sync per group, checkpoints, what a failed sync means.
+#include <holdfast/log/groups.hpp>
+#include <holdfast/log/log_test_support.hpp>
+#include <holdfast/log/truncation.hpp>
+#include <holdfast/persist/test_scratch.hpp>
+
+#include <sys/resource.h>
+
+#include <atomic>
+#include <csignal>
+#include <optional>
+#include <thread>
+
+namespace holdfast {
+namespace {
+
+using namespace holdfast::test;
+
+/// Lets no write of this process reach beyond `bytes` while it lives: how a device that fails looks.
+class failing_device {
+public:
+    explicit failing_device(rlim_t bytes = 1) : ignored_before_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit now{bytes, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &now);
+    }
+    ~failing_device() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, ignored_before_);
+    }
+    failing_device(const failing_device&) = delete;
+    failing_device& operator=(const failing_device&) = delete;
+
+private:
+    rlimit before_{};
+    void (*ignored_before_)(int);
+};
+
+class Groups : public ::testing::Test {
+protected:
+    Groups() {
+        auto made = persist::file::create(scratch_.file("pool"), 0600);
+        file_.emplace(std::move(made.value()));
+        file_->allocate(image_.size()).value();
+        file_->write_at(0, image_.data(), image_.size(), persist::site::pool_format).value();
+        file_->sync(persist::site::pool_format).value();
+        open();
+    }
+    void open(std::uint64_t last_sequence = 0) { open(last_sequence, last_sequence, {}); }
+    void open(std::uint64_t last_sequence, std::uint64_t truncated, const std::vector<used_segment>& kept) {
+        log_.emplace(*file_, image_.geometry(), last_sequence, truncated, kept);
+    }
+
+    result<void> commit(const std::vector<std::uint64_t>& payload, bool sync_first = false) {
+        if (auto admitted = log_->admit(payload.size()); !admitted) return admitted;
+        return log_->wait(log_->append(payload.data(), payload.size(), sync_first));
+    }
+    /// The file as a power cut now would leave it, recovered.
+    memory_pool recovered() {
+        memory_pool pool;
+        file_->read_at(0, pool.data(), pool.size()).value();
+        report_ = pool.recover().value();
+        return pool;
+    }
+    std::uint64_t word_on_file(std::uint64_t index) {
+        std::uint64_t value = 0;
+        file_->read_at(image_.offset(index), &value, sizeof value).value();
+        return value;
+    }
+
+    persist::test::scratch_directory scratch_{"."};
+    memory_pool image_;
+    std::optional<persist::file> file_;
+    std::optional<group_log> log_;
+    replay_report report_;
+};
+
+TEST_F(Groups, ACommitCostsOneSyncAndIsRecovered) {
+    const auto before = persist::thread_counters();
+    for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(commit(run(image_.offset(i), {i})));
+    const auto cost = persist::thread_counters() - before;
+    EXPECT_EQ(cost.syncs, 10u);
+    EXPECT_EQ(cost.written_bytes, 11u * 64) << "and the first segment's salt";
+    EXPECT_EQ(log_->groups(), 10u);
+    EXPECT_EQ(word_on_file(3), 0u) << "homes wait for the checkpoint";
+    auto pool = recovered();
+    EXPECT_EQ(report_.applied, 10u);
+    for (std::uint64_t i = 1; i <= 10; ++i) EXPECT_EQ(pool.word(i), i);
+    const auto first = persist::thread_counters();
+    ASSERT_TRUE(commit(run(image_.offset(1), {1}), true));
+    EXPECT_EQ((persist::thread_counters() - first).syncs, 2u) << "data outside the log are synced first";
+}
+
+TEST_F(Groups, CommitsThatWaitTogetherShareASync) {
+    std::vector<group_log::ticket> tickets;
+    for (std::uint64_t i = 0; i < 8; ++i) {
+        const auto payload = run(image_.offset(i), {i + 1});
+        tickets.push_back(log_->append(payload.data(), payload.size(), false));
+    }
+    const auto before = persist::thread_counters();
+    for (const auto& each : tickets) ASSERT_TRUE(log_->wait(each));
+    EXPECT_EQ((persist::thread_counters() - before).syncs, 1u);
+    EXPECT_EQ(log_->groups(), 1u);
+    auto pool = recovered();
+    for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(pool.word(i), i + 1);
+}
+
+TEST_F(Groups, ManyCommittersShareSyncs) {
+    std::atomic<std::uint64_t> syncs{0};
+    std::vector<std::thread> threads;
+    for (std::uint64_t index = 0; index < 8; ++index)
+        threads.emplace_back([&, index] {
+            const auto before = persist::thread_counters();
+            for (std::uint64_t i = 1; i <= 50; ++i) ASSERT_TRUE(commit(run(image_.offset(index), {i})));
+            syncs += (persist::thread_counters() - before).syncs;
+        });
+    for (auto& each : threads) each.join();
+    EXPECT_EQ(syncs, log_->groups() + 2 * log_->checkpoints());
+    EXPECT_LT(syncs, 400u);
+    auto pool = recovered();
+    for (std::uint64_t index = 0; index < 8; ++index) EXPECT_EQ(pool.word(index), 50u);
+}
+
+TEST_F(Groups, ACheckpointWritesLoggedBytesHomeWithTwoSyncs) {
+    const std::uint64_t neighbours = 0x1111111111111111;
+    ASSERT_TRUE(file_->write_at(image_.offset(0), &neighbours, 8, persist::site::pool_format));
+    ASSERT_TRUE(commit({format::masked_tag(image_.offset(0), 0x99), 0xAABBCCDDEEFF0022}));
+    ASSERT_TRUE(commit(run(image_.offset(5), {5, 6})));
+    ASSERT_TRUE(commit(run(image_.offset(6), {7})));
+    const auto before = persist::thread_counters();
+    ASSERT_TRUE(log_->checkpoint());
+    const auto cost = persist::thread_counters() - before;
+    EXPECT_EQ(cost.syncs, 2u);
+    EXPECT_EQ(cost.written_bytes, 4 + 16 + 8 + sizeof(format::truncation_slot)) << "no byte that was not logged";
+    EXPECT_EQ(word_on_file(0), 0xAA1111DDEE111122u);
+    EXPECT_EQ(word_on_file(5), 5u);
+    EXPECT_EQ(word_on_file(6), 7u);
+    EXPECT_EQ(log_->truncated(), 3u);
+    recovered();
+    EXPECT_EQ(report_.records, 0u);
+    const auto again = persist::thread_counters();
+    ASSERT_TRUE(log_->checkpoint());
+    EXPECT_TRUE(persist::thread_counters() - again == persist::counters{}) << "nothing to do";
+}
+
+TEST_F(Groups, TheLogGoesRound) {
+    std::uint64_t told = 0;
+    log_->on_truncated = [&](std::uint64_t sequence) { told = sequence; };
+    for (std::uint64_t i = 1; i <= 300; ++i)
+        ASSERT_TRUE(commit(run(image_.offset(i % 7 * 200), std::vector<std::uint64_t>(150, i))));
+    EXPECT_GE(log_->checkpoints(), 3u);
+    EXPECT_EQ(told, log_->truncated());
+    auto pool = recovered();
+    EXPECT_EQ(report_.last_sequence, 300u);
+    for (std::uint64_t i = 294; i <= 300; ++i) EXPECT_EQ(pool.word(i % 7 * 200 + 149), i);
+}
+
+TEST_F(Groups, AGroupLargerThanASegmentIsOneCommitInParts) {
+    const std::vector<std::uint64_t> words(3000, 4);
+    for (int lap = 0; lap < 5; ++lap) {
+        const auto before = persist::thread_counters();
+        const auto checkpoints = log_->checkpoints();
+        ASSERT_TRUE(commit(run(image_.offset(0), words)));
+        EXPECT_EQ((persist::thread_counters() - before).syncs, 1 + 2 * (log_->checkpoints() - checkpoints));
+    }
+    ASSERT_TRUE(commit(run(image_.offset(1), {9})));
+    auto pool = recovered();
+    EXPECT_EQ(pool.word(0), 4u);
+    EXPECT_EQ(pool.word(1), 9u);
+    EXPECT_EQ(pool.word(2999), 4u);
+    ASSERT_TRUE(log_->checkpoint());
+    EXPECT_EQ(word_on_file(2999), 4u);
+}
+
+TEST_F(Groups, WhatTheLogCannotHoldIsNotAdmitted) {
+    const auto refused = log_->admit(15 * 501);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, errc::transaction_too_large);
+    EXPECT_EQ(refused.error().path, file_->path());
+    ASSERT_TRUE(log_->admit(15 * 499));
+    std::vector<std::uint64_t> scattered;
+    for (std::uint64_t i = 0; scattered.size() + 2 <= 15 * 499; ++i) {
+        scattered.push_back(format::run_tag(image_.offset(2 * i), 1));
+        scattered.push_back(i + 1);
+    }
+    ASSERT_TRUE(commit(scattered)) << "what is admitted fits";
+    auto pool = recovered();
+    EXPECT_EQ(pool.word(2 * 3000), 3001u);
+}
+
+TEST_F(Groups, AfterAReopeningTheFirstCheckpointLeavesTheCurrentTruncationPointAlone) {
+    std::uint64_t last = 0;
+    for (int session = 0; session < 4; ++session) {
+        std::vector<std::byte> header(4096);
+        file_->read_at(image_.geometry().offset, header.data(), header.size()).value();
+        const auto before = read_truncation_point(header.data());
+        ASSERT_TRUE(commit(run(image_.offset(0), {++last})));
+        ASSERT_TRUE(log_->checkpoint());
+        file_->read_at(image_.geometry().offset, header.data(), header.size()).value();
+        const auto after = read_truncation_point(header.data());
+        ASSERT_TRUE(before && after);
+        EXPECT_EQ(after->sequence, last);
+        if (session > 0) {
+            EXPECT_NE(after->slot, before->slot) << "a torn write would leave neither";
+        }
+        open(last);
+    }
+}
+
+TEST_F(Groups, AFailedSyncPoisonsTheLogForGood) {
+    ASSERT_TRUE(commit(run(image_.offset(0), {1})));
+    {
+        const failing_device broken;
+        const auto one = run(image_.offset(0), {2}), two = run(image_.offset(1), {2});
+        const auto first = log_->append(one.data(), one.size(), false);
+        const auto second = log_->append(two.data(), two.size(), false);
+        for (const auto& each : {first, second}) {
+            const auto waited = log_->wait(each);
+            ASSERT_FALSE(waited);
+            EXPECT_EQ(waited.error().code, errc::outcome_unknown);
+            EXPECT_NE(waited.error().text().find(file_->path()), std::string::npos);
+        }
+    }
+    // The device works again; the log must not try it.
+    EXPECT_TRUE(log_->poisoned());
+    const auto before = persist::thread_counters();
+    const auto later = commit(run(image_.offset(0), {3}));
+    ASSERT_FALSE(later);
+    EXPECT_EQ(later.error().code, errc::poisoned);
+    const auto checkpoint = log_->checkpoint();
+    ASSERT_FALSE(checkpoint);
+    EXPECT_EQ(checkpoint.error().code, errc::poisoned);
+    EXPECT_TRUE(persist::thread_counters() - before == persist::counters{}) << "no sync is tried again";
+    auto pool = recovered();
+    EXPECT_EQ(pool.word(0), 1u);
+}
+
+TEST_F(Groups, AFailedCheckpointPoisonsAndLosesNothing) {
+    ASSERT_TRUE(commit(run(image_.offset(0), {1})));
+    {
+        const failing_device broken;
+        EXPECT_FALSE(log_->checkpoint());
+    }
+    EXPECT_TRUE(log_->poisoned());
+    EXPECT_EQ(log_->truncated(), 0u);
+    auto pool = recovered();
+    EXPECT_EQ(pool.word(0), 1u);
+}
+
+TEST_F(Groups, ResetLeavesNothingToReplay) {
+    for (std::uint64_t i = 1; i <= 60; ++i)
+        ASSERT_TRUE(commit(run(image_.offset(0), std::vector<std::uint64_t>(60, i))));
+    ASSERT_TRUE(group_log::reset(*file_, image_.geometry(), 60));
+    recovered();
+    EXPECT_EQ(report_.records, 0u);
+    EXPECT_EQ(report_.last_sequence, 60u);
+}
+
+TEST_F(Groups, RecordsThatRecoveryKeptComeHomeWithTheNextCheckpointAndInOrder) {
+    ASSERT_TRUE(commit(run(image_.offset(3), {1, 2})));
+    ASSERT_TRUE(commit(run(image_.offset(4), {7})));
+    memory_pool pool;
+    file_->read_at(0, pool.data(), pool.size()).value();
+    const auto replay = log_replay::read({pool.data(), pool.size()}, image_.geometry());
+    ASSERT_TRUE(replay);
+    ASSERT_TRUE(replay->all_whole());
+    open(replay->report().last_sequence, replay->report().truncated, replay->used_segments());
+    ASSERT_TRUE(commit(run(image_.offset(5), {9})));
+    EXPECT_EQ(word_on_file(4), 0u);
+    ASSERT_TRUE(log_->checkpoint());
+    EXPECT_EQ(word_on_file(3), 1u);
+    EXPECT_EQ(word_on_file(4), 7u);
+    EXPECT_EQ(word_on_file(5), 9u);
+    EXPECT_EQ(recovered().word(4), 7u);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,334 @@
+#include <holdfast/log/lanes.hpp>
+
+#include <holdfast/log/parts.hpp>
+#include <holdfast/log/truncation.hpp>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+
+namespace holdfast {
+namespace {
+
+using persist::site;
+
+std::size_t lane_count(const log_geometry& geometry) {
+    // Each lane may sit on an open segment; half of them stay free to move on to.
+    return std::clamp<std::size_t>(geometry.segment_count() / 2, 1, 64);
+}
+
+unsigned lane_hint() noexcept {
+    static std::atomic<unsigned> next{0};
+    thread_local const unsigned hint = next.fetch_add(1, std::memory_order_relaxed);
+    return hint;
+}
+
+std::uint64_t next_instance() noexcept {
+    static std::atomic<std::uint64_t> instances{0};
+    return ++instances;
+}
+
+}  // namespace
+
+/// The lanes a thread owns, one for each log it has used; given back when the thread ends.
+class lane_owner {
+public:
+    ~lane_owner() {
+        lane_log::last_instance_ = 0;
+        for (const owned& each : owned_)
+            if (const auto alive = each.lanes.lock()) each.lane->owned_.store(false, std::memory_order_release);
+    }
+
+    lane_log::lane* find(std::uint64_t instance) const noexcept {
+        for (const owned& each : owned_)
+            if (each.instance == instance) return each.lane;
+        return nullptr;
+    }
+    void add(std::uint64_t instance, lane_log::lane* lane, const std::shared_ptr<std::vector<lane_log::lane>>& lanes) {
+        std::erase_if(owned_, [](const owned& each) { return each.lanes.expired(); });
+        owned_.push_back({instance, lane, lanes});
+    }
+
+    static lane_owner& of_this_thread() {
+        thread_local lane_owner owner;
+        return owner;
+    }
+
+private:
+    struct owned {
+        std::uint64_t instance;
+        lane_log::lane* lane;
+        std::weak_ptr<std::vector<lane_log::lane>> lanes;
+    };
+    std::vector<owned> owned_;
+};
+
+lane_log::lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options)
+    : pool_(pool),
+      options_(options),
+      retires_at_once_(options.retires_at_once()),
+      segments_(geometry, random_seed()),
+      lanes_(std::make_shared<std::vector<lane>>(lane_count(geometry))),
+      ownable_(lanes_->size() / 2),
+      instance_(next_instance()),
+      next_(options.last_sequence + 1),
+      truncated_(options.last_sequence),
+      touched_(pool_bytes) {
+    if (const auto point = read_truncation_point(pool + geometry.offset)) truncation_slot_ = point->slot;
+    std::uint32_t index = 0;
+    for (lane& each : *lanes_) each.index_ = index++;
+}
+
+lane_log::lane* lane_log::find_lane_to_own() noexcept {
+    lane_owner& owner = lane_owner::of_this_thread();
+    lane* found = owner.find(instance_);
+    for (std::size_t index = 0; found == nullptr && index < ownable_; ++index) {
+        lane& candidate = (*lanes_)[index];
+        bool expected = false;
+        // Acquire: what the thread that owned it before did to it is seen.
+        if (!candidate.owned_.compare_exchange_strong(expected, true, std::memory_order_acquire)) continue;
+        owner.add(instance_, &candidate, lanes_);
+        found = &candidate;
+    }
+    last_instance_ = instance_;
+    last_lane_ = found;
+    return found;
+}
+
+lane_log::lane* lane_log::acquire_shared(std::size_t tries_at_most) noexcept {
+    const std::size_t hint = lane_hint();
+    const std::size_t shared = lanes_->size() - ownable_;
+    for (std::size_t tries = 0; tries < tries_at_most; ++tries) {
+        lane& candidate = (*lanes_)[ownable_ + (hint + tries) % shared];
+        std::uint64_t expected = lane::idle;
+        // Reading next_ before the exchange makes the bound too low, never too high.
+        if (candidate.in_flight_.compare_exchange_strong(expected, next_.load(std::memory_order_relaxed),
+                                                         std::memory_order_seq_cst))
+            return &candidate;
+        if (tries % shared == shared - 1) std::this_thread::yield();
+    }
+    return nullptr;
+}
+
+void lane_log::put(std::byte* to, const void* from, std::size_t size, site where) {
+    if (options_.persists) {
+        persist::stream(options_.lines, to, from, size, where);
+    } else {
+        // Whole lines, mostly one: cheaper than a call.
+        for (std::size_t line = 0; line < size; line += persist::line_bytes)
+            persist::copy(to + line, static_cast<const std::byte*>(from) + line, persist::line_bytes, where);
+    }
+}
+
+void lane_log::begin_segment(lane& held, std::uint32_t index) noexcept {
+    held.segment_ = index;
+    held.position_ = format::segment_header_bytes;
+    held.salt_ = segments_.draw_salt();
+    held.salt_owed_ = true;
+    held.seed_ = seed_of_salt(held.salt_);
+}
+
+void lane_log::take_parts_back(lane& held) {
+    constexpr std::uint64_t no_sequence = 0;
+    const std::lock_guard guard(mutex_);
+    for (const std::uint32_t index : held.filled_) {
+        persist::copy(segment_address(index) + format::segment_header_bytes + sequence_offset, &no_sequence,
+                      sizeof no_sequence, site::log_record);
+        segments_.give_back(index);
+    }
+    held.filled_.clear();
+}
+
+void lane_log::close_segment(lane& held) {
+    if (held.segment_ == no_segment) return;
+    auto& closed = segments_[held.segment_];
+    // A segment that nothing was appended to holds nothing that truncation must wait for.
+    if (closed.used_bytes.load(std::memory_order_relaxed) == 0)
+        closed.last_sequence.store(0, std::memory_order_relaxed);
+    closed.full.store(true, std::memory_order_release);
+    held.segment_ = no_segment;
+    held.position_ = 0;
+}
+
+result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words) {
+    const auto& geometry = segments_.geometry();
+    const std::uint64_t per_segment = geometry.segment_payload_words();
+    const std::uint64_t needed = payload_cursor::parts_needed(payload, payload_words, per_segment);
+    if (needed <= segments_.count() && take_segments(held, static_cast<std::uint32_t>(needed))) return {};
+    error reason;
+    reason.code = errc::transaction_too_large;
+    reason.what = "the transaction does not fit into the pool's log; make the log larger or the transaction smaller";
+    reason.expected = "at most about " + std::to_string(per_segment * (segments_.count() - 1) * 8) + " bytes";
+    reason.found = std::to_string(payload_words * 8) + " bytes";
+    return reason;
+}
+
+bool lane_log::take_segments(lane& held, std::uint32_t how_many) {
+    std::unique_lock guard(mutex_);
+    for (unsigned waits = 0; segments_.free_count() < how_many; ++waits) {
+        // Until its sequence is drawn, a commit need not hold back what has come home since.
+        if (!held.sequence_drawn_) held.in_flight_.store(next_.load(), std::memory_order_seq_cst);
+        reclaim_shared_lanes();
+        truncate_locked();
+        segments_.free_truncated(truncated());
+        if (segments_.free_count() >= how_many) break;
+        // Only other commits in flight can still pin segments. Redo commits end by themselves; an
+        // open undo transaction may wait for a lock of this caller, so the wait is bounded.
+        constexpr unsigned most_waits = 20000;
+        if (!others_pin_segments(held) || waits > most_waits) return false;
+        // Not asleep with the mutex: the commit waited for may itself need a segment to end.
+        guard.unlock();
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+        guard.lock();
+    }
+    for (std::uint32_t i = 0; i < how_many; ++i) held.reserved_.push_back(segments_.take());
+    // Only now: after a failure the lane still has the room that its slack promised.
+    close_segment(held);
+    if (how_many == 1) {
+        begin_segment(held, held.reserved_.back());
+        held.reserved_.clear();
+    }
+    return true;
+}
+
+bool lane_log::others_pin_segments(const lane& held) noexcept {
+    const std::uint64_t own = held.in_flight_.load(std::memory_order_relaxed);
+    for (const lane& each : *lanes_) {
+        const std::uint64_t in_flight = each.in_flight_.load(std::memory_order_seq_cst);
+        if (&each != &held && in_flight != lane::idle && (retires_at_once_ || in_flight < own)) return true;
+    }
+    return false;
+}
+
+void lane_log::append_parts(lane& held, const std::uint64_t* record, std::uint64_t payload_words,
+                            std::uint64_t sequence, format::record_kind kind) {
+    const std::uint64_t capacity = segments_.geometry().segment_payload_words();
+    const auto parts = static_cast<std::uint16_t>(held.reserved_.size());
+    std::vector<std::uint64_t> buffer(format::record_bytes(capacity) / 8);
+    payload_cursor cursor(record + format::record_header_words, payload_words);
+    for (std::uint16_t part = 0; part < parts; ++part) {
+        begin_segment(held, held.reserved_[part]);
+        const std::uint64_t words = cursor.fill(buffer.data() + format::record_header_words, capacity);
+        send(held, buffer.data(), words, sequence, part, parts, kind);
+        if (part + 1 == parts) break;
+        if (retires_at_once_) {
+            held.filled_.push_back(held.segment_);
+        } else {
+            close_segment(held);
+        }
+    }
+    held.reserved_.clear();
+}
+
+void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
+                    std::uint16_t part, std::uint16_t parts, format::record_kind kind) {
+    seal_record(record, payload_words, sequence, part, parts, kind, held.seed_);
+    std::byte* segment = segment_address(held.segment_);
+    const std::uint64_t bytes = format::record_bytes(payload_words);
+    const std::uint64_t end = held.position_ + bytes;
+    if (held.salt_owed_) [[unlikely]]
+        send_salt(held, segment);
+    if (retires_at_once_ && end < segments_.geometry().segment_bytes) {
+        // What an earlier, longer record left behind this one must not be read as its successor.
+        constexpr std::uint64_t no_sequence = 0;
+        persist::copy(segment + end + sequence_offset, &no_sequence, sizeof no_sequence, site::log_record);
+    }
+    put(segment + held.position_, record, bytes, site::log_record);
+    held.position_ = end;
+    if (retires_at_once_) return;
+    auto& filled = segments_[held.segment_];
+    filled.last_sequence.store(sequence, std::memory_order_relaxed);
+    filled.used_bytes.store(end, std::memory_order_release);
+}
+
+void lane_log::send_salt(lane& held, std::byte* segment) {
+    held.salt_owed_ = false;
+    const format::segment_header header{held.salt_, {}};
+    put(segment, &header, sizeof header, site::log_salt);
+}
+
+std::uint64_t lane_log::choose_truncation_point() noexcept {
+    // next_ first: a commit whose lane still looks idle below draws a sequence of at least this.
+    std::uint64_t lowest = next_.load(std::memory_order_seq_cst);
+    for (const lane& each : *lanes_) lowest = std::min(lowest, each.in_flight_.load(std::memory_order_seq_cst));
+    return lowest - 1;
+}
+
+void lane_log::reclaim_shared_lanes() {
+    for (std::size_t index = ownable_; index < lanes_->size(); ++index) {
+        lane& each = (*lanes_)[index];
+        std::uint64_t expected = lane::idle;
+        if (!each.in_flight_.compare_exchange_strong(expected, next_.load(std::memory_order_relaxed),
+                                                     std::memory_order_seq_cst))
+            continue;
+        close_segment(each);
+        release(each);
+    }
+}
+
+void lane_log::write_homes_back(std::uint64_t up_to) {
+    const auto& geometry = segments_.geometry();
+    const std::uint64_t from = truncated();
+    for (std::uint32_t index = 0; index < segments_.count(); ++index) {
+        const std::uint64_t used = segments_[index].used_bytes.load(std::memory_order_acquire);
+        const std::byte* segment = pool_ + geometry.segment_offset(index);
+        std::uint64_t position = format::segment_header_bytes;
+        while (position < used) {
+            const auto* words = reinterpret_cast<const std::uint64_t*>(segment + position);
+            const std::uint64_t payload_words = payload_words_of(words);
+            if (sequence_of(words) > up_to) break;
+            if (sequence_of(words) > from) write_homes_back(words, payload_words);
+            position += format::record_bytes(payload_words);
+        }
+    }
+}
+
+void lane_log::write_homes_back(const std::uint64_t* record, std::uint64_t payload_words) {
+    const std::uint64_t* at = record + format::record_header_words;
+    const std::uint64_t* end = at + payload_words;
+    while (at < end) {
+        const format::entry each = format::entry_of(*at);
+        const std::uint64_t last = (each.offset + each.words * 8 - 1) / 64;
+        for (std::uint64_t line = each.offset / 64; line <= last; ++line)
+            if (touched_.insert(line))
+                persist::write_back(options_.lines, pool_ + line * 64, 64, site::log_truncate_home);
+        at += 1 + each.words;
+    }
+}
+
+void lane_log::persist_truncation(std::uint64_t sequence) {
+    truncation_slot_ ^= 1u;
+    std::byte* slot = pool_ + segments_.geometry().offset + format::truncation_slot_offset[truncation_slot_];
+    const format::truncation_slot value = make_truncation_slot(sequence);
+    persist::copy(slot, &value, sizeof value, site::log_truncate_sequence);
+    if (!options_.persists) {
+        persist::order_for_kill();
+        return;
+    }
+    persist::write_back(options_.lines, slot, sizeof value, site::log_truncate_sequence);
+    // Orders S before the first record that a freed segment receives.
+    persist::fence(options_.lines, site::log_truncate_sequence_fence);
+}
+
+void lane_log::truncate_locked() {
+    const std::uint64_t sequence = choose_truncation_point();
+    if (sequence <= truncated()) return;
+    if (options_.persists && options_.homes_follow_log) {
+        write_homes_back(sequence);
+        touched_.clear();
+        // Orders every home line before S: were S durable first, a cut would lose those commits.
+        persist::fence(options_.lines, site::log_truncate_home_fence);
+    }
+    persist_truncation(sequence);
+    truncated_.store(sequence, std::memory_order_release);
+    truncations_.fetch_add(1, std::memory_order_relaxed);
+    if (on_truncated) on_truncated(sequence);
+}
+
+void lane_log::truncate() {
+    const std::lock_guard guard(mutex_);
+    truncate_locked();
+    segments_.free_truncated(truncated());
+}
+
+}  // namespace holdfast

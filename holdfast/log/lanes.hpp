@@ -1,0 +1,188 @@
+// The log on byte-addressable media and at `process`: lanes, sequences, truncation.
+//
+// Protocol
+//   1. A thread takes its lane; taking it publishes a lower bound of the sequence to come, so
+//      that truncation stays below every commit in flight.
+//   2. It makes room for its record (this may truncate), draws the global sequence while the
+//      caller's locks are held, seals and streams the record, and passes ONE fence. A segment's
+//      new salt travels with the segment's first record under that same fence.
+//   3. It stores homes and gives the lane back; that lets truncation pass.
+//   4. Truncation, by whoever finds no free segment: S = below all lanes in flight; write back the
+//      home lines of all records <= S in all segments, each line once; fence; persist S; fence;
+//      full segments with nothing above S are free.
+// Below `power` with redo records there is nothing to truncate: a home that was stored is as good as
+// the promise asks. A commit writes its record over the lane's last one and takes it back (its
+// sequence becomes 0) when the homes are stored, so that the log stays in the cache and recovery
+// finds only commits that were in flight; those hold disjoint locks, hence need no order.
+//
+// Invariants
+//   * A segment is reused only after an S above all its records is durable.
+//   * Truncation is global: were one lane's newer record dropped while another lane's older record
+//     of the same word stays, replay would overwrite the newer home.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/log/line_set.hpp>
+#include <holdfast/log/record.hpp>
+#include <holdfast/log/segments.hpp>
+#include <holdfast/persist/seam.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace holdfast {
+
+/// How a lane log behaves; fixed while a pool is open.
+struct lane_log_options {
+    bool persists = true;            ///< `power`: stream, write back, fence. False: plain stores
+    persist::line_path lines;        ///< used when `persists`
+    bool homes_follow_log = true;    ///< redo: truncation writes homes back. False: undo
+    bool retires_at_once() const noexcept { return !persists && homes_follow_log; }
+    std::uint64_t last_sequence = 0; ///< highest ever drawn in this pool
+};
+
+class lane_log {
+    friend class lane_owner;
+
+public:
+    /// One stream of records. Held by one thread between `acquire` and `release`.
+    class lane {
+        friend class lane_log;
+        friend class lane_owner;
+        static constexpr std::uint64_t idle = ~std::uint64_t{0};
+
+        alignas(128) std::atomic<std::uint64_t> in_flight_{idle};
+        std::atomic<bool> owned_{false};  ///< a living thread keeps it; nobody else takes it
+        bool sequence_drawn_ = false;
+        std::uint32_t index_ = 0;
+        std::uint32_t segment_ = no_segment;
+        std::uint32_t seed_ = 0;
+        bool salt_owed_ = false;  ///< the segment's header goes with its first record
+        std::uint64_t salt_ = 0;
+        std::uint64_t position_ = 0;          ///< in the segment, of the next record
+        std::vector<std::uint32_t> reserved_; ///< segments for the parts of a large record
+        std::vector<std::uint32_t> filled_;   ///< segments of parts that are taken back with the record
+    };
+
+    /// Requires: the log is formatted or recovered, so that no record on the media is above
+    /// `options.last_sequence`.
+    lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options);
+
+    /// Takes the lane that this thread owns, without an atomic exchange, or where no lane is left to
+    /// own, an idle shared one; waits while all of those are in use. Thread-safe.
+    lane& acquire() noexcept { return *try_acquire(~std::size_t{0}); }
+    /// The same, giving up with nullptr after so many looks at a lane.
+    lane* try_acquire(std::size_t tries_at_most) noexcept {
+        lane* own = last_instance_ == instance_ ? last_lane_ : find_lane_to_own();
+        if (own == nullptr) [[unlikely]]
+            return acquire_shared(tries_at_most);
+        // A plain store: draw_sequence's exchange makes it visible before the number it draws.
+        own->in_flight_.store(next_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        return own;
+    }
+    /// Ends what `acquire` began: homes are stored. Thread-safe.
+    void release(lane& held) {
+        if (retires_at_once_) take_back(held);
+        held.sequence_drawn_ = false;
+        held.in_flight_.store(lane::idle, std::memory_order_release);
+    }
+
+    /// Makes sure that `append` of this payload succeeds, with `slack_bytes` left behind it for a
+    /// record that must not fail later; may truncate.
+    /// Errors: transaction_too_large (nothing changed; the slack of before is still there).
+    result<void> reserve(lane& held, const std::uint64_t* payload, std::uint64_t payload_words,
+                         std::uint64_t slack_bytes = 0) {
+        const std::uint64_t bytes = format::record_bytes(payload_words) + slack_bytes;
+        if (held.segment_ != no_segment && held.position_ + bytes <= segments_.geometry().segment_bytes) [[likely]]
+            return {};
+        return reserve_segments(held, payload, payload_words);
+    }
+    /// The next global sequence. Call while the caller's locks are held.
+    std::uint64_t draw_sequence(lane& held) noexcept {
+        held.sequence_drawn_ = true;
+        // A number of the lane's own: only records in flight ever meet, each in a lane of its own.
+        if (retires_at_once_) return next_.load(std::memory_order_relaxed) + held.index_;
+        return next_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    /// Seals and sends the record at `record` (header words, payload, room up to the next line).
+    /// Requires: reserved. Durable after the next fence; not before.
+    void append(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
+                format::record_kind kind, std::uint32_t part = 0) {
+        if (!held.reserved_.empty()) [[unlikely]]
+            return append_parts(held, record, payload_words, sequence, kind);
+        const bool redo = kind == format::record_kind::redo;
+        send(held, record, payload_words, sequence, static_cast<std::uint16_t>(part),
+             redo ? std::uint16_t{1} : static_cast<std::uint16_t>(part >> 16), kind);
+    }
+
+    /// Brings home every record below all commits in flight and frees their segments. Thread-safe.
+    void truncate();
+
+    /// Every record with a sequence up to this one is home, durably.
+    std::uint64_t truncated() const noexcept { return truncated_.load(std::memory_order_acquire); }
+    std::uint64_t truncations() const noexcept { return truncations_.load(std::memory_order_relaxed); }
+    bool retires_at_once() const noexcept { return retires_at_once_; }
+
+    /// Called after each truncation with the new S, by the truncating thread.
+    std::function<void(std::uint64_t)> on_truncated;
+
+private:
+    result<void> reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words);
+    lane* find_lane_to_own() noexcept;
+    lane* acquire_shared(std::size_t tries_at_most) noexcept;
+    bool take_segments(lane& held, std::uint32_t how_many);
+    bool others_pin_segments(const lane& held) noexcept;
+    /// The record's homes are stored: from here on a kill finds nothing to repeat.
+    void take_back(lane& held) {
+        if (held.position_ <= format::segment_header_bytes) return;
+        if (!held.filled_.empty()) take_parts_back(held);
+        constexpr std::uint64_t no_sequence = 0;
+        persist::copy(segment_address(held.segment_) + format::segment_header_bytes + sequence_offset, &no_sequence,
+                      sizeof no_sequence, persist::site::log_record);
+        held.position_ = format::segment_header_bytes;
+    }
+    void take_parts_back(lane& held);
+    std::byte* segment_address(std::uint32_t index) const noexcept {
+        return pool_ + segments_.geometry().segment_offset(index);
+    }
+    void reclaim_shared_lanes();
+    void truncate_locked();
+    std::uint64_t choose_truncation_point() noexcept;
+    void write_homes_back(std::uint64_t up_to);
+    void write_homes_back(const std::uint64_t* record, std::uint64_t payload_words);
+    void persist_truncation(std::uint64_t sequence);
+    void begin_segment(lane& held, std::uint32_t index) noexcept;
+    void close_segment(lane& held);
+    void append_parts(lane& held, const std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
+                      format::record_kind kind);
+    void send(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
+              std::uint16_t part, std::uint16_t parts, format::record_kind kind);
+    void send_salt(lane& held, std::byte* segment);
+    void put(std::byte* to, const void* from, std::size_t size, persist::site where);
+
+    // The lane that this thread used last, and of which log.
+    static inline constinit thread_local std::uint64_t last_instance_ = 0;
+    static inline constinit thread_local lane* last_lane_ = nullptr;
+
+    std::byte* pool_;
+    lane_log_options options_;
+    bool retires_at_once_;
+    segment_table segments_;
+    /// The first `ownable_` may be owned by threads, the rest are shared. Outlives the log while a
+    /// thread remembers that it owns one.
+    std::shared_ptr<std::vector<lane>> lanes_;
+    std::size_t ownable_;
+    std::uint64_t instance_;
+    alignas(128) std::atomic<std::uint64_t> next_;
+    alignas(128) std::atomic<std::uint64_t> truncated_;
+    std::atomic<std::uint64_t> truncations_{0};
+    std::mutex mutex_;  ///< segments' free list and truncation
+    unsigned truncation_slot_ = 0;  ///< the slot that holds the current point
+    line_set touched_;
+};
+
+}  // namespace holdfast

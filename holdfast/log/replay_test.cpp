@@ -1,0 +1,193 @@
+// Recovery over records laid out by hand.
+#include <holdfast/log/log_test_support.hpp>
+#include <holdfast/log/truncation.hpp>
+
+#include <functional>
+
+namespace holdfast {
+namespace {
+
+using namespace holdfast::test;
+using format::record_kind;
+
+TEST(Replay, AnEmptyLogChangesNothing) {
+    memory_pool pool;
+    const auto before = pool.bytes();
+    const auto found = pool.recover();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->records + found->applied + found->last_sequence, 0u);
+    EXPECT_EQ(pool.bytes(), before);
+}
+
+TEST(Replay, RedoIsAppliedInOrderOfSequenceOverAllLanes) {
+    memory_pool pool;
+    const auto first = pool.offset(0);
+    std::uint64_t at = pool.put(4, 64, 11, 1, run(first, {1, 1, 1}));
+    pool.put(4, at, 11, 4, run(first + 16, {4}));
+    at = pool.put(2, 64, 12, 2, run(first, {2, 2}));
+    pool.put(2, at, 12, 6, run(first + 24, {6}));
+    const auto found = pool.recover();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->applied, 4u) << "3 and 5 are missing: commits that nobody was told of";
+    EXPECT_EQ(found->last_sequence, 6u);
+    EXPECT_EQ(pool.word(0), 2u);
+    EXPECT_EQ(pool.word(1), 2u);
+    EXPECT_EQ(pool.word(2), 4u);
+    EXPECT_EQ(pool.word(3), 6u);
+}
+
+TEST(Replay, WhatIsAtOrBelowTheTruncationPointStaysAway) {
+    memory_pool pool;
+    const auto slot = make_truncation_slot(5);
+    std::memcpy(pool.data() + pool.geometry().offset + 512, &slot, sizeof slot);
+    std::uint64_t at = pool.put(0, 64, 11, 5, run(pool.offset(0), {5}));
+    pool.put(0, at, 11, 6, run(pool.offset(1), {6}));
+    const auto found = pool.recover();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->records, 1u);
+    EXPECT_EQ(pool.word(0), 0u);
+    EXPECT_EQ(pool.word(1), 6u);
+}
+
+TEST(Replay, MaskedEntriesTouchTheirBytesOnly) {
+    memory_pool pool;
+    pool.word(0) = 0x1111111111111111;
+    pool.put(0, 64, 11, 1, {format::masked_tag(pool.offset(0), 0x81), 0xAA000000000000BB});
+    ASSERT_TRUE(pool.recover());
+    EXPECT_EQ(pool.word(0), 0xAA111111111111BBu);
+}
+
+TEST(Replay, AnUnfinishedUndoTransactionIsRolledBackNewestFirst) {
+    memory_pool pool;
+    pool.word(0) = 30;
+    pool.word(1) = 31;
+    // The same word logged twice: the older value wins. Its records lie in two segments.
+    pool.put(3, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0);
+    const auto at = pool.put(1, 64, 12, 7, run(pool.offset(0), {20}), record_kind::undo, 1);
+    pool.put(1, at, 12, 7, run(pool.offset(1), {21}), record_kind::undo, 2);
+    const auto found = pool.recover();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->applied, 3u);
+    EXPECT_EQ(pool.word(0), 10u);
+    EXPECT_EQ(pool.word(1), 21u);
+}
+
+TEST(Replay, AFinishedUndoTransactionIsLeftAlone) {
+    memory_pool pool;
+    pool.word(0) = 30;
+    pool.word(1) = 31;
+    auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0);
+    pool.put(1, 64, 12, 7, {}, record_kind::undo_end);
+    pool.put(0, at, 11, 8, run(pool.offset(1), {11}), record_kind::undo, 0);
+    const auto found = pool.recover();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->applied, 1u);
+    EXPECT_EQ(pool.word(0), 30u);
+    EXPECT_EQ(pool.word(1), 11u) << "8 has no end";
+}
+
+TEST(Replay, UndoRecordsAreNumberedBeyond16Bits) {
+    memory_pool pool;
+    // Number 0x10001 is newer than 2, though its low half is smaller.
+    auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 2, 0);
+    pool.put(0, at, 11, 7, run(pool.offset(0), {20}), record_kind::undo, 1, 1);
+    ASSERT_TRUE(pool.recover());
+    EXPECT_EQ(pool.word(0), 10u);
+}
+
+TEST(Replay, TwiceIsOnce) {
+    memory_pool pool;
+    pool.put(0, 64, 11, 1, run(pool.offset(0), {1, 2, 3}));
+    pool.put(1, 64, 12, 2, {format::masked_tag(pool.offset(1), 0x0F), 0x99});
+    pool.put(2, 64, 13, 3, run(pool.offset(8), {7}), record_kind::undo, 0);
+    ASSERT_TRUE(pool.recover());
+    const auto once = pool.bytes();
+    ASSERT_TRUE(pool.recover());
+    EXPECT_EQ(pool.bytes(), once);
+}
+
+TEST(Replay, PartsMustAllBeThereOnceEach) {
+    const auto applied = [](const std::vector<std::uint16_t>& parts, std::uint16_t of) {
+        memory_pool pool;
+        std::uint32_t segment = 0;
+        for (const std::uint16_t part : parts)
+            pool.put(segment++, 64, 11, 3, run(pool.offset(part), {9}), record_kind::redo, part, of);
+        return pool.recover().value().applied;
+    };
+    EXPECT_EQ(applied({2, 0, 1}, 3), 3u);
+    EXPECT_EQ(applied({0, 1}, 3), 0u);
+    EXPECT_EQ(applied({1, 2}, 3), 0u);
+    EXPECT_EQ(applied({0, 0, 1}, 3), 0u);
+    EXPECT_EQ(applied({0}, 0), 0u) << "no parts at all";
+}
+
+TEST(Replay, EntriesOutOfBoundsAreCorruptAndNothingIsChanged) {
+    const std::function<std::vector<std::uint64_t>(memory_pool&)> bad[] = {
+        [](memory_pool&) { return run(0, {1}); },                                         // the superblock
+        [](memory_pool&) { return run(format::log_offset, {1}); },                        // the log
+        [](memory_pool&) { return run(format::log_offset - 8, {1, 2}); },                 // roots into the log
+        [](memory_pool& pool) { return run(pool.offset(0) - 8, {1, 2}); },                // log into the heap
+        [](memory_pool& pool) { return run(pool.size() - 8, {1, 2}); },                   // past the end
+        [](memory_pool& pool) { return run(pool.size(), {1}); },                          // behind the end
+        [](memory_pool&) { return run(format::offset_mask & ~std::uint64_t{7}, {1}); },   // far behind
+        [](memory_pool& pool) { return run(pool.offset(0) + 4, {1}); },                   // unaligned
+        [](memory_pool& pool) { return std::vector{format::run_tag(pool.offset(0), 0)}; },     // no words
+        [](memory_pool& pool) { return std::vector{format::run_tag(pool.offset(0), 5), std::uint64_t{1}}; },
+        [](memory_pool& pool) { return std::vector{format::masked_tag(pool.offset(0), 1)}; },  // no word
+    };
+    for (std::size_t i = 0; i < std::size(bad); ++i) {
+        memory_pool pool;
+        auto payload = run(pool.offset(5), {77});
+        const auto wrong = bad[i](pool);
+        payload.insert(payload.end(), wrong.begin(), wrong.end());
+        pool.put(0, 64, 11, 1, run(pool.offset(4), {76}));
+        pool.put(1, 64, 12, 2, payload);
+        const auto before = pool.bytes();
+        const auto found = pool.recover();
+        ASSERT_FALSE(found) << i;
+        EXPECT_EQ(found.error().code, errc::corrupt);
+        EXPECT_EQ(found.error().offset, pool.geometry().segment_offset(1) + 64 + 24 + 16) << i;
+        EXPECT_FALSE(found.error().expected.empty() || found.error().found.empty());
+        EXPECT_EQ(pool.bytes(), before) << i;
+    }
+}
+
+TEST(Replay, RootsMayBeWritten) {
+    memory_pool pool;
+    pool.put(0, 64, 11, 1, run(8192, std::vector<std::uint64_t>(400, 3)));
+    EXPECT_TRUE(pool.recover());
+}
+
+TEST(Replay, OneDamagedTruncationSlotIsNoObstacleTwoAreCorrupt) {
+    memory_pool pool;
+    pool.put(0, 64, 11, 1, run(pool.offset(0), {5}));
+    std::byte* header = pool.data() + pool.geometry().offset;
+    header[0] ^= std::byte{1};
+    ASSERT_TRUE(pool.recover());
+    EXPECT_EQ(pool.word(0), 5u);
+    header[512] ^= std::byte{1};
+    const auto before = pool.bytes();
+    const auto found = pool.recover();
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, errc::corrupt);
+    EXPECT_EQ(found.error().offset, pool.geometry().offset);
+    EXPECT_EQ(pool.bytes(), before);
+}
+
+TEST(Replay, AfterResetNoRecordOfBeforeVerifies) {
+    memory_pool pool;
+    for (std::uint32_t i = 0; i < 15; ++i) pool.put(i, 64, 11 + i, i + 1, run(pool.offset(i), {5}));
+    const auto found = pool.recover();
+    ASSERT_TRUE(found);
+    const auto before = persist::thread_counters();
+    reset_log(pool.data(), pool.geometry(), found->last_sequence, true, {});
+    EXPECT_EQ((persist::thread_counters() - before).fences, 3u) << "two slots, all salts";
+    const auto after = pool.recover();
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->records, 0u);
+    EXPECT_EQ(after->last_sequence, 15u) << "numbers go on from here";
+    for (std::uint32_t i = 0; i < 15; ++i) EXPECT_EQ(pool.salt(i), 0u);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,175 @@
+#include <holdfast/persist/file.hpp>
+
+#include <holdfast/persist/counters.hpp>
+#include <holdfast/persist/lock_table.hpp>
+#include <holdfast/persist/system_error.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+#ifdef HOLDFAST_OBSERVED
+#include <holdfast/persist/observer.hpp>
+#endif
+
+namespace holdfast::persist {
+namespace {
+
+using detail::system_error;
+using detail::system_error_at;
+
+error not_regular(const std::string& path, mode_t mode) {
+    error reason;
+    reason.code = errc::not_a_pool;
+    reason.what = "not a regular file";
+    reason.path = path;
+    reason.expected = "a regular file";
+    reason.found = S_ISDIR(mode)    ? "a directory"
+                   : S_ISFIFO(mode) ? "a pipe"
+                   : S_ISSOCK(mode) ? "a socket"
+                                    : "a device";
+    return reason;
+}
+
+error held_here(const std::string& path) {
+    error reason;
+    reason.code = errc::busy;
+    reason.what = "the file is in use";
+    reason.path = path;
+    reason.expected = "no other holder";
+    reason.found = "a holder in this process (" + std::to_string(::getpid()) + ")";
+    return reason;
+}
+
+error held_elsewhere(const std::string& path, pid_t holder) {
+    error reason = held_here(path);
+    if (holder == 0) {
+        reason.found = "a process in another process-id namespace";
+        return reason;
+    }
+    reason.found = "process " + std::to_string(holder);
+    std::string command;
+    if (std::getline(std::ifstream("/proc/" + std::to_string(holder) + "/comm"), command) && !command.empty())
+        reason.found += " (" + command + ")";
+    return reason;
+}
+
+std::string directory_of(const std::string& path) {
+    const auto slash = path.find_last_of('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// A name nobody else uses: for file systems without O_TMPFILE.
+result<int> open_and_unlink(const std::string& directory) {
+    std::string name = directory + "/.holdfast-XXXXXX";
+    const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+    if (descriptor < 0) return system_error("mkostemp", directory, errno);
+    ::unlink(name.c_str());
+    return descriptor;
+}
+
+}  // namespace
+
+file::file(std::string path, int descriptor, access how) noexcept
+    : path_(std::move(path)), descriptor_(descriptor), access_(how) {}
+
+file::file(file&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), access_(other.access_) {}
+
+file& file::operator=(file&& other) noexcept {
+    if (this != &other) {
+        release();
+        path_ = std::move(other.path_);
+        descriptor_ = std::exchange(other.descriptor_, -1);
+        access_ = other.access_;
+    }
+    return *this;
+}
+
+file::~file() { release(); }
+
+void file::release() noexcept {
+    if (descriptor_ >= 0) detail::close_or_park(std::exchange(descriptor_, -1));
+}
+
+result<file> file::create(const std::string& path, unsigned mode) {
+    // Nobody else may open it before its mode is exact.
+    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0);
+    if (descriptor < 0) return system_error("open", path, errno);
+    file made(path, descriptor, access::read_write);
+    if (::fchmod(descriptor, static_cast<mode_t>(mode)) != 0) {
+        const int number = errno;
+        ::unlink(path.c_str());
+        return system_error("fchmod", path, number);
+    }
+    return made;
+}
+
+result<file> file::create_unnamed(const std::string& directory) {
+    int descriptor = ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    if (descriptor < 0) {
+        if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOSYS) return system_error("open", directory, errno);
+        auto named = open_and_unlink(directory);
+        if (!named) return named.error();
+        descriptor = *named;
+    }
+    return file(directory, descriptor, access::read_write);
+}
+
+result<file> file::open(const std::string& path, access how) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return system_error("stat", path, errno);
+    if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
+    // Before opening, because closing the second descriptor would drop the holder's lock.
+    if (detail::held_by_this_process({status.st_dev, status.st_ino})) return held_here(path);
+
+    // O_NONBLOCK, in case the name means a pipe by now; regular files ignore it.
+    const int flags = (how == access::read_write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    const int descriptor = ::open(path.c_str(), flags);
+    if (descriptor < 0) return system_error("open", path, errno);
+    file opened(path, descriptor, how);
+    if (::fstat(descriptor, &status) != 0) return system_error("fstat", path, errno);
+    if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
+    return opened;
+}
+
+result<std::uint64_t> file::size() const {
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0) return system_error("fstat", path_, errno);
+    return static_cast<std::uint64_t>(status.st_size);
+}
+
+result<void> file::lock() {
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0) return system_error("fstat", path_, errno);
+    const auto answer =
+        detail::take_lock({status.st_dev, status.st_ino}, descriptor_, access_ == access::read_write);
+    switch (answer.outcome) {
+        case detail::lock_outcome::taken: return {};
+        case detail::lock_outcome::held_here: return held_here(path_);
+        case detail::lock_outcome::held_elsewhere: return held_elsewhere(path_, answer.holder);
+        case detail::lock_outcome::failed: break;
+    }
+    return system_error("fcntl(F_SETLK)", path_, answer.number);
+}
+
+result<void> file::sync_directory() {
+    const std::string directory = directory_of(path_);
+    const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return system_error("open", directory, errno);
+    const int answer = ::fsync(descriptor);
+    const int number = errno;
+    ::close(descriptor);
+    ++detail::this_thread.syncs;
+    // EINVAL: this file system has no way to sync a directory, and needs none.
+    if (answer != 0 && number != EINVAL) return system_error("fsync", directory, number);
+    return {};
+}
+
+}  // namespace holdfast::persist

@@ -1,0 +1,128 @@
+// Files under the seam: open, lock, allocate, map, read, write, sync. All errors are values that
+// name the file; nothing here knows what the bytes mean.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/persist/site.hpp>
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace holdfast::persist {
+
+/// An open file: move-only, close-on-exec, closed on destruction.
+/// Thread safety: read_at, write_at, write_durable and sync may run concurrently.
+/// If the process dies: what was written stays in the page cache, what was synced is on the device.
+class file {
+public:
+    enum class access : std::uint8_t { read_only, read_write };
+
+    /// Creates `path`, which must not exist, with `mode` (made exact by fchmod, whatever the umask).
+    /// Errors: already_exists, permission_denied, not_found (no such directory), io.
+    static result<file> create(const std::string& path, unsigned mode);
+    /// Creates a file without a name in `directory`; it vanishes when closed.
+    /// Errors: permission_denied, not_found, no_space, io.
+    static result<file> create_unnamed(const std::string& directory);
+    /// Opens an existing regular file. Errors: not_found, permission_denied (also a read-only file
+    /// system), not_a_pool (not a regular file), busy (this process holds its lock), io.
+    static result<file> open(const std::string& path, access how);
+
+    file(file&& other) noexcept;
+    file& operator=(file&& other) noexcept;
+    ~file();
+
+    const std::string& path() const noexcept { return path_; }
+    int descriptor() const noexcept { return descriptor_; }
+
+    result<std::uint64_t> size() const;
+
+    /// Takes the one holder's lock: an fcntl write lock on the whole file (a read lock for a
+    /// read_only file) and an entry in the process's own table, because fcntl does not see a second
+    /// open by the same process. A child never holds it and a killed process leaves nothing behind.
+    /// Held until this object is destroyed; locking twice is nothing.
+    /// POSIX drops such a lock when the process closes *any* descriptor of the file: this class
+    /// never does while another object holds it, but code that opens the file by other means
+    /// (an ifstream, say) and closes it would.
+    /// Errors: busy (names the holder's process id, or says that it is this process), io.
+    result<void> lock();
+
+    /// Gives the file `size` bytes of allocated space, so that a store to the mapping cannot fail
+    /// for lack of room; what it holds stays, what is new is zero. After an error the file has the
+    /// size it had; whoever created it removes it. Errors: no_space (bytes needed, bytes free), io.
+    result<void> allocate(std::uint64_t size);
+
+    /// Reads exactly `size` bytes. Errors: truncated, io.
+    result<void> read_at(std::uint64_t offset, void* bytes, std::size_t size) const;
+    /// Writes exactly; not durable until sync. Counts written bytes. Errors: no_space, io.
+    result<void> write_at(std::uint64_t offset, const void* bytes, std::size_t size, site where);
+    /// Writes the pieces one after another at `offset` and returns when they are on the device
+    /// (pwritev2 with RWF_DSYNC; pwritev and fdatasync where the kernel lacks it, or for more than
+    /// IOV_MAX pieces). Counts one sync, and one more for each further 2 GiB, the most that one call takes.
+    /// After an error nothing is known of the range; never call again to find out.
+    result<void> write_durable(std::uint64_t offset, std::span<const iovec> pieces, site where);
+    /// fdatasync. Counts one sync. After an error: as write_durable.
+    result<void> sync(site where);
+    /// Makes the directory entry durable. Counts one sync.
+    result<void> sync_directory();
+
+private:
+    file(std::string path, int descriptor, access how) noexcept;
+    void release() noexcept;
+
+    std::string path_;
+    int descriptor_ = -1;
+    access access_ = access::read_only;
+};
+
+/// A reserved address range with the file mapped over its beginning; unmapped on destruction.
+/// Not inherited by fork (MADV_DONTFORK): a child that touches it gets SIGSEGV.
+/// Thread safety: none of its own; the bytes are the caller's.
+class mapping {
+public:
+    enum class kind : std::uint8_t {
+        shared,       ///< stores reach the page cache
+        shared_sync,  ///< MAP_SYNC: stores reach DAX media
+        private_copy, ///< stores stay in this process
+        read_only,    ///< shared, not writable
+    };
+
+    /// Reserves [base, base + reserved) and maps the file's first `size` bytes at `base`.
+    /// base 0: anywhere. Requires: base page-aligned, 0 < size <= reserved.
+    /// Errors: address_taken (something is mapped in the range), level_unavailable (shared_sync
+    /// refused), truncated (the file is shorter than `size`), permission_denied, invalid_argument, io.
+    static result<mapping> map(const file& from, std::uintptr_t base, std::uint64_t reserved, std::uint64_t size,
+                               kind how);
+
+    mapping(mapping&& other) noexcept;
+    mapping& operator=(mapping&& other) noexcept;
+    ~mapping();
+
+    std::byte* data() const noexcept { return base_; }
+    std::uint64_t size() const noexcept { return size_; }
+    std::uint64_t reserved() const noexcept { return reserved_; }
+
+    /// Touches all pages now (MADV_POPULATE_WRITE; _READ for read_only and private_copy), so that no
+    /// later access faults; a private copy still faults once per page at its first store, for
+    /// copying every page now would double the memory. Errors: io.
+    result<void> populate();
+    /// msync of the whole mapping; counts one sync.
+    result<void> sync_all(site where);
+
+private:
+    mapping(std::byte* base, std::uint64_t size, std::uint64_t reserved, kind how, std::string path) noexcept;
+    void release() noexcept;
+
+    std::byte* base_ = nullptr;
+    std::uint64_t size_ = 0;
+    std::uint64_t reserved_ = 0;
+    kind kind_ = kind::shared;
+    std::uint64_t fork_generation_ = 0;
+    std::string path_;
+};
+
+}  // namespace holdfast::persist

@@ -1,0 +1,196 @@
+// The data half of class file: allocate, read, write, sync.
+#include <holdfast/persist/counters.hpp>
+#include <holdfast/persist/file.hpp>
+#include <holdfast/persist/system_error.hpp>
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <limits>
+#include <vector>
+
+#ifdef HOLDFAST_OBSERVED
+#include <holdfast/persist/observer.hpp>
+
+#include <cstring>
+#endif
+
+namespace holdfast::persist {
+namespace {
+
+using detail::system_error;
+using detail::system_error_at;
+
+constexpr std::uint64_t file_size_max = std::numeric_limits<off_t>::max();
+
+off_t as_offset(std::uint64_t offset) noexcept { return static_cast<off_t>(std::min(offset, file_size_max)); }
+
+error no_space(const char* call, const std::string& path, int descriptor, std::uint64_t needed_bytes, int number) {
+    error reason = system_error(call, path, number);
+    reason.code = errc::no_space;
+    reason.expected = std::to_string(needed_bytes) + " bytes";
+    struct statvfs room {};
+    if (::fstatvfs(descriptor, &room) == 0)
+        reason.found = std::to_string(std::uint64_t{room.f_bavail} * room.f_frsize) + " bytes free";
+    return reason;
+}
+
+/// For file systems without fallocate. Returns errno, 0 on success.
+int write_zeros(int descriptor, std::uint64_t from, std::uint64_t to) noexcept {
+    static constexpr std::array<std::byte, 65536> zeros{};
+    while (from < to) {
+        const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(to - from, zeros.size()));
+        const ssize_t written = ::pwrite(descriptor, zeros.data(), part, as_offset(from));
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return errno;
+        if (written == 0) return ENOSPC;
+        from += static_cast<std::uint64_t>(written);
+    }
+    return 0;
+}
+
+/// Drops the first `written` bytes from the pieces.
+void consume(std::vector<iovec>& pieces, std::size_t written) {
+    std::size_t whole = 0;
+    while (whole < pieces.size() && written >= pieces[whole].iov_len) written -= pieces[whole++].iov_len;
+    pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(whole));
+    if (written == 0) return;
+    pieces.front().iov_base = static_cast<char*>(pieces.front().iov_base) + written;
+    pieces.front().iov_len -= written;
+}
+
+struct write_outcome {
+    std::uint64_t written = 0;
+    int number = 0;  ///< errno, 0 on success
+};
+
+/// Writes all pieces with `flags`, counting bytes, and a sync for each call where the flags ask for one.
+write_outcome write_all(int descriptor, std::uint64_t offset, std::vector<iovec> pieces, int flags) {
+    write_outcome outcome;
+    consume(pieces, 0);
+    while (!pieces.empty()) {
+        const int count = static_cast<int>(std::min<std::size_t>(pieces.size(), IOV_MAX));
+        const ssize_t written =
+            ::pwritev2(descriptor, pieces.data(), count, as_offset(offset + outcome.written), flags);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) {
+            outcome.number = written < 0 ? errno : ENOSPC;
+            return outcome;
+        }
+        if ((flags & RWF_DSYNC) != 0) ++detail::this_thread.syncs;
+        detail::this_thread.written_bytes += static_cast<std::uint64_t>(written);
+        outcome.written += static_cast<std::uint64_t>(written);
+        consume(pieces, static_cast<std::size_t>(written));
+    }
+    return outcome;
+}
+
+#ifdef HOLDFAST_OBSERVED
+/// One call for all pieces: they become durable together.
+void observe_durable_write(std::uint64_t offset, std::span<const iovec> pieces, site where) {
+    std::vector<std::byte> bytes;
+    for (const auto& piece : pieces) {
+        const auto* begin = static_cast<const std::byte*>(piece.iov_base);
+        bytes.insert(bytes.end(), begin, begin + piece.iov_len);
+    }
+    observe_file_write(offset, bytes.data(), bytes.size(), true, where);
+}
+#endif
+
+}  // namespace
+
+result<void> file::allocate(std::uint64_t size) {
+    const auto before = this->size();
+    if (!before) return before.error();
+    if (size > file_size_max) return no_space("fallocate", path_, descriptor_, size, EFBIG);
+    if (size == 0) return {};
+    int number = 0;
+    const char* call = "fallocate";
+    do {
+        number = ::fallocate(descriptor_, 0, 0, static_cast<off_t>(size)) == 0 ? 0 : errno;
+    } while (number == EINTR);
+    if (number == EOPNOTSUPP || number == ENOSYS) {
+        call = "pwrite";
+        number = write_zeros(descriptor_, *before, size);
+    }
+    if (number == 0) return {};
+    if (*before < size && ::ftruncate(descriptor_, static_cast<off_t>(*before)) != 0)
+        return system_error("ftruncate", path_, errno);
+    if (number == ENOSPC || number == EDQUOT || number == EFBIG)
+        return no_space(call, path_, descriptor_, size - std::min(size, *before), number);
+    return system_error(call, path_, number);
+}
+
+result<void> file::read_at(std::uint64_t offset, void* bytes, std::size_t size) const {
+    std::size_t done = 0;
+    while (done < size) {
+        const ssize_t got =
+            ::pread(descriptor_, static_cast<char*>(bytes) + done, size - done, as_offset(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return system_error_at("pread", path_, offset + done, errno);
+        if (got == 0) {
+            error reason;
+            reason.code = errc::truncated;
+            reason.what = "the file ends too early";
+            reason.path = path_;
+            reason.offset = offset;
+            reason.expected = std::to_string(size) + " bytes";
+            reason.found = std::to_string(done) + " bytes";
+            return reason;
+        }
+        done += static_cast<std::size_t>(got);
+    }
+    return {};
+}
+
+result<void> file::write_at(std::uint64_t offset, const void* bytes, std::size_t size, [[maybe_unused]] site where) {
+    std::size_t done = 0;
+    while (done < size) {
+        const ssize_t written =
+            ::pwrite(descriptor_, static_cast<const char*>(bytes) + done, size - done, as_offset(offset + done));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return system_error_at("pwrite", path_, offset + done, written < 0 ? errno : ENOSPC);
+        done += static_cast<std::size_t>(written);
+        detail::this_thread.written_bytes += static_cast<std::uint64_t>(written);
+    }
+#ifdef HOLDFAST_OBSERVED
+    observe_file_write(offset, bytes, size, false, where);
+#endif
+    return {};
+}
+
+result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pieces, [[maybe_unused]] site where) {
+    const std::vector<iovec> all(pieces.begin(), pieces.end());
+    // Several calls would be several waits, so a single fdatasync is better for very many pieces.
+    auto outcome = all.size() > IOV_MAX ? write_outcome{0, EOPNOTSUPP} : write_all(descriptor_, offset, all, RWF_DSYNC);
+    if (outcome.number == EOPNOTSUPP || outcome.number == ENOSYS) {
+        outcome = write_all(descriptor_, offset, all, 0);
+        if (outcome.number == 0) {
+            ++detail::this_thread.syncs;
+            if (::fdatasync(descriptor_) != 0) return system_error_at("fdatasync", path_, offset, errno);
+        }
+    }
+    if (outcome.number != 0)
+        return system_error_at("pwritev2(RWF_DSYNC)", path_, offset + outcome.written, outcome.number);
+#ifdef HOLDFAST_OBSERVED
+    observe_durable_write(offset, pieces, where);
+#endif
+    return {};
+}
+
+result<void> file::sync([[maybe_unused]] site where) {
+    ++detail::this_thread.syncs;
+    if (::fdatasync(descriptor_) != 0) return system_error("fdatasync", path_, errno);
+#ifdef HOLDFAST_OBSERVED
+    observe_file_sync(where);
+#endif
+    return {};
+}
+
+}  // namespace holdfast::persist

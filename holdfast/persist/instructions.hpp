@@ -1,0 +1,94 @@
+// The instructions of the seam for each processor: write back a line, stream words, fence.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace holdfast::persist {
+
+#ifdef HOLDFAST_OBSERVED
+inline constexpr bool noexcept_seam = false;
+#else
+inline constexpr bool noexcept_seam = true;
+#endif
+
+/// The write-back instructions, best first. `clean_*` are aarch64's DC CVAP and DC CVAC.
+enum class write_back_kind : std::uint8_t { clwb, clflushopt, clflush, clean_to_persistence, clean_to_coherency };
+
+/// The best kind this processor has (CPUID, or the auxiliary vector).
+write_back_kind detect_write_back_kind() noexcept;
+std::string_view name_of(write_back_kind kind) noexcept;
+
+namespace detail {
+extern const write_back_kind chosen_write_back;
+}
+
+/// What this process uses; fixed at start.
+inline write_back_kind chosen_write_back_kind() noexcept { return detail::chosen_write_back; }
+
+#if defined(__x86_64__)
+
+namespace detail {
+/// A whole line as an operand, so that the compiler keeps every earlier store to any of its bytes
+/// in front of the write-back, and nothing else.
+struct [[gnu::may_alias]] line_operand {
+    unsigned char bytes[64];
+};
+}  // namespace detail
+
+/// Writes one line back with the named instruction. Requires: the processor has it, and `line` is
+/// 64-byte aligned.
+inline void write_back_line_with(write_back_kind kind, const void* line) noexcept {
+    auto& operand = *static_cast<detail::line_operand*>(const_cast<void*>(line));
+    if (kind == write_back_kind::clwb) [[likely]] {
+        asm volatile("clwb %0" : "+m"(operand));
+    } else if (kind == write_back_kind::clflushopt) {
+        asm volatile("clflushopt %0" : "+m"(operand));
+    } else {
+        asm volatile("clflush %0" : "+m"(operand));
+    }
+}
+
+inline void persist_fence() noexcept { asm volatile("sfence" ::: "memory"); }
+
+inline void stream_words(std::uint64_t* home, const std::uint64_t* from, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i)
+        _mm_stream_si64(reinterpret_cast<long long*>(home + i), static_cast<long long>(from[i]));
+}
+
+#elif defined(__aarch64__)
+
+/// Writes one line back with the named instruction. Requires: the processor has it, `line` is
+/// 64-byte aligned, and the processor's lines are not smaller (no server core has smaller ones).
+inline void write_back_line_with(write_back_kind kind, const void* line) noexcept {
+    if (kind == write_back_kind::clean_to_persistence) {
+        // DC CVAP by its encoding, so that assemblers without the v8.2 extension accept it.
+        asm volatile("sys #3, c7, c12, #1, %0" ::"r"(line) : "memory");
+    } else {
+        asm volatile("dc cvac, %0" ::"r"(line) : "memory");
+    }
+}
+
+/// The whole system, not only the inner shareable domain: the point of persistence lies outside.
+inline void persist_fence() noexcept { asm volatile("dsb sy" ::: "memory"); }
+
+/// aarch64 has no store whose durability a fence alone completes: store, then clean the lines.
+inline void stream_words(std::uint64_t* home, const std::uint64_t* from, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) home[i] = from[i];
+    const auto end = reinterpret_cast<std::uintptr_t>(home + count);
+    for (auto line = reinterpret_cast<std::uintptr_t>(home) & ~std::uintptr_t{63}; line < end; line += 64)
+        write_back_line_with(chosen_write_back_kind(), reinterpret_cast<const void*>(line));
+}
+
+#else
+#error "Holdfast runs on x86-64 and aarch64"
+#endif
+
+inline void write_back_line(const void* line) noexcept { write_back_line_with(detail::chosen_write_back, line); }
+
+}  // namespace holdfast::persist

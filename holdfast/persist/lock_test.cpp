@@ -1,0 +1,239 @@
+#include <holdfast/persist/file.hpp>
+#include <holdfast/persist/test_scratch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::persist {
+namespace {
+
+using test::scratch_directory;
+
+/// A child that runs `body` and then waits to be killed. Ready when the constructor returns.
+class held_child {
+public:
+    template <class Body>
+    explicit held_child(Body body) {
+        int ready[2];
+        EXPECT_EQ(::pipe(ready), 0);
+        id_ = ::fork();
+        if (id_ == 0) {
+            // Returning would run the destructors of the parent's objects: keep them in this frame.
+            body([&] {
+                EXPECT_EQ(::write(ready[1], "r", 1), 1);
+                for (;;) ::pause();
+            });
+            ::_exit(1);
+        }
+        ::close(ready[1]);
+        char byte = 0;
+        ready_ = ::read(ready[0], &byte, 1) == 1;
+        ::close(ready[0]);
+    }
+    ~held_child() { kill(); }
+    held_child(const held_child&) = delete;
+    held_child& operator=(const held_child&) = delete;
+
+    bool ready() const { return ready_; }
+    pid_t id() const { return id_; }
+    void kill() {
+        if (id_ <= 0) return;
+        ::kill(id_, SIGKILL);
+        ::waitpid(id_, nullptr, 0);
+        id_ = -1;
+    }
+
+private:
+    pid_t id_ = -1;
+    bool ready_ = false;
+};
+
+/// 0: another process could lock `path`; 1: it is told that it is busy; 2: something else.
+int ask_from_another_process(const std::string& path, file::access how = file::access::read_write) {
+    const int status = test::run_in_child([&] {
+        auto opened = file::open(path, how);
+        if (!opened) return 2;
+        const auto locked = opened->lock();
+        if (locked) return 0;
+        return locked.error().code == errc::busy ? 1 : 2;
+    });
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
+std::string new_file(const scratch_directory& scratch) {
+    EXPECT_TRUE(file::create(scratch.file("pool"), 0600));
+    return scratch.file("pool");
+}
+
+TEST(Lock, ASecondProcessIsToldWhoHoldsTheFile) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    held_child holder([&](auto wait) {
+        auto opened = file::open(path, file::access::read_write);
+        if (opened && opened->lock()) wait();
+    });
+    ASSERT_TRUE(holder.ready());
+    auto opened = *file::open(path, file::access::read_write);
+    const auto locked = opened.lock();
+    ASSERT_FALSE(locked);
+    EXPECT_EQ(locked.error().code, errc::busy);
+    EXPECT_EQ(locked.error().path, path);
+    EXPECT_NE(locked.error().found.find("process " + std::to_string(holder.id())), std::string::npos)
+        << locked.error().text();
+    holder.kill();
+    EXPECT_TRUE(opened.lock()) << "a killed holder leaves nothing behind";
+}
+
+TEST(Lock, TheSameProcessIsBusyToo) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    auto early = *file::open(path, file::access::read_write);
+    auto holder = *file::open(path, file::access::read_write);
+    ASSERT_TRUE(holder.lock());
+    EXPECT_TRUE(holder.lock()) << "locking twice is nothing";
+
+    const auto locked = early.lock();
+    ASSERT_FALSE(locked);
+    EXPECT_EQ(locked.error().code, errc::busy);
+    EXPECT_NE(locked.error().found.find("this process"), std::string::npos);
+
+    ASSERT_EQ(::link(path.c_str(), scratch.file("alias").c_str()), 0);
+    for (const auto& name : {path, scratch.file("alias")}) {
+        const auto opened = file::open(name, file::access::read_only);
+        ASSERT_FALSE(opened);
+        EXPECT_EQ(opened.error().code, errc::busy);
+        EXPECT_EQ(opened.error().path, name);
+    }
+}
+
+TEST(Lock, ClosingAnotherDescriptorOfThisProcessKeepsTheLock) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    int parked = -1;
+    {
+        auto early = std::make_unique<file>(*file::open(path, file::access::read_write));
+        auto holder = *file::open(path, file::access::read_write);
+        ASSERT_TRUE(holder.lock());
+        parked = early->descriptor();
+        early.reset();
+        EXPECT_EQ(ask_from_another_process(path), 1);
+        EXPECT_EQ(file::open(path, file::access::read_write).error().code, errc::busy);
+        EXPECT_EQ(ask_from_another_process(path), 1) << "a refused open must not drop it either";
+        EXPECT_NE(::fcntl(parked, F_GETFD), -1);
+    }
+    EXPECT_EQ(::fcntl(parked, F_GETFD), -1) << "closed with the holder";
+    EXPECT_EQ(ask_from_another_process(path), 0);
+}
+
+TEST(Lock, IsReleasedWithTheObjectAndMovesWithIt) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    {
+        auto opened = *file::open(path, file::access::read_write);
+        ASSERT_TRUE(opened.lock());
+        const file moved = std::move(opened);
+        EXPECT_EQ(ask_from_another_process(path), 1);
+    }
+    EXPECT_EQ(ask_from_another_process(path), 0);
+    auto again = file::open(path, file::access::read_write);
+    ASSERT_TRUE(again);
+    EXPECT_TRUE(again->lock());
+}
+
+TEST(Lock, AForkedChildKeepsNothingAlive) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    auto holder = std::make_unique<file>(*file::open(path, file::access::read_write));
+    ASSERT_TRUE(holder->lock());
+    held_child child([](auto wait) { wait(); });
+    ASSERT_TRUE(child.ready());
+    EXPECT_EQ(ask_from_another_process(path), 1);
+    holder.reset();
+    EXPECT_EQ(ask_from_another_process(path), 0) << "though the child still has the descriptor";
+}
+
+TEST(Lock, AForkedChildKnowsThatItHoldsNothing) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    auto holder = std::make_unique<file>(*file::open(path, file::access::read_write));
+    ASSERT_TRUE(holder->lock());
+    const int status = test::run_in_child([&] {
+        auto opened = file::open(path, file::access::read_write);
+        if (!opened) return 1;  // its own table would say "this process"
+        const auto locked = opened->lock();
+        if (locked) return 2;
+        if (locked.error().found.find("process " + std::to_string(::getppid())) == std::string::npos) return 3;
+        if (holder->lock()) return 4;
+        holder.reset();  // must not end the parent's lock
+        return 0;
+    });
+    EXPECT_TRUE(test::exited_with(status, 0)) << status;
+    EXPECT_EQ(ask_from_another_process(path), 1);
+}
+
+TEST(Lock, AChildsOwnLockSurvivesTheClosingOfWhatItInherited) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    auto holder = std::make_unique<file>(*file::open(path, file::access::read_write));
+    ASSERT_TRUE(holder->lock());
+    int go[2];
+    ASSERT_EQ(::pipe(go), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        char byte = 0;
+        if (::read(go[0], &byte, 1) != 1) ::_exit(1);
+        auto opened = file::open(path, file::access::read_write);
+        if (!opened || !opened->lock()) ::_exit(2);
+        holder.reset();
+        ::_exit(ask_from_another_process(path) == 1 ? 0 : 3);
+    }
+    holder.reset();
+    ASSERT_EQ(::write(go[1], "g", 1), 1);
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(test::exited_with(status, 0)) << status;
+    ::close(go[0]);
+    ::close(go[1]);
+}
+
+TEST(Lock, ReadersOfDifferentProcessesShareAndAWriterIsRefused) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    auto reader = *file::open(path, file::access::read_only);
+    ASSERT_TRUE(reader.lock());
+    EXPECT_EQ(ask_from_another_process(path, file::access::read_only), 0);
+    EXPECT_EQ(ask_from_another_process(path, file::access::read_write), 1);
+}
+
+TEST(Lock, ThreadsThatOpenCloseAndLockNeverLoseIt) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    std::atomic<int> holders{0}, times_held{0}, two_at_once{0};
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    const auto work = [&] {
+        while (std::chrono::steady_clock::now() < deadline) {
+            auto opened = file::open(path, file::access::read_write);
+            if (!opened || !opened->lock()) continue;
+            if (holders.fetch_add(1) != 0) ++two_at_once;
+            ++times_held;
+            holders.fetch_sub(1);
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(two_at_once.load(), 0);
+    EXPECT_GT(times_held.load(), 0);
+    EXPECT_EQ(ask_from_another_process(path), 0);
+}
+
+}  // namespace
+}  // namespace holdfast::persist

@@ -1,0 +1,208 @@
+#include <holdfast/persist/counters.hpp>
+#include <holdfast/persist/file.hpp>
+#include <holdfast/persist/system_error.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#ifdef HOLDFAST_OBSERVED
+#include <holdfast/persist/observer.hpp>
+#endif
+
+// Newer than the oldest C library headers that this is built with.
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MAP_SYNC
+#define MAP_SYNC 0x80000
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+namespace holdfast::persist {
+namespace {
+
+using detail::system_error;
+
+std::uint64_t page_bytes() noexcept {
+    static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+std::string hexadecimal(std::uintptr_t value) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    do {
+        text.insert(text.begin(), digits[value % 16]);
+        value /= 16;
+    } while (value != 0);
+    return "0x" + text;
+}
+
+std::string range_text(std::uintptr_t base, std::uint64_t bytes) {
+    return hexadecimal(base) + "-" + hexadecimal(base + bytes);
+}
+
+error address_taken(const std::string& path, std::uintptr_t base, std::uint64_t reserved) {
+    error reason;
+    reason.code = errc::address_taken;
+    reason.what = "the address range is in use in this process";
+    reason.path = path;
+    reason.expected = "nothing mapped at " + range_text(base, reserved);
+    return reason;
+}
+
+error bad_argument(const std::string& path, std::string expected, std::string found) {
+    error reason;
+    reason.code = errc::invalid_argument;
+    reason.what = "cannot map that range";
+    reason.path = path;
+    reason.expected = std::move(expected);
+    reason.found = std::move(found);
+    return reason;
+}
+
+result<void> check_arguments(const file& from, std::uintptr_t base, std::uint64_t reserved, std::uint64_t size) {
+    if (base % page_bytes() != 0)
+        return bad_argument(from.path(), "a base aligned to " + std::to_string(page_bytes()), hexadecimal(base));
+    if (size == 0 || size > reserved)
+        return bad_argument(from.path(), "1 to " + std::to_string(reserved) + " bytes", std::to_string(size));
+    if (base + reserved < base)
+        return bad_argument(from.path(), "a range below the end of the address space", range_text(base, reserved));
+    const auto file_bytes = from.size();
+    if (!file_bytes) return file_bytes.error();
+    if (*file_bytes >= size) return {};
+    // A touch beyond the end of the file would be SIGBUS.
+    error reason;
+    reason.code = errc::truncated;
+    reason.what = "the file is shorter than the mapping";
+    reason.path = from.path();
+    reason.expected = std::to_string(size) + " bytes";
+    reason.found = std::to_string(*file_bytes) + " bytes";
+    return reason;
+}
+
+result<std::byte*> reserve(const std::string& path, std::uintptr_t base, std::uint64_t reserved) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (base != 0 ? MAP_FIXED_NOREPLACE : 0);
+    void* wanted = reinterpret_cast<void*>(base);
+    void* got = ::mmap(wanted, reserved, PROT_NONE, flags, -1, 0);
+    if (got == MAP_FAILED) {
+        // ENOMEM for a fixed range means that it lies outside what the processor or kernel offers.
+        if (errno == EEXIST) return address_taken(path, base, reserved);
+        error reason = system_error("mmap", path, errno);
+        reason.expected = "room for " + range_text(base, reserved);
+        return reason;
+    }
+    if (base != 0 && got != wanted) {  // a kernel before 4.17 takes the flag for a hint
+        ::munmap(got, reserved);
+        return address_taken(path, base, reserved);
+    }
+    return static_cast<std::byte*>(got);
+}
+
+void* map_file(const file& from, std::byte* base, std::uint64_t size, mapping::kind how) noexcept {
+    const int protection = how == mapping::kind::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
+    int flags = MAP_FIXED;
+    switch (how) {
+        case mapping::kind::shared:
+        case mapping::kind::read_only: flags |= MAP_SHARED; break;
+        case mapping::kind::shared_sync: flags |= MAP_SHARED_VALIDATE | MAP_SYNC; break;
+        // Pools may be larger than memory; only the pages that are changed need any.
+        case mapping::kind::private_copy: flags |= MAP_PRIVATE | MAP_NORESERVE; break;
+    }
+    return ::mmap(base, size, protection, flags, from.descriptor(), 0);
+}
+
+/// For kernels before 5.14, which lack MADV_POPULATE_*.
+void touch_pages(std::byte* base, std::uint64_t size, bool writing) noexcept {
+    for (std::uint64_t at = 0; at < size; at += page_bytes()) {
+        auto* byte = reinterpret_cast<unsigned char*>(base + at);
+        if (writing) {
+            __atomic_fetch_or(byte, static_cast<unsigned char>(0), __ATOMIC_RELAXED);
+        } else {
+            static_cast<void>(*const_cast<volatile unsigned char*>(byte));
+        }
+    }
+}
+
+}  // namespace
+
+mapping::mapping(std::byte* base, std::uint64_t size, std::uint64_t reserved, kind how, std::string path) noexcept
+    : base_(base),
+      size_(size),
+      reserved_(reserved),
+      kind_(how),
+      fork_generation_(detail::fork_generation()),
+      path_(std::move(path)) {}
+
+mapping::mapping(mapping&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      reserved_(std::exchange(other.reserved_, 0)),
+      kind_(other.kind_),
+      fork_generation_(other.fork_generation_),
+      path_(std::move(other.path_)) {}
+
+mapping& mapping::operator=(mapping&& other) noexcept {
+    if (this != &other) {
+        release();
+        base_ = std::exchange(other.base_, nullptr);
+        size_ = std::exchange(other.size_, 0);
+        reserved_ = std::exchange(other.reserved_, 0);
+        kind_ = other.kind_;
+        fork_generation_ = other.fork_generation_;
+        path_ = std::move(other.path_);
+    }
+    return *this;
+}
+
+mapping::~mapping() { release(); }
+
+void mapping::release() noexcept {
+    // A child inherits the object and not the range, where it may have mapped something else since.
+    if (base_ != nullptr && fork_generation_ == detail::fork_generation()) ::munmap(base_, reserved_);
+    base_ = nullptr;
+}
+
+result<mapping> mapping::map(const file& from, std::uintptr_t base, std::uint64_t reserved, std::uint64_t size,
+                             kind how) {
+    if (auto checked = check_arguments(from, base, reserved, size); !checked) return checked.error();
+    const auto range = reserve(from.path(), base, reserved);
+    if (!range) return range.error();
+    mapping made(*range, size, reserved, how, from.path());
+    if (map_file(from, made.data(), size, how) == MAP_FAILED) {
+        const int number = errno;
+        error reason = system_error("mmap", from.path(), number);
+        if (how == kind::shared_sync && (number == EOPNOTSUPP || number == EINVAL)) {
+            reason.code = errc::level_unavailable;
+            reason.expected = "storage that accepts MAP_SYNC";
+        }
+        return reason;
+    }
+    if (::madvise(made.data(), reserved, MADV_DONTFORK) != 0)
+        return system_error("madvise(MADV_DONTFORK)", from.path(), errno);
+    return made;
+}
+
+result<void> mapping::populate() {
+    const bool writing = kind_ == kind::shared || kind_ == kind::shared_sync;
+    if (::madvise(base_, size_, writing ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0) return {};
+    if (errno != EINVAL) return system_error("madvise(MADV_POPULATE)", path_, errno);
+    touch_pages(base_, size_, writing);
+    return {};
+}
+
+result<void> mapping::sync_all([[maybe_unused]] site where) {
+    ++detail::this_thread.syncs;
+    if (::msync(base_, size_, MS_SYNC) != 0) return system_error("msync", path_, errno);
+#ifdef HOLDFAST_OBSERVED
+    observe_file_sync(where);
+#endif
+    return {};
+}
+
+}  // namespace holdfast::persist

@@ -1,0 +1,48 @@
+// Empty in the normal build, which has no hook.
+#ifdef HOLDFAST_OBSERVED
+
+#include <holdfast/persist/observer.hpp>
+
+#include <atomic>
+
+namespace holdfast::persist {
+namespace {
+
+std::atomic<observer*> installed{nullptr};
+
+}  // namespace
+
+observer* observe(observer* next) noexcept { return installed.exchange(next); }
+
+void observe_store(const void* home, std::size_t size, site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->store(home, size, where);
+}
+
+void observe_write_back(const void* begin, std::size_t size, site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->write_back(begin, size, where);
+}
+
+void observe_stream(const void* home, std::size_t size, site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->stream(home, size, where);
+}
+
+void observe_before_fence(site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->before_fence(where);
+}
+
+void observe_after_fence(site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->after_fence(where);
+}
+
+void observe_file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire))
+        watcher->file_write(offset, bytes, size, durable, where);
+}
+
+void observe_file_sync(site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->file_sync(where);
+}
+
+}  // namespace holdfast::persist
+
+#endif

@@ -1,0 +1,40 @@
+// The observed build's hook (HOLDFAST_OBSERVED): whoever explores crashes sees each call of the
+// seam, and may throw from it to stand for the cut. Never part of the normal build.
+#pragma once
+
+#include <holdfast/persist/site.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::persist {
+
+/// What an observer throws to stand for the cut: nothing is rolled back, nothing is cleaned up.
+struct simulated_crash {};
+
+/// Sees the seam's calls of all threads, in the calling thread, after the effect (before and
+/// after for a fence or a durable file operation). May throw: the exception stands for a crash.
+class observer {
+public:
+    virtual ~observer() = default;
+    virtual void store(const void* home, std::size_t size, site where) = 0;
+    virtual void write_back(const void* begin, std::size_t size, site where) = 0;
+    virtual void stream(const void* home, std::size_t size, site where) = 0;
+    virtual void before_fence(site where) = 0;
+    virtual void after_fence(site where) = 0;
+    virtual void file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where) = 0;
+    virtual void file_sync(site where) = 0;
+};
+
+/// Installs `next` (nullptr: none) and returns the one before. Not while transactions run.
+observer* observe(observer* next) noexcept;
+
+void observe_store(const void* home, std::size_t size, site where);
+void observe_write_back(const void* begin, std::size_t size, site where);
+void observe_stream(const void* home, std::size_t size, site where);
+void observe_before_fence(site where);
+void observe_after_fence(site where);
+void observe_file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where);
+void observe_file_sync(site where);
+
+}  // namespace holdfast::persist

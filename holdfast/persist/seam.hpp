@@ -1,0 +1,121 @@
+// The seam to byte-addressable media: store, copy, write back, fence, stream. Nothing else in the
+// project issues these instructions. Files are the other half, in file.hpp.
+//
+// A build with HOLDFAST_OBSERVED asks an observer at every call; the normal build has no hook.
+#pragma once
+
+#include <holdfast/persist/counters.hpp>
+#include <holdfast/persist/instructions.hpp>
+#include <holdfast/persist/site.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#ifdef HOLDFAST_OBSERVED
+#include <holdfast/persist/observer.hpp>
+#endif
+
+namespace holdfast::persist {
+
+inline constexpr std::size_t line_bytes = 64;
+
+/// How the lines of one mapping reach its persistence domain. Plain data, copied to where it is used.
+struct line_path {
+    /// False where the CPU caches are inside the persistence domain: a fence alone orders.
+    bool write_back_needed = true;
+    /// Extra time for each line sent to the medium, paid at the fence; stands for slower media.
+    std::uint32_t delay_ns = 0;
+};
+
+namespace detail {
+inline constinit thread_local std::uint64_t lines_owed_delay = 0;
+
+/// Spins for at least `delay_ns` for each line owed.
+void pay_delay(std::uint32_t delay_ns) noexcept;
+
+/// Stores the bytes of `mask` only. Out of line: whole words are the common case.
+void store_bytes(std::uint64_t* home, std::uint64_t value, std::uint8_t mask) noexcept;
+
+/// The number of lines that hold a byte of [begin, begin + size). Requires: size > 0.
+inline std::uint64_t lines_of(const void* begin, std::size_t size) noexcept {
+    return ((reinterpret_cast<std::uintptr_t>(begin) & (line_bytes - 1)) + size + line_bytes - 1) / line_bytes;
+}
+}  // namespace detail
+
+/// Stores one aligned word in program order; visible to other threads at once, durable only after
+/// write_back and fence. Only the bytes of `mask` (bit i = byte i) are written, never their
+/// neighbours: those may belong to another thread.
+inline void store_word(std::uint64_t* home, std::uint64_t value, std::uint8_t mask,
+                       [[maybe_unused]] site where) noexcept(noexcept_seam) {
+    if (mask == 0xFF) {
+        __atomic_store_n(home, value, __ATOMIC_RELAXED);
+    } else {
+        detail::store_bytes(home, value, mask);
+    }
+#ifdef HOLDFAST_OBSERVED
+    observe_store(home, sizeof *home, where);
+#endif
+}
+
+/// Copies `size` bytes to the mapping; as durable as store_word.
+inline void copy(void* home, const void* from, std::size_t size, [[maybe_unused]] site where) noexcept(noexcept_seam) {
+    std::memcpy(home, from, size);
+#ifdef HOLDFAST_OBSERVED
+    observe_store(home, size, where);
+#endif
+}
+
+/// Starts the write-back of every line that holds a byte of [begin, begin + size). The lines are
+/// in the persistence domain after the next fence of this thread. Counts lines.
+inline void write_back(const line_path& path, const void* begin, std::size_t size,
+                       [[maybe_unused]] site where) noexcept(noexcept_seam) {
+    if (size == 0 || !path.write_back_needed) return;
+    const auto first = reinterpret_cast<std::uintptr_t>(begin) & ~(line_bytes - 1);
+    const auto lines = detail::lines_of(begin, size);
+    for (std::uint64_t i = 0; i < lines; ++i) write_back_line(reinterpret_cast<const void*>(first + i * line_bytes));
+    detail::this_thread.write_backs += lines;
+    detail::lines_owed_delay += lines;
+#ifdef HOLDFAST_OBSERVED
+    observe_write_back(begin, size, where);
+#endif
+}
+
+/// Copies `size` bytes past the cache where the path needs write-backs, through it where it does
+/// not. Durable after the next fence of this thread. Counts bytes either way. Requires: both
+/// pointers and size 8-aligned, and no overlap.
+inline void stream(const line_path& path, void* home, const void* from, std::size_t size,
+                   [[maybe_unused]] site where) noexcept(noexcept_seam) {
+    if (size == 0) return;
+    if (path.write_back_needed) {
+        stream_words(static_cast<std::uint64_t*>(home), static_cast<const std::uint64_t*>(from), size / 8);
+        detail::lines_owed_delay += detail::lines_of(home, size);
+    } else {
+        std::memcpy(home, from, size);
+    }
+    detail::this_thread.streamed_bytes += size;
+#ifdef HOLDFAST_OBSERVED
+    observe_stream(home, size, where);
+#endif
+}
+
+/// Ensures that everything this thread wrote back or streamed before is in the persistence domain
+/// before anything it stores afterwards becomes visible.
+inline void fence(const line_path& path, [[maybe_unused]] site where) noexcept(noexcept_seam) {
+#ifdef HOLDFAST_OBSERVED
+    observe_before_fence(where);
+#endif
+    persist_fence();
+    ++detail::this_thread.fences;
+    if (path.delay_ns != 0) detail::pay_delay(path.delay_ns);
+    detail::lines_owed_delay = 0;
+#ifdef HOLDFAST_OBSERVED
+    observe_after_fence(where);
+#endif
+}
+
+/// Keeps the compiler from moving stores across it. Enough where only a killed process is feared:
+/// the processor retires stores in program order.
+inline void order_for_kill() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+
+}  // namespace holdfast::persist

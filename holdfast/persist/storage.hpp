@@ -1,0 +1,61 @@
+// Discovers what a path's storage really promises: file system, MAP_SYNC, persistence domain.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/persist/file.hpp>
+#include <holdfast/persist/seam.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast::persist {
+
+/// What holds the bytes, as far as durability is concerned.
+enum class medium : std::uint8_t {
+    file,   ///< page granularity: durable by sync
+    tmpfs,  ///< memory: survives the process, not the power
+    nvram,  ///< tmpfs standing for byte-addressable NVRAM, for measurements
+    dax,    ///< byte-addressable persistent memory (MAP_SYNC accepted)
+};
+
+/// What survives a power failure without help, from the region's `persistence_domain` in sysfs.
+enum class persistence_domain : std::uint8_t { cpu_cache, memory_controller, unknown };
+
+std::string_view name_of(medium kind) noexcept;
+std::string_view name_of(persistence_domain domain) noexcept;
+
+/// The storage under one file or directory.
+struct storage {
+    medium kind = medium::file;
+    persistence_domain domain = persistence_domain::unknown;  ///< meaningful for dax and nvram
+    std::string file_system = {};                             ///< "ext4", "tmpfs", …
+    bool copy_on_write = false;  ///< btrfs, zfs, bcachefs, overlay: each sync may move blocks
+    bool map_sync = false;
+
+    /// True where stores become durable line by line.
+    bool byte_addressable() const noexcept { return kind == medium::dax || kind == medium::nvram; }
+    /// The line path at `power`: no write-backs where the caches are in the domain.
+    line_path lines(std::uint32_t delay_ns) const noexcept {
+        return {domain != persistence_domain::cpu_cache, delay_ns};
+    }
+};
+
+/// Where discovery looks; tests give a fake tree and a fake answer to MAP_SYNC.
+struct discovery {
+    std::string sysfs_root = "/sys";
+    /// tmpfs is to be taken for NVRAM (measurements).
+    bool tmpfs_is_nvram = false;
+    /// Overrides the try of MAP_SYNC: 0 refused, 1 accepted, -1 try.
+    int map_sync_answer = -1;
+    /// Overrides the device number looked up in sysfs ("259:0"); empty: the file's own.
+    std::string device = {};
+};
+
+/// Finds out what `path` (an existing regular file or directory) lies on. Changes nothing that
+/// stays: for a directory MAP_SYNC is tried on an unnamed temporary file. Thread-safe.
+/// Errors: not_found, permission_denied (a directory that cannot be written), invalid_argument
+/// (neither file nor directory), busy (a DAX file that this process has locked), io.
+result<storage> discover(const std::string& path, const discovery& where = {});
+
+}  // namespace holdfast::persist

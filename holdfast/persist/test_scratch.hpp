@@ -1,0 +1,90 @@
+// What this room's tests share: scratch directories, children, the emulator.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace holdfast::persist::test {
+
+/// A directory that vanishes with this object, in the process that made it.
+class scratch_directory {
+public:
+    explicit scratch_directory(const std::string& parent = std::filesystem::temp_directory_path()) {
+        path_ = parent + "/holdfast-test-XXXXXX";
+        if (::mkdtemp(path_.data()) == nullptr) path_.clear();
+        EXPECT_FALSE(path_.empty()) << "no scratch directory in " << parent;
+    }
+    ~scratch_directory() {
+        std::error_code ignored;
+        if (owner_ == ::getpid()) std::filesystem::remove_all(path_, ignored);
+    }
+    scratch_directory(const scratch_directory&) = delete;
+    scratch_directory& operator=(const scratch_directory&) = delete;
+
+    std::string file(const std::string& name) const { return path_ + "/" + name; }
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+    pid_t owner_ = ::getpid();
+};
+
+/// A tmpfs (or another file system in memory) with `options`, mounted on its own directory;
+/// `mounted()` is false where that is not permitted.
+class small_tmpfs {
+public:
+    explicit small_tmpfs(const std::string& options, const char* type = "tmpfs") {
+        mounted_ = ::mount("none", directory_.path().c_str(), type, 0, options.c_str()) == 0;
+    }
+    ~small_tmpfs() {
+        if (mounted_) ::umount2(directory_.path().c_str(), MNT_DETACH);
+    }
+    small_tmpfs(const small_tmpfs&) = delete;
+    small_tmpfs& operator=(const small_tmpfs&) = delete;
+
+    bool mounted() const { return mounted_; }
+    const std::string& path() const { return directory_.path(); }
+    std::string file(const std::string& name) const { return directory_.file(name); }
+
+private:
+    scratch_directory directory_;
+    bool mounted_ = false;
+};
+
+/// The raw wait status of a child that runs `body` and exits with what it returns.
+template <class Body>
+int run_in_child(Body body) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(body());
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return status;
+}
+
+/// True when `status` is that of a child that exited with `code`.
+inline bool exited_with(int status, int code) { return WIFEXITED(status) && WEXITSTATUS(status) == code; }
+
+/// True under qemu-user, which ignores MADV_DONTFORK and lets the kernel answer for another processor.
+inline bool emulated() {
+#if defined(__aarch64__)
+    std::ifstream information("/proc/cpuinfo");
+    for (std::string line; std::getline(information, line);)
+        if (line.starts_with("vendor_id")) return true;
+#endif
+    return false;
+}
+
+inline void write_text(const std::filesystem::path& path, const std::string& text) {
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+}
+
+}  // namespace holdfast::persist::test

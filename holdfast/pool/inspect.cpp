@@ -1,0 +1,47 @@
+// Looking at a pool without changing it.
+#include <holdfast/log/replay.hpp>
+#include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/registry.hpp>
+#include <holdfast/pool/superblock.hpp>
+
+namespace holdfast {
+
+result<std::unique_ptr<open_pool>> open_pool::inspect(const std::string& path) {
+    auto file = persist::file::open(path, persist::file::access::read_only);
+    if (!file) return file.error();
+    if (auto locked = file->lock(); !locked) return locked.error();
+    auto block = read_superblock(*file);
+    if (!block) return block.error();
+    auto mapped = persist::mapping::map(*file, block->base, block->reserved_bytes, block->pool_bytes,
+                                        persist::mapping::kind::private_copy);
+    if (!mapped) return mapped.error();
+    const auto blame = [&](error reason) {
+        reason.path = path;
+        return reason;
+    };
+    const std::span<std::byte> bytes(mapped->data(), block->pool_bytes);
+    auto replay = log_replay::read(bytes, {block->log_offset, block->log_bytes, block->segment_bytes});
+    if (!replay) return blame(replay.error());
+    // Also of a pool that says clean, where this is nothing: the copy that said dirty may be damaged.
+    line_set touched(block->pool_bytes);
+    replay->apply(bytes, touched);
+    std::unique_ptr<open_pool> pool(new open_pool);
+    for (std::uint32_t i = 0; i < block->zone_count; ++i)
+        pool->zones_.push_back({block->zones[i].offset, block->zones[i].bytes});
+    auto heap = heap::open(bytes.data(), pool->zones_);
+    if (!heap) return blame(heap.error());
+    pool->heap_ = std::move(*heap);
+    pool->recovery_ = replay->report();
+    pool->superblock_ = *block;
+    pool->path_ = path;
+    pool->engine_name_ = text_of(block->engine);
+    pool->level_ = static_cast<level>(block->level);
+    pool->file_ = std::move(*file);
+    pool->mapping_ = std::move(*mapped);
+    pool->base_ = pool->mapping_->data();
+    pool->size_ = block->pool_bytes;
+    register_pool(*pool);
+    return pool;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,279 @@
+#include <holdfast/pool/open_pool.hpp>
+
+#include <holdfast/log/replay.hpp>
+#include <holdfast/pool/address.hpp>
+#include <holdfast/pool/boot.hpp>
+#include <holdfast/pool/opener.hpp>
+#include <holdfast/pool/registry.hpp>
+#include <holdfast/pool/superblock.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace holdfast {
+
+std::string_view name_of(level promise) noexcept {
+    switch (promise) {
+        case level::process: return "process";
+        case level::lag: return "lag";
+        case level::on_power_fail: return "on_power_fail";
+        case level::power: return "power";
+    }
+    return "unknown";
+}
+
+std::optional<level> level_named(std::string_view name) noexcept {
+    for (const level each : {level::process, level::lag, level::on_power_fail, level::power})
+        if (name_of(each) == name) return each;
+    return std::nullopt;
+}
+
+namespace {
+
+template <std::size_t N>
+void put_text(char (&padded)[N], std::string_view text) noexcept {
+    std::memset(padded, 0, N);
+    std::memcpy(padded, text.data(), std::min(N, text.size()));
+}
+
+pool_info info_of(const std::string& path, const format::superblock& block, persist::storage storage) {
+    pool_info info;
+    info.path = path;
+    info.layout = text_of(block.layout);
+    info.engine = text_of(block.engine);
+    info.version_major = block.version_major;
+    info.version_minor = block.version_minor;
+    info.pool_id = block.pool_id;
+    info.base = block.base;
+    info.reserved_bytes = block.reserved_bytes;
+    info.bytes = block.pool_bytes;
+    info.log_bytes = block.log_bytes;
+    info.segment_bytes = block.segment_bytes;
+    info.generation = block.generation;
+    info.clean = block.state == format::pool_state::clean;
+    info.last_level = static_cast<level>(block.level);
+    info.last_boot_id = text_of(block.boot_id);
+    info.same_boot = !info.last_boot_id.empty() && info.last_boot_id == current_boot_id();
+    info.storage = std::move(storage);
+    return info;
+}
+
+error invalid(const std::string& path, std::string what, std::string expected, std::string found) {
+    error reason;
+    reason.code = errc::invalid_argument;
+    reason.what = std::move(what);
+    reason.path = path;
+    reason.expected = std::move(expected);
+    reason.found = std::move(found);
+    return reason;
+}
+
+/// Fills in defaults and refuses what cannot be.
+result<create_options> settle(const std::string& path, create_options options) {
+    constexpr std::uint64_t smallest_log = 64 << 10;
+    // The whole of what random bases are drawn from.
+    constexpr std::uint64_t largest_reserved_bytes = highest_base - lowest_base;
+    options.bytes = (options.bytes + format::page_bytes - 1) / format::page_bytes * format::page_bytes;
+    if (options.bytes < format::smallest_pool_bytes || options.bytes > format::offset_mask / 2)
+        return invalid(path, "a pool cannot have that size", "at least 262144 bytes", std::to_string(options.bytes));
+    if (options.log_bytes == 0) options.log_bytes = std::clamp<std::uint64_t>(options.bytes / 8, smallest_log, 4 << 20);
+    if (options.log_bytes < smallest_log || options.log_bytes > options.bytes / 2)
+        return invalid(path, "a log cannot have that size", "65536 bytes to half of the pool",
+                       std::to_string(options.log_bytes));
+    if (options.layout.size() >= sizeof format::superblock::layout)
+        return invalid(path, "the layout name is too long", "at most 63 bytes", std::to_string(options.layout.size()));
+    if (options.reserved_bytes > largest_reserved_bytes)
+        return invalid(path, "a pool cannot reserve that much address space",
+                       "at most " + std::to_string(largest_reserved_bytes) + " bytes",
+                       std::to_string(options.reserved_bytes));
+    if (options.reserved_bytes == 0)
+        options.reserved_bytes = std::max<std::uint64_t>(options.bytes * 4, std::uint64_t{64} << 30);
+    options.reserved_bytes = std::max(options.reserved_bytes, options.bytes);
+    options.reserved_bytes =
+        (options.reserved_bytes + format::page_bytes - 1) / format::page_bytes * format::page_bytes;
+    if (options.base != 0)
+        if (auto checked = check_base(options.base, options.reserved_bytes); !checked) return checked.error();
+    return options;
+}
+
+persist::discovery discovery_of(const open_options& options) {
+    persist::discovery where = options.where;
+    where.tmpfs_is_nvram |= options.tmpfs_is_nvram;
+    return where;
+}
+
+format::superblock new_superblock(const engine_description& engine, const create_options& options,
+                                  const log_geometry& log) {
+    format::superblock block{};
+    std::memcpy(block.magic, format::magic, sizeof block.magic);
+    block.version_major = format::version_major;
+    block.version_minor = format::version_minor;
+    block.superblock_bytes = sizeof block;
+    block.pool_id = random_seed();
+    block.base = options.base != 0 ? options.base : random_base(options.reserved_bytes);
+    block.reserved_bytes = options.reserved_bytes;
+    block.pool_bytes = options.bytes;
+    block.log_offset = log.offset;
+    block.log_bytes = log.bytes;
+    block.segment_bytes = log.segment_bytes;
+    put_text(block.layout, options.layout);
+    put_text(block.engine, engine.name);
+    put_text(block.boot_id, current_boot_id());
+    block.state = format::pool_state::clean;
+    block.level = static_cast<std::uint32_t>(level::power);
+    block.zone_count = 1;
+    block.zones[0].offset = log.offset + log.bytes;
+    block.zones[0].bytes = options.bytes - block.zones[0].offset;
+    return block;
+}
+
+result<void> zero_fill(persist::file& file, std::uint64_t offset, std::uint64_t bytes) {
+    const std::vector<std::byte> zeros(std::min<std::uint64_t>(bytes, 1 << 20));
+    for (std::uint64_t done = 0; done < bytes; done += zeros.size()) {
+        const std::uint64_t count = std::min<std::uint64_t>(zeros.size(), bytes - done);
+        if (auto written = file.write_at(offset + done, zeros.data(), count, persist::site::pool_format); !written)
+            return written;
+    }
+    return {};
+}
+
+}  // namespace
+
+result<void> pool_opener::format(persist::file& file, const engine_description& engine, const create_options& options,
+                                 const persist::storage& storage) {
+    if (auto allocated = file.allocate(options.bytes); !allocated) return allocated;
+    const log_geometry log = log_geometry::divide(format::log_offset, options.log_bytes);
+    format::superblock block = new_superblock(engine, options, log);
+    {
+        auto mapped = persist::mapping::map(file, 0, options.bytes, options.bytes, persist::mapping::kind::shared);
+        if (!mapped) return mapped.error();
+        format_log(mapped->data(), log, false, {});
+        heap::format_zone(mapped->data(), {block.zones[0].offset, block.zones[0].bytes});
+        if (auto synced = mapped->sync_all(persist::site::pool_format); !synced) return synced;
+    }
+    // Written, not merely allocated: a first write to an allocated block journals its extent.
+    if (storage.kind == persist::medium::file) {
+        const std::uint64_t segments = log.offset + format::log_header_bytes;
+        if (auto zeroed = zero_fill(file, segments, log.bytes - format::log_header_bytes); !zeroed) return zeroed;
+    }
+    if (auto synced = file.sync(persist::site::pool_format); !synced) return synced;
+    for (block.generation = 1; block.generation <= 2; ++block.generation)
+        if (auto written = write_superblock(file, block); !written) return written;
+    return file.sync_directory();
+}
+
+result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, const engine_description& engine,
+                                                     const create_options& wanted) {
+    auto options = settle(path, wanted);
+    if (!options) return options.error();
+    auto file = persist::file::create(path, options->mode);
+    if (!file) return file.error();
+    const auto give_up = [&](const error& reason) {
+        ::unlink(path.c_str());
+        return reason;
+    };
+    if (auto locked = file->lock(); !locked) return give_up(locked.error());
+    auto storage = persist::discover(path, discovery_of(*options));
+    if (!storage) return give_up(storage.error());
+    if (auto checked = pool_opener::check_level(path, engine, options->durability, *storage); !checked)
+        return give_up(checked.error());
+    // A random base may be taken by chance; another try costs a header.
+    constexpr int tries = 16;
+    for (int attempt = 1;; ++attempt) {
+        if (auto formatted = pool_opener::format(*file, engine, *options, *storage); !formatted)
+            return give_up(formatted.error());
+        auto opened = pool_opener::open(std::move(*file), engine, *options);
+        if (opened) return opened;
+        const bool again = opened.error().code == errc::address_taken && options->base == 0 && attempt < tries;
+        if (!again) return give_up(opened.error());
+        file = persist::file::open(path, persist::file::access::read_write);
+        if (!file) return give_up(file.error());
+        if (auto locked = file->lock(); !locked) return give_up(locked.error());
+    }
+}
+
+result<std::unique_ptr<open_pool>> open_pool::open(const std::string& path, const engine_description& engine,
+                                                   const open_options& options) {
+    auto file = persist::file::open(path, persist::file::access::read_write);
+    if (!file) return file.error();
+    if (auto locked = file->lock(); !locked) return locked.error();
+    return pool_opener::open(std::move(*file), engine, options);
+}
+
+result<pool_info> open_pool::info(const std::string& path, const persist::discovery& where) {
+    auto file = persist::file::open(path, persist::file::access::read_only);
+    if (!file) return file.error();
+    auto block = read_superblock(*file);
+    if (!block) return block.error();
+    auto storage = persist::discover(path, where);
+    if (!storage) return storage.error();
+    return info_of(path, *block, std::move(*storage));
+}
+
+pool_info open_pool::info() const { return info_of(path_, superblock_, storage_); }
+
+open_pool::~open_pool() {
+    if (file_ && (lanes_ || groups_)) static_cast<void>(close());
+    // One that was only inspected has no log to close.
+    unregister_pool(*this);
+}
+
+void open_pool::connect_heap() {
+    const auto tell = [this](std::uint64_t sequence) { heap_->truncated_to(sequence); };
+    // Where records are taken back at once, none ever remains.
+    const std::uint64_t truncated = groups_ ? groups_->truncated() : recovery_.last_sequence;
+    tell(lanes_ && lanes_->retires_at_once() ? ~std::uint64_t{0} : truncated);
+    if (lanes_) lanes_->on_truncated = tell;
+    if (groups_) groups_->on_truncated = tell;
+}
+
+result<void> open_pool::write_superblock(format::pool_state state, level promise) {
+    superblock_.state = state;
+    superblock_.level = static_cast<std::uint32_t>(promise);
+    put_text(superblock_.boot_id, current_boot_id());
+    ++superblock_.generation;
+    return holdfast::write_superblock(*file_, superblock_);
+}
+
+result<void> open_pool::checkpoint() {
+    if (groups_) return groups_->checkpoint();
+    lanes_->truncate();
+    return {};
+}
+
+result<void> open_pool::close() {
+    if (!lanes_ && !groups_) return {};
+    if (process_ != ::getpid()) {
+        // A child has neither the mapping nor the lock; its parent may be in the middle of a commit.
+        error reason;
+        reason.code = errc::misuse;
+        reason.what = "a forked child closed a pool of its parent; nothing was written";
+        reason.path = path_;
+        abandon();
+        return reason;
+    }
+    result<void> done = checkpoint();
+    // A clean pool promises `power` whatever it ran at: nobody asks a clean pool which boot it saw.
+    const bool needs_sync = level_ < level::power && storage_.kind != persist::medium::tmpfs;
+    if (done && needs_sync) done = file_->sync(persist::site::pool_strengthen);
+    if (done) done = write_superblock(format::pool_state::clean, level_);
+    abandon();
+    return done;
+}
+
+void open_pool::abandon() noexcept {
+    unregister_pool(*this);
+    heap_.reset();
+    lanes_.reset();
+    groups_.reset();
+    mapping_.reset();
+    file_.reset();
+    base_ = nullptr;
+    size_ = 0;
+}
+
+}  // namespace holdfast

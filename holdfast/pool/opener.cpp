@@ -1,0 +1,247 @@
+#include <holdfast/pool/opener.hpp>
+
+#include <holdfast/pool/boot.hpp>
+#include <holdfast/pool/registry.hpp>
+#include <holdfast/pool/superblock.hpp>
+
+#include <atomic>
+#include <cstring>
+
+namespace holdfast {
+namespace {
+
+using format::pool_state;
+using persist::medium;
+using persist::site;
+
+error about(const std::string& path, errc code, std::string what) {
+    error reason;
+    reason.code = code;
+    reason.what = std::move(what);
+    reason.path = path;
+    return reason;
+}
+
+/// Appends rather than adds: g++ 12 takes operator+ on a literal for an overlapping copy.
+std::string quoted(std::string_view text) {
+    std::string line(1, '"');
+    line.append(text).push_back('"');
+    return line;
+}
+
+std::string engine_cannot(const engine_description& engine, std::string_view rest) {
+    std::string line("engine ");
+    line.append(engine.name).append(rest);
+    return line;
+}
+
+log_geometry geometry_of(const format::superblock& block) noexcept {
+    return {block.log_offset, block.log_bytes, block.segment_bytes};
+}
+
+persist::mapping::kind mapping_kind(const persist::storage& storage, level promise) noexcept {
+    if (storage.kind == medium::dax) return persist::mapping::kind::shared_sync;
+    if (storage.kind == medium::file && promise == level::power) return persist::mapping::kind::private_copy;
+    return persist::mapping::kind::shared;
+}
+
+}  // namespace
+
+result<void> pool_opener::check_level(const std::string& path, const engine_description& engine, level promise,
+                                      const persist::storage& storage) {
+    const auto refuse = [&](std::string what, std::string expected) {
+        error reason = about(path, errc::level_unavailable, std::move(what));
+        reason.expected = std::move(expected);
+        reason.found = std::string(name_of(promise));
+        return reason;
+    };
+    if (promise == level::process) return {};
+    if (promise != level::power)
+        return refuse(engine_cannot(engine, " does not offer this level"), "process or power");
+    if (!engine.recovers)
+        return refuse("volatile_only keeps nothing through a crash and cannot promise power", "process");
+    if (storage.kind == medium::tmpfs)
+        return refuse("tmpfs is memory: it survives the process and not the power", "process");
+    if (storage.kind == medium::file && !engine.power_on_files)
+        return refuse(engine_cannot(engine, " cannot keep power on an ordinary file; redo can"), "process");
+    return {};
+}
+
+result<void> pool_opener::check_header(const open_pool& pool, const engine_description& engine,
+                                       const open_options& options) {
+    const auto& block = pool.superblock_;
+    if (text_of(block.engine) != engine.name) {
+        error reason = about(pool.path_, errc::engine_mismatch, "the pool belongs to another engine");
+        reason.expected = engine.name;
+        reason.found = text_of(block.engine);
+        return reason;
+    }
+    if (!options.layout.empty() && text_of(block.layout) != options.layout) {
+        error reason = about(pool.path_, errc::layout_mismatch, "the pool belongs to another application layout");
+        reason.expected = quoted(options.layout);
+        reason.found = quoted(text_of(block.layout));
+        return reason;
+    }
+    return {};
+}
+
+result<void> pool_opener::check_durable(const open_pool& pool, const engine_description& engine,
+                                        const open_options& options) {
+    const auto& block = pool.superblock_;
+    if (block.state == pool_state::clean || options.accept_not_durable) return {};
+    if (!engine.recovers)
+        return about(pool.path_, errc::not_durable,
+                     "a volatile_only pool was not closed; its contents may be torn (accept_not_durable opens it)");
+    if (block.level >= static_cast<std::uint32_t>(level::power)) return {};
+    const std::string boot = current_boot_id();
+    // Where the kernel has no boot id nothing proves that the machine did not go down.
+    if (!boot.empty() && text_of(block.boot_id) == boot) return {};
+    error reason = about(pool.path_, errc::not_durable,
+                         "the pool was in use below level power when the machine went down; its last moments may "
+                         "be lost or torn (accept_not_durable opens it)");
+    reason.expected = "boot " + boot;
+    reason.found = "boot " + std::string(text_of(block.boot_id));
+    return reason;
+}
+
+result<void> pool_opener::map(open_pool& pool, const open_options& options) {
+    const auto& block = pool.superblock_;
+    auto mapped = persist::mapping::map(*pool.file_, block.base, block.reserved_bytes, block.pool_bytes,
+                                        mapping_kind(pool.storage_, pool.level_));
+    if (!mapped) return mapped.error();
+    pool.mapping_ = std::move(*mapped);
+    pool.base_ = pool.mapping_->data();
+    pool.size_ = block.pool_bytes;
+    pool.lines_ = pool.storage_.lines(options.delay_ns);
+    pool.persists_lines_ = pool.level_ == level::power && pool.storage_.byte_addressable();
+    for (std::uint32_t i = 0; i < block.zone_count; ++i)
+        pool.zones_.push_back({block.zones[i].offset, block.zones[i].bytes});
+    if (options.populate) return pool.mapping_->populate();
+    return {};
+}
+
+result<void> pool_opener::strengthen(open_pool& pool) {
+    if (pool.level_ != level::power || pool.superblock_.level >= static_cast<std::uint32_t>(level::power)) return {};
+    if (!pool.persists_lines_) return pool.file_->sync(site::pool_strengthen);
+    persist::write_back(pool.lines_, pool.base_, pool.size_, site::pool_strengthen);
+    persist::fence(pool.lines_, site::pool_strengthen_fence);
+    return {};
+}
+
+result<void> pool_opener::write_recovered_lines(open_pool& pool, line_set& touched) {
+    if (pool.persists_lines_) {
+        touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
+            persist::write_back(pool.lines_, pool.base_ + first * 64, count * 64, site::recovery_home);
+        });
+        // Homes before the truncation point that reset_log moves past their records.
+        persist::fence(pool.lines_, site::recovery_home_fence);
+        return {};
+    }
+    result<void> written;
+    touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
+        if (!written) return;
+        written = pool.file_->write_at(first * 64, pool.base_ + first * 64, count * 64, site::recovery_home);
+    });
+    if (!written) return written;
+    return pool.file_->sync(site::recovery_home_fence);
+}
+
+bool pool_opener::keeps_log(const open_pool& pool, const log_replay& replay) {
+    return pool.superblock_.level == static_cast<std::uint32_t>(level::power) && replay.all_whole();
+}
+
+result<void> pool_opener::recover(open_pool& pool, log_replay& replay) {
+    const log_geometry geometry = geometry_of(pool.superblock_);
+    line_set touched(pool.size_);
+    replay.apply({pool.base_, pool.size_}, touched);
+    pool.recovery_ = replay.report();
+    const bool homes_private = mapping_kind(pool.storage_, pool.level_) == persist::mapping::kind::private_copy;
+    if (homes_private && keeps_log(pool, replay)) {
+        // A killed process may have left a record that no sync has covered: commits on top of it must
+        // not be durable before it is.
+        pool.kept_segments_ = replay.used_segments();
+        return pool.file_->sync(site::recovery_log_sync);
+    }
+    if (homes_private || pool.persists_lines_)
+        if (auto written = write_recovered_lines(pool, touched); !written) return written;
+    if (homes_private) return group_log::reset(*pool.file_, geometry, pool.recovery_.last_sequence);
+    persist::order_for_kill();
+    reset_log(pool.base_, geometry, pool.recovery_.last_sequence, pool.persists_lines_, pool.lines_);
+    return {};
+}
+
+void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
+    const log_geometry geometry = geometry_of(pool.superblock_);
+    const std::uint64_t last = pool.recovery_.last_sequence;
+    if (mapping_kind(pool.storage_, pool.level_) == persist::mapping::kind::private_copy) {
+        const bool kept = !pool.kept_segments_.empty();
+        pool.groups_ = std::make_unique<group_log>(*pool.file_, geometry, last, kept ? pool.recovery_.truncated : last,
+                                                   pool.kept_segments_);
+    } else {
+        lane_log_options options;
+        options.persists = pool.persists_lines_;
+        options.lines = pool.lines_;
+        options.homes_follow_log = engine.homes_follow_log;
+        options.last_sequence = last;
+        pool.lanes_ = std::make_unique<lane_log>(pool.base_, pool.size_, geometry, options);
+    }
+}
+
+result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const engine_description& engine,
+                                                     const open_options& options) {
+    static std::atomic<std::uint64_t> instances{0};
+    std::unique_ptr<open_pool> pool(new open_pool);
+    pool->file_ = std::move(file);
+    pool->path_ = pool->file_->path();
+    pool->engine_name_ = engine.name;
+    pool->level_ = options.durability;
+    pool->instance_ = ++instances;
+
+    auto block = read_superblock(*pool->file_);
+    if (!block) return block.error();
+    pool->superblock_ = *block;
+    if (auto checked = check_header(*pool, engine, options); !checked) return checked.error();
+    if (auto checked = check_durable(*pool, engine, options); !checked) return checked.error();
+    auto storage = persist::discover(pool->path_, [&] {
+        auto where = options.where;
+        where.tmpfs_is_nvram |= options.tmpfs_is_nvram;
+        return where;
+    }());
+    if (!storage) return storage.error();
+    pool->storage_ = *storage;
+    if (auto checked = check_level(pool->path_, engine, options.durability, *storage); !checked) return checked.error();
+    if (auto mapped = map(*pool, options); !mapped) return mapped.error();
+
+    auto heap = heap::open(pool->base_, pool->zones_);
+    if (!heap) {
+        error reason = heap.error();
+        reason.path = pool->path_;
+        return reason;
+    }
+    pool->heap_ = std::move(*heap);
+    auto replay = log_replay::read({pool->base_, pool->size_}, geometry_of(pool->superblock_));
+    if (!replay) {
+        error reason = replay.error();
+        reason.path = pool->path_;
+        return reason;
+    }
+    pool->recovery_ = replay->report();
+    // A clean pool has no records above its truncation point. Where there are some, the copy of the
+    // superblock that said dirty is damaged, and the older one that says clean is not to be believed.
+    const bool was_clean = pool->superblock_.state == pool_state::clean && pool->recovery_.records == 0;
+    // Below `power` the promise is recorded first: from here on the media may be torn by a power
+    // cut. At `power` it is recorded last: until recovery is through, the weaker record holds.
+    if (options.durability < level::power)
+        if (auto marked = pool->write_superblock(pool_state::dirty, options.durability); !marked) return marked.error();
+    if (auto strong = strengthen(*pool); !strong) return strong.error();
+    if (!was_clean && engine.recovers)
+        if (auto recovered = recover(*pool, *replay); !recovered) return recovered.error();
+    if (options.durability == level::power)
+        if (auto marked = pool->write_superblock(pool_state::dirty, options.durability); !marked) return marked.error();
+    start_log(*pool, engine);
+    pool->connect_heap();
+    register_pool(*pool);
+    return pool;
+}
+
+}  // namespace holdfast

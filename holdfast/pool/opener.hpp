@@ -1,0 +1,40 @@
+// The steps of creating and opening a pool, in the order in which they must happen.
+#pragma once
+
+#include <holdfast/pool/open_pool.hpp>
+
+#include <memory>
+#include <string>
+
+namespace holdfast {
+
+struct pool_opener {
+    /// Writes an empty pool over the locked, still empty file: superblock last, so that a pool
+    /// half made is no pool.
+    static result<void> format(persist::file& file, const engine_description& engine, const create_options& options,
+                               const persist::storage& storage);
+
+    /// Opens the locked file.
+    static result<std::unique_ptr<open_pool>> open(persist::file file, const engine_description& engine,
+                                                   const open_options& options);
+
+    /// Whether this engine on this storage can keep the promise. Errors: level_unavailable.
+    static result<void> check_level(const std::string& path, const engine_description& engine, level promise,
+                                    const persist::storage& storage);
+
+private:
+    static result<void> check_header(const open_pool& pool, const engine_description& engine,
+                                     const open_options& options);
+    static result<void> check_durable(const open_pool& pool, const engine_description& engine,
+                                      const open_options& options);
+    static result<void> map(open_pool& pool, const open_options& options);
+    static result<void> strengthen(open_pool& pool);
+    static result<void> recover(open_pool& pool, log_replay& replay);
+    /// Whether the recovered records may stay in the log of a file until a checkpoint, so that
+    /// opening writes no home. Not after a weaker level, nor with a record that lacks a part.
+    static bool keeps_log(const open_pool& pool, const log_replay& replay);
+    static result<void> write_recovered_lines(open_pool& pool, line_set& touched);
+    static void start_log(open_pool& pool, const engine_description& engine);
+};
+
+}  // namespace holdfast

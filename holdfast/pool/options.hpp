@@ -1,0 +1,72 @@
+// What a program asks for when it creates or opens a pool.
+#pragma once
+
+#include <holdfast/persist/storage.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// When a commit is durable, from the weakest promise to the strongest.
+enum class level : std::uint32_t {
+    process = 0,        ///< survives kill -9; no write-back, fence or sync
+    lag = 1,            ///< a consistent prefix survives power loss
+    on_power_fail = 2,  ///< saved by a power-failure handler
+    power = 3,          ///< on the media before commit returns
+};
+
+std::string_view name_of(level promise) noexcept;
+std::optional<level> level_named(std::string_view name) noexcept;
+
+/// For `open`. Everything has a default; nothing here changes the format.
+struct open_options {
+    level durability = level::power;
+    /// Expected application layout; empty accepts any.
+    std::string layout;
+    /// tmpfs is to stand for byte-addressable NVRAM (measurements only).
+    bool tmpfs_is_nvram = false;
+    /// Extra time per written line on byte-addressable media, to stand for slower ones.
+    std::uint32_t delay_ns = 0;
+    /// Touch all pages at open instead of on first use.
+    bool populate = false;
+    /// Open an unclean pool from another boot that was last used below `power`, or an unclean
+    /// volatile_only pool: its last moments may be lost or inconsistent.
+    bool accept_not_durable = false;
+    /// Where storage is discovered; for tests.
+    persist::discovery where;
+};
+
+/// For `create`.
+struct create_options : open_options {
+    std::uint64_t bytes = 64 << 20;  ///< at least 256 KiB; rounded up to whole pages
+    std::uint64_t reserved_bytes = 0;  ///< address range for growth; 0: four times `bytes`, at least 64 GiB
+    std::uint64_t base = 0;            ///< address to map at, 1 GiB-aligned; 0: chosen at random
+    std::uint64_t log_bytes = 0;       ///< 0: an eighth of the pool, at most 4 MiB
+    unsigned mode = 0600;              ///< of the file
+};
+
+/// What stands in a pool's header, for people and tools.
+struct pool_info {
+    std::string path;
+    std::string layout;
+    std::string engine;
+    std::uint16_t version_major = 0;
+    std::uint16_t version_minor = 0;
+    std::uint64_t pool_id = 0;
+    std::uint64_t base = 0;
+    std::uint64_t reserved_bytes = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t log_bytes = 0;
+    std::uint64_t segment_bytes = 0;
+    std::uint64_t generation = 0;
+    bool clean = false;
+    level last_level = level::process;
+    std::string last_boot_id;
+    bool same_boot = false;
+    persist::storage storage;
+};
+
+}  // namespace holdfast

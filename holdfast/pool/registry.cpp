@@ -1,0 +1,64 @@
+#include <holdfast/pool/registry.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+struct registry {
+    std::shared_mutex mutex;
+    std::vector<open_pool*> pools;
+};
+
+registry& the_registry();
+
+void before_fork() { the_registry().mutex.lock(); }
+void after_fork_in_parent() { the_registry().mutex.unlock(); }
+void after_fork_in_child() {
+    mark_pools_inherited();
+    // Begun anew, not unlocked: it knows its writer by the thread's id, and here that is another.
+    ::new (&the_registry().mutex) std::shared_mutex;
+}
+
+registry& the_registry() {
+    // Never destroyed: pools of static duration close after everything else.
+    static auto* instance = [] {
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+        return new registry;
+    }();
+    return *instance;
+}
+
+}  // namespace
+
+void mark_pools_inherited() noexcept {
+    for (open_pool* pool : the_registry().pools) pool->inherited_ = true;
+}
+
+void register_pool(open_pool& pool) {
+    auto& all = the_registry();
+    const std::unique_lock lock(all.mutex);
+    all.pools.push_back(&pool);
+}
+
+void unregister_pool(open_pool& pool) noexcept {
+    auto& all = the_registry();
+    const std::unique_lock lock(all.mutex);
+    std::erase(all.pools, &pool);
+}
+
+open_pool* find_open_pool(const void* address) noexcept {
+    auto& all = the_registry();
+    const std::shared_lock lock(all.mutex);
+    const auto found = std::find_if(all.pools.begin(), all.pools.end(),
+                                    [&](const open_pool* pool) { return pool->contains(address); });
+    return found == all.pools.end() || (*found)->is_inherited() ? nullptr : *found;
+}
+
+}  // namespace holdfast

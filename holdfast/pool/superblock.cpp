@@ -1,0 +1,126 @@
+#include <holdfast/pool/superblock.hpp>
+
+#include <holdfast/base/checksum.hpp>
+#include <holdfast/log/geometry.hpp>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace holdfast {
+namespace {
+
+using format::superblock;
+
+std::uint32_t checksum_of(const superblock& block) noexcept {
+    return ~crc32c(&block, offsetof(superblock, checksum), ~0u);
+}
+
+error at_copy(const persist::file& from, unsigned copy, errc code, std::string what) {
+    error reason;
+    reason.code = code;
+    reason.what = std::move(what);
+    reason.path = from.path();
+    reason.offset = format::superblock_offset[copy];
+    return reason;
+}
+
+/// Everything that must hold before a byte of the block is believed.
+result<void> check_identity(const persist::file& from, unsigned copy, const superblock& block) {
+    if (std::memcmp(block.magic, format::magic, sizeof block.magic) != 0) {
+        error reason = at_copy(from, copy, errc::not_a_pool, "the file is not a Holdfast pool");
+        reason.expected = "magic \"HOLDFAST\"";
+        reason.found = "other bytes";
+        return reason;
+    }
+    // Before the checksum: another major version may keep it elsewhere.
+    if (block.version_major != format::version_major) {
+        error reason =
+            at_copy(from, copy, errc::version_unsupported, "the pool's format is not one this library knows");
+        reason.expected = "format " + std::to_string(format::version_major) + ".x";
+        reason.found = std::to_string(block.version_major) + "." + std::to_string(block.version_minor);
+        return reason;
+    }
+    if (block.superblock_bytes != sizeof(superblock) || block.checksum != checksum_of(block)) {
+        error reason = at_copy(from, copy, errc::corrupt, "superblock copy fails its checksum");
+        reason.expected = std::to_string(checksum_of(block));
+        reason.found = std::to_string(block.checksum);
+        return reason;
+    }
+    if ((block.required_features & ~format::known_required_features) != 0) {
+        error reason = at_copy(from, copy, errc::feature_unsupported, "the pool needs features this library lacks");
+        reason.expected = "feature bits within " + std::to_string(format::known_required_features);
+        reason.found = std::to_string(block.required_features);
+        return reason;
+    }
+    return {};
+}
+
+bool ranges_hold(const superblock& block) noexcept {
+    const log_geometry log{block.log_offset, block.log_bytes, block.segment_bytes};
+    const std::uint64_t bytes = block.pool_bytes;
+    if (bytes < format::smallest_pool_bytes || bytes % format::page_bytes != 0 || bytes > format::offset_mask)
+        return false;
+    if (block.reserved_bytes < bytes || block.base == 0 || block.base % format::page_bytes != 0 ||
+        block.base + block.reserved_bytes < block.base)
+        return false;
+    if (block.log_offset != format::log_offset || !log.valid(bytes)) return false;
+    if (block.zone_count == 0 || block.zone_count > format::zone_limit) return false;
+    std::uint64_t at = block.log_offset + block.log_bytes;
+    for (std::uint32_t i = 0; i < block.zone_count; ++i) {
+        const auto& zone = block.zones[i];
+        if (zone.offset < at || zone.offset % format::page_bytes != 0 || zone.bytes % format::page_bytes != 0 ||
+            zone.offset > bytes || zone.bytes > bytes - zone.offset)
+            return false;
+        at = zone.offset + zone.bytes;
+    }
+    return block.state == format::pool_state::clean || block.state == format::pool_state::dirty;
+}
+
+result<superblock> read_copy(const persist::file& from, unsigned copy) {
+    superblock block;
+    if (auto read = from.read_at(format::superblock_offset[copy], &block, sizeof block); !read) return read.error();
+    if (auto checked = check_identity(from, copy, block); !checked) return checked.error();
+    if (!ranges_hold(block)) return at_copy(from, copy, errc::corrupt, "superblock names ranges that cannot be");
+    return block;
+}
+
+}  // namespace
+
+result<superblock> read_superblock(const persist::file& from) {
+    auto size = from.size();
+    if (!size) return size.error();
+    if (*size < format::superblock_offset[1] + sizeof(superblock)) {
+        error reason = at_copy(from, 0, errc::truncated, "the file is too short for a pool");
+        reason.expected = "at least " + std::to_string(format::smallest_pool_bytes) + " bytes";
+        reason.found = std::to_string(*size) + " bytes";
+        char magic[sizeof format::magic] = {};
+        const bool readable = *size >= sizeof magic && from.read_at(0, magic, sizeof magic).has_value();
+        if (!readable || std::memcmp(magic, format::magic, sizeof magic) != 0) reason.code = errc::not_a_pool;
+        return reason;
+    }
+    auto first = read_copy(from, 0);
+    auto second = read_copy(from, 1);
+    // The first copy's complaint is the one to report, unless only it looks foreign.
+    if (!first && !second) return first.error().code == errc::not_a_pool ? second.error() : first.error();
+    // A sound copy that this library does not understand may be the newer one.
+    for (const auto* copy : {&first, &second})
+        if (!*copy && copy->error().code == errc::feature_unsupported) return copy->error();
+    const bool use_second = !first || (second && second->generation > first->generation);
+    superblock block = use_second ? *second : *first;
+    if (block.pool_bytes > *size) {
+        error reason = at_copy(from, use_second ? 1 : 0, errc::truncated, "the file is shorter than its pool");
+        reason.expected = std::to_string(block.pool_bytes) + " bytes";
+        reason.found = std::to_string(*size) + " bytes";
+        return reason;
+    }
+    return block;
+}
+
+result<void> write_superblock(persist::file& to, superblock next) {
+    next.checksum = checksum_of(next);
+    const iovec piece{&next, sizeof next};
+    return to.write_durable(format::superblock_offset[next.generation % 2], {&piece, 1}, persist::site::superblock);
+}
+
+}  // namespace holdfast

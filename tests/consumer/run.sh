@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# run.sh BUILD_DIRECTORY: installs that build to a scratch prefix, moves the prefix, and builds and
+# runs the consumer against it by find_package and by pkg-config. Then builds and installs the library
+# alone, with nothing but a compiler, CMake and make, and uses that as well.
+set -euo pipefail
+# The make that started the tests is none of the business of the one below.
+unset MAKEFLAGS MAKELEVEL MFLAGS
+build=$1
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+scratch=$(mktemp -d "$build/installed-XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+cd "$scratch"
+
+# use PREFIX: builds and runs the consumer both ways.
+use() {
+    local prefix=$1 configuration
+    cmake -S "$here" -B by_package -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+    grep -q "^holdfast_DIR:PATH=$prefix/" by_package/CMakeCache.txt || { echo "another holdfast was found" >&2; exit 1; }
+    cmake --build by_package >/dev/null
+    (mkdir run_package && cd run_package && ../by_package/consumer)
+
+    configuration=$(find "$prefix" -name holdfast.pc)
+    # Splitting the flags into words is wanted.
+    # shellcheck disable=SC2046
+    "$compiler" -std=c++20 "$here/main.cpp" -o by_pkgconfig \
+        $(PKG_CONFIG_PATH=$(dirname "$configuration") pkg-config --cflags --libs holdfast)
+    (mkdir run_pkgconfig && cd run_pkgconfig && ../by_pkgconfig)
+    rm -rf by_package by_pkgconfig run_package run_pkgconfig
+}
+
+cmake --install "$build" --prefix "$scratch/first" >/dev/null
+mv first moved
+if find moved -name '*test*' | grep .; then
+    echo "the installation has files of the tests" >&2
+    exit 1
+fi
+use "$scratch/moved"
+echo "the installed library is usable by find_package and by pkg-config"
+
+cmake --no-warn-unused-cli -S "$root" -B alone -G "Unix Makefiles" -DHOLDFAST_ONLY_LIBRARY=ON \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_INSTALL_PREFIX="$scratch/second" -DCMAKE_INSTALL_LIBDIR="lib/$(uname -m)-linux-gnu" \
+    -DCMAKE_DISABLE_FIND_PACKAGE_{GTest,rapidcheck,CLI11,fmt,nlohmann_json,PkgConfig,Python3}=ON >/dev/null
+cmake --build alone --parallel 2 >/dev/null
+cmake --install alone >/dev/null
+use "$scratch/second"
+echo "the library alone builds with a compiler and CMake"

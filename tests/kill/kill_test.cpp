@@ -1,0 +1,263 @@
+// Real SIGKILLs: a worker process changes containers in a pool and is killed at random moments; then the pool
+// must hold exactly what the acknowledged transactions say, and at most the one that each thread had not yet
+// acknowledged. 100 kills, or 1,000 with HOLDFAST_SOAK=1. HOLDFAST_SEED repeats the random numbers of a run.
+#include "process.hpp"
+#include "state.hpp"
+
+#include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/undo.hpp>
+#include <holdfast/persist/storage.hpp>
+
+#include <gtest/gtest.h>
+
+#include <stdlib.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace holdfast::kill {
+namespace {
+
+enum class place { tmpfs, nvram, file };
+
+struct combination {
+    std::string engine;
+    level durability;
+    place where;
+    std::uint64_t threads;
+
+    std::string name() const {
+        static constexpr const char* names[] = {"tmpfs", "nvram", "file"};
+        return engine + "_" + std::string(name_of(durability)) + "_" + names[static_cast<int>(where)] + "_" +
+               std::to_string(threads) + (threads == 1 ? "_thread" : "_threads");
+    }
+    friend std::ostream& operator<<(std::ostream& to, const combination& one) { return to << one.name(); }
+};
+
+std::vector<combination> combinations() {
+    std::vector<combination> all;
+    for (const char* engine : {"redo", "undo", "undo_paper"}) {
+        all.push_back({engine, level::process, place::tmpfs, 1});
+        all.push_back({engine, level::process, place::file, 1});
+        all.push_back({engine, level::power, place::nvram, 1});
+    }
+    all.push_back({"redo", level::power, place::file, 1});
+    all.push_back({"redo", level::process, place::tmpfs, 3});
+    all.push_back({"redo", level::power, place::nvram, 3});
+    all.push_back({"redo", level::power, place::file, 6});
+    all.push_back({"undo", level::power, place::nvram, 3});
+    return all;
+}
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+    const char* const text = ::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+std::uint64_t seed_of_this_run() {
+    static const std::uint64_t seed = number_from_environment("HOLDFAST_SEED", std::random_device{}());
+    return seed;
+}
+
+std::uint64_t kills_per_combination() {
+    const std::uint64_t all = number_from_environment("HOLDFAST_SOAK", 0) != 0 ? 1000 : 100;
+    const std::uint64_t count = combinations().size();
+    return (all + count - 1) / count;
+}
+
+/// A directory on the medium, removed in the end unless the test failed.
+class directory {
+public:
+    explicit directory(place where) {
+        name_ = std::string(where == place::file ? "." : "/dev/shm") + "/holdfast-kill-XXXXXX";
+        if (::mkdtemp(name_.data()) == nullptr) throw std::runtime_error("no directory " + name_);
+    }
+    ~directory() {
+        if (!::testing::Test::HasFailure()) std::filesystem::remove_all(name_);
+    }
+    directory(const directory&) = delete;
+    directory& operator=(const directory&) = delete;
+    const std::string& name() const { return name_; }
+
+private:
+    std::string name_;
+};
+
+/// One pool, the workers that die over it, and what it must hold.
+class campaign {
+public:
+    campaign(const combination& of, std::uint64_t seed)
+        : of_(of), seed_(seed), random_(seed), directory_(of.where), pool_(directory_.name() + "/pool"),
+          models_(of.threads), acknowledged_(of.threads) {}
+
+    void run(std::uint64_t kills) {
+        // A sync may take milliseconds, and a worker some of them before its first transaction.
+        const double longest_us = of_.where != place::file ? 150e3 : of_.durability == level::power ? 1000e3 : 300e3;
+        const std::uint64_t most_kills = kills + 20;
+        for (; kills_ < kills || (transactions_ == 0 && kills_ < most_kills); verify()) {
+            if (::testing::Test::HasFailure()) break;
+            kill_one(kills_ < kills ? longest_us : 10 * longest_us);
+            // The next worker dies early: while it recovers, most likely. (Half a pool cannot be opened.)
+            if (kills_ < kills && pool_is_made_ && random_.below(3) == 0) {
+                ++early_kills_;
+                kill_one(6e3);
+            }
+        }
+        EXPECT_GT(transactions_, 0u) << "no worker ever came so far as to commit";
+        std::printf("  %-36s %3llu kills, %llu of them early; %llu transactions acknowledged, all there\n",
+                    of_.name().c_str(), static_cast<unsigned long long>(kills_),
+                    static_cast<unsigned long long>(early_kills_), static_cast<unsigned long long>(transactions_));
+    }
+
+private:
+    /// Kills after a random time, short ones as likely as long ones.
+    void kill_one(double longest_us) {
+        const double share = static_cast<double>(random_.below(1 << 20)) / (1 << 20);
+        const auto after = std::chrono::microseconds(static_cast<long>(200 * std::pow(longest_us / 200, share)));
+        worker_process worker({HOLDFAST_KILL_WORKER, of_.engine, std::string(name_of(of_.durability)),
+                               of_.where == place::nvram ? "nvram" : "plain", pool_, std::to_string(of_.threads),
+                               std::to_string(seed_)});
+        const auto note = [&](const acknowledgement& told) {
+            ASSERT_LT(told.thread, acknowledged_.size());
+            EXPECT_GT(told.number, acknowledged_[told.thread]);
+            acknowledged_[told.thread] = told.number;
+            ++transactions_;
+        };
+        worker.listen(after, note);
+        EXPECT_TRUE(worker.kill_and_listen(note)) << "the worker ended by itself";
+        ++kills_;
+        ++kills_since_verified_;
+    }
+
+    void verify() {
+        if (of_.engine == "redo") return verify_with<redo>();
+        if (of_.engine == "undo") return verify_with<undo>();
+        verify_with<undo_paper>();
+    }
+
+    template <class Engine>
+    void verify_with() {
+        // Any level must open what another one left.
+        const level at = random_.below(2) == 0 ? of_.durability : level::process;
+        auto opened = basic_pool<Engine>::open(pool_, options_for(at, of_.where == place::nvram));
+        if (!opened) return no_pool(opened.error());
+        pool_is_made_ = true;
+        std::uint64_t shared_count = 0;
+        std::vector<const void*> owned;
+        for (std::uint64_t thread = 0; thread < of_.threads; ++thread) {
+            auto* const state = opened->template root<thread_state<Engine>>(thread_root(thread)).value();
+            verify_thread(*state, thread);
+            shared_count += models_[thread].shared_count;
+            visit(*state, owned);
+        }
+        auto* const shared = opened->template root<shared_state<Engine>>(shared_root).value();
+        EXPECT_EQ(shared->count, shared_count) << "a transaction of several threads' data is torn";
+        for (std::uint64_t thread = 0; thread < of_.threads; ++thread) {
+            const auto found = shared->latest.find(thread);
+            const std::uint64_t latest = found == shared->latest.end() ? 0 : found->second.get();
+            EXPECT_EQ(latest, models_[thread].shared_latest);
+        }
+        expect_sound(shared->latest);
+        shared->latest.visit_blocks([&](const void* block) { owned.push_back(block); });
+        const auto roots = opened->roots().value();
+        for (const root_listing& root : roots) owned.push_back(opened->core().base() + root.offset);
+        const heap_audit audit = heap::audit(opened->core().base(), opened->core().zones(), owned, true);
+        EXPECT_TRUE(audit.clean()) << audit.leaked_blocks << " leaked, " << audit.double_owners << " owned twice, "
+                                   << audit.dangling_owners << " dangling, " << audit.bad_metadata << " damaged: "
+                                   << (audit.problems.empty() ? "" : audit.problems.front());
+        EXPECT_TRUE(opened->close().has_value());
+        kills_since_verified_ = 0;
+    }
+
+    /// Killed before there was a pool: then nothing can have been acknowledged.
+    void no_pool(const error& reason) {
+        EXPECT_TRUE(reason.code == errc::not_found || reason.code == errc::not_a_pool || reason.code == errc::truncated)
+            << reason.text();
+        EXPECT_FALSE(pool_is_made_) << reason.text();
+        EXPECT_EQ(transactions_, 0u) << reason.text();
+        std::filesystem::remove(pool_);
+    }
+
+    template <class Engine>
+    void verify_thread(const thread_state<Engine>& state, std::uint64_t thread) {
+        thread_model& model = models_[thread];
+        const std::uint64_t done = state.done;
+        EXPECT_GE(done, acknowledged_[thread]) << "an acknowledged transaction of thread " << thread << " is lost";
+        // Each killed worker may have died between a commit and its acknowledgement.
+        EXPECT_LE(done, std::max(acknowledged_[thread], model.done) + kills_since_verified_);
+        if (::testing::Test::HasFailure()) return;
+        while (model.done < done) model.run(transaction_of(seed_, thread, model.done + 1));
+        acknowledged_[thread] = done;
+        compare(state, model, thread);
+    }
+
+    template <class Engine>
+    static void compare(const thread_state<Engine>& state, const thread_model& model, std::uint64_t thread) {
+        expect_sound(state.numbers);
+        expect_sound(state.words);
+        expect_sound(state.list);
+        expect_sound(state.line);
+        if (::testing::Test::HasFailure()) return;
+        std::map<std::uint64_t, std::uint64_t> numbers;
+        for (const auto& entry : state.numbers) numbers.emplace(entry.first.get(), entry.second.get());
+        EXPECT_TRUE(numbers == model.numbers) << "hash_map of thread " << thread;
+        std::map<std::string, std::string> words;
+        for (const auto& entry : state.words) words.emplace(entry.first.str(), entry.second.str());
+        EXPECT_TRUE(words == model.words) << "btree_map of thread " << thread;
+        const std::vector<std::uint64_t> list(state.list.begin(), state.list.end());
+        EXPECT_TRUE(list == model.list) << "vector of thread " << thread;
+        const std::deque<std::uint64_t> line(state.line.begin(), state.line.end());
+        EXPECT_TRUE(line == model.line) << "queue of thread " << thread;
+    }
+
+    template <class Container>
+    static void expect_sound(const Container& container) {
+        const auto checked = container.check();
+        EXPECT_TRUE(checked.has_value()) << (checked ? "" : checked.error().text());
+    }
+
+    template <class Engine>
+    static void visit(const thread_state<Engine>& state, std::vector<const void*>& owned) {
+        const auto note = [&](const void* block) { owned.push_back(block); };
+        state.numbers.visit_blocks(note);
+        state.words.visit_blocks(note);
+        state.list.visit_blocks(note);
+        state.line.visit_blocks(note);
+    }
+
+    combination of_;
+    std::uint64_t seed_;
+    random_numbers random_;
+    directory directory_;
+    std::string pool_;
+    std::vector<thread_model> models_;
+    std::vector<std::uint64_t> acknowledged_;
+    bool pool_is_made_ = false;
+    std::uint64_t kills_ = 0;
+    std::uint64_t early_kills_ = 0;
+    std::uint64_t kills_since_verified_ = 0;
+    std::uint64_t transactions_ = 0;
+};
+
+class Sigkill : public ::testing::TestWithParam<combination> {};
+
+TEST_P(Sigkill, LosesNothingAcknowledgedTearsNothingLeaksNothing) {
+    const combination& of = GetParam();
+    if (of.where == place::file && persist::discover(".").value().kind != persist::medium::file)
+        GTEST_SKIP() << "the working directory is not on an ordinary file system";
+    const std::uint64_t seed = seed_of_this_run();
+    SCOPED_TRACE("HOLDFAST_SEED=" + std::to_string(seed));
+    std::printf("  seed %llu\n", static_cast<unsigned long long>(seed));
+    campaign(of, seed).run(kills_per_combination());
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Sigkill, ::testing::ValuesIn(combinations()),
+                         [](const auto& parameter) { return parameter.param.name(); });
+
+}  // namespace
+}  // namespace holdfast::kill

@@ -1,0 +1,111 @@
+// What the killed process does, as data: transaction n of thread t follows from the seed alone, so that
+// the test knows every state that may be found without being told.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace holdfast::kill {
+
+/// splitmix64.
+class random_numbers {
+public:
+    explicit random_numbers(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t next() {
+        std::uint64_t z = (state_ += 0x9E3779B97F4A7C15);
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+        return z ^ (z >> 31);
+    }
+    std::uint64_t below(std::uint64_t bound) { return next() % bound; }
+
+private:
+    std::uint64_t state_;
+};
+
+enum class action : std::uint8_t { put_number, erase_number, put_word, erase_word, append, chop, replace, push, pop };
+
+struct step {
+    action what;
+    std::uint64_t key;
+    std::uint64_t value;
+};
+
+struct planned_transaction {
+    std::vector<step> steps;
+    bool shared = false;   ///< also changes what all threads share, under its lock
+    bool retried = false;  ///< is first run and rolled back by an exception
+};
+
+inline std::string word_key(std::uint64_t key) { return "word " + std::to_string(key); }
+
+/// Short, middling, and now and then longer than a slab's largest block.
+inline std::string word_text(std::uint64_t value) {
+    const std::uint64_t kind = value % 16;
+    const std::size_t size = kind < 8 ? value / 16 % 24 : kind < 15 ? value / 16 % 400 : 3000 + value / 16 % 4000;
+    return std::string(size, static_cast<char>('a' + value / 7 % 26));
+}
+
+inline planned_transaction transaction_of(std::uint64_t seed, std::uint64_t thread, std::uint64_t number) {
+    random_numbers random(seed ^ thread * 0xD1342543DE82EF95 ^ number * 0x2545F4914F6CDD1D);
+    planned_transaction planned;
+    planned.shared = random.below(4) == 0;
+    planned.retried = random.below(16) == 0;
+    const std::uint64_t count = 1 + random.below(5);
+    for (std::uint64_t i = 0; i < count; ++i)
+        planned.steps.push_back({static_cast<action>(random.below(9)), random.below(700), random.next()});
+    return planned;
+}
+
+/// What one thread's containers must hold.
+struct thread_model {
+    std::uint64_t done = 0;
+    std::map<std::uint64_t, std::uint64_t> numbers;
+    std::map<std::string, std::string> words;
+    std::vector<std::uint64_t> list;
+    std::deque<std::uint64_t> line;
+    std::uint64_t shared_count = 0;
+    std::uint64_t shared_latest = 0;
+
+    void run(const planned_transaction& planned) {
+        ++done;
+        if (planned.shared) {
+            ++shared_count;
+            shared_latest = done;
+        }
+        for (const step& each : planned.steps) run(each);
+    }
+
+private:
+    void run(const step& one) {
+        switch (one.what) {
+            case action::put_number: numbers[one.key] = one.value; break;
+            case action::erase_number: numbers.erase(one.key); break;
+            case action::put_word: words[word_key(one.key)] = word_text(one.value); break;
+            case action::erase_word: words.erase(word_key(one.key)); break;
+            case action::append: list.push_back(one.value); break;
+            case action::chop:
+                if (!list.empty()) list.pop_back();
+                break;
+            case action::replace:
+                if (!list.empty()) list[one.key % list.size()] = one.value;
+                break;
+            case action::push: line.push_back(one.value); break;
+            case action::pop:
+                if (!line.empty()) line.pop_front();
+                break;
+        }
+    }
+};
+
+/// Told through the pipe once a transaction has committed.
+struct acknowledgement {
+    std::uint64_t thread;
+    std::uint64_t number;
+};
+
+}  // namespace holdfast::kill

@@ -1,0 +1,67 @@
+// The same as model.hpp, in a pool: what the worker changes and the test compares.
+#pragma once
+
+#include "model.hpp"
+
+#include <holdfast/container/btree_map.hpp>
+#include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/queue.hpp>
+#include <holdfast/container/string.hpp>
+#include <holdfast/container/vector.hpp>
+#include <holdfast/engine/pool.hpp>
+
+#include <string>
+
+namespace holdfast::kill {
+
+/// A thread's own: changed by it alone, without a lock.
+template <class Engine>
+struct thread_state {
+    typename Engine::template field<std::uint64_t> done;
+    hash_map<std::uint64_t, std::uint64_t, Engine> numbers;
+    btree_map<string<Engine>, string<Engine>, Engine> words;
+    vector<std::uint64_t, Engine> list;
+    queue<std::uint64_t, Engine> line;
+
+    void run(const step& one) {
+        switch (one.what) {
+            case action::put_number: numbers.insert_or_assign(one.key, one.value); break;
+            case action::erase_number: numbers.erase(one.key); break;
+            case action::put_word: words.insert_or_assign(word_key(one.key), word_text(one.value)); break;
+            case action::erase_word: words.erase(word_key(one.key)); break;
+            case action::append: list.push_back(one.value); break;
+            case action::chop:
+                if (!list.empty()) list.pop_back();
+                break;
+            case action::replace:
+                if (!list.empty()) list[one.key % list.size()] = one.value;
+                break;
+            case action::push: line.push(one.value); break;
+            case action::pop:
+                if (!line.empty()) line.pop();
+                break;
+        }
+    }
+};
+
+/// Changed by all threads, under one lock.
+template <class Engine>
+struct shared_state {
+    typename Engine::template field<std::uint64_t> count;
+    hash_map<std::uint64_t, std::uint64_t, Engine> latest;
+};
+
+inline std::string thread_root(std::uint64_t thread) { return "thread " + std::to_string(thread); }
+inline constexpr const char* shared_root = "shared";
+
+inline create_options options_for(level durability, bool nvram) {
+    create_options options;
+    options.durability = durability;
+    options.tmpfs_is_nvram = nvram;
+    // Small enough for many truncations and reused blocks within a few milliseconds.
+    options.bytes = 24 << 20;
+    options.log_bytes = 256 << 10;
+    return options;
+}
+
+}  // namespace holdfast::kill

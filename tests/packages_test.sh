@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# cmake/packages.sh with a dpkg-query, an apt-get and an id of our own: what it installs, and when.
+set -euo pipefail
+script="$PWD/cmake/packages.sh"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+    echo "packages_test: $1" >&2
+    cat "$scratch/said" >&2
+    exit 1
+}
+
+mkdir "$scratch/bin"
+cat >"$scratch/bin/dpkg-query" <<'END'
+#!/usr/bin/env bash
+# Knows all names but absent ones; half-removed ones are known, too, but not installed.
+status=0
+for name in "$@"; do
+    [[ $name == --* ]] && continue
+    case " $absent " in
+    *" $name "*) echo "no packages found matching $name" >&2; status=1 ;;
+    *) case " $removed " in *" $name "*) echo "config-files $name" ;; *) echo "installed $name" ;; esac ;;
+    esac
+done
+exit $status
+END
+cat >"$scratch/bin/apt-get" <<'END'
+#!/usr/bin/env bash
+echo "$DEBIAN_FRONTEND: $*" >>"$scratch/installed"
+END
+printf '#!/usr/bin/env bash\necho "$user"\n' >"$scratch/bin/id"
+chmod +x "$scratch"/bin/*
+
+# try USER ABSENT REMOVED: runs the script; leaves its status in $status.
+try() {
+    : >"$scratch/installed"
+    status=0
+    scratch=$scratch user=$1 absent=$2 removed=$3 PATH="$scratch/bin:$PATH" "$script" >"$scratch/said" 2>&1 || status=$?
+}
+
+try 0 "" ""
+[[ $status == 0 && ! -s $scratch/said && ! -s $scratch/installed ]] || fail "all are there, and yet it did something"
+
+try 0 "cmake" "libgtest-dev"
+[[ $status == 0 ]] || fail "status $status"
+[[ $(cat "$scratch/installed") == "noninteractive: update
+noninteractive: install -y --no-install-recommends cmake libgtest-dev" ]] || fail "it ran: $(cat "$scratch/installed")"
+
+try 1000 "cmake" ""
+[[ $status == 1 && ! -s $scratch/installed ]] || fail "not root: status $status"
+grep -q 'sudo apt-get update && sudo apt-get install -y --no-install-recommends cmake$' "$scratch/said" ||
+    fail "not root, and it does not say what to type"
+
+# The list itself: a name and a reason on each line, no name twice.
+names=$(grep -v '^#' packages.txt | sed '/^$/d')
+grep -vE '^[a-z0-9][a-z0-9+.-]+ +[^ ].*' <<<"$names" && fail "packages.txt: a line without a name and a reason"
+[[ -z $(cut -d' ' -f1 <<<"$names" | sort | uniq -d) ]] || fail "packages.txt: a name twice"
+echo "packages.sh installs what is missing and nothing else"

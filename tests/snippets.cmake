@@ -1,0 +1,28 @@
+# The programs in README.md and docs/guide/*.md: each is built, and run as the test snippet.PAGE_NAME.
+# Extracted when CMake runs, which it does again whenever a page changes.
+
+file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/docs/guide/*.md")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${pages} "${CMAKE_CURRENT_LIST_DIR}/snippets.py")
+set(snippets_script "${CMAKE_CURRENT_LIST_DIR}/snippets.py")
+set(snippets_directory "${PROJECT_BINARY_DIR}/snippets")
+
+execute_process(COMMAND "${Python3_EXECUTABLE}" -B "${snippets_script}" extract "${snippets_directory}" ${pages}
+                OUTPUT_VARIABLE snippets OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "\n" ";" snippets "${snippets}")
+
+foreach(snippet IN LISTS snippets)
+    add_executable(snippet_${snippet} "${snippets_directory}/${snippet}.cpp")
+    holdfast_set_options(snippet_${snippet})
+    target_link_libraries(snippet_${snippet} PRIVATE holdfast)
+    set(expected "")
+    if(EXISTS "${snippets_directory}/${snippet}.out")
+        set(expected "${snippets_directory}/${snippet}.out")
+    endif()
+    add_test(NAME snippet.${snippet} WORKING_DIRECTORY "${snippets_directory}"
+             COMMAND Python3::Interpreter -B "${snippets_script}" run $<TARGET_FILE:snippet_${snippet}> ${expected})
+    holdfast_set_test_properties(snippet.${snippet} fast 60)
+endforeach()
+
+holdfast_add_script_test(snippets_marked COMMAND Python3::Interpreter -B "${snippets_script}" check ${pages} LABELS fast)
+holdfast_add_script_test(snippets_catch LABELS fast
+    COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_LIST_DIR}/snippets_test.py" "${CMAKE_CXX_COMPILER}")

@@ -1,0 +1,11 @@
+#include "kv_engine.hpp"
+
+#include <holdfast/engine/undo.hpp>
+
+namespace holdfast::tools {
+
+template std::unique_ptr<kv_store> open_kv<undo>(const std::string&, const open_options&);
+template std::unique_ptr<kv_store> create_kv<undo>(const std::string&, const create_options&);
+template kv_findings check_kv_of<undo>(const open_pool&, const std::vector<root_listing>&);
+
+}  // namespace holdfast::tools

@@ -1,0 +1,145 @@
+// A chained hash table with a fixed number of buckets.
+#pragma once
+
+#include <workload/access.hpp>
+#include <workload/random.hpp>
+
+namespace holdfast::workload {
+
+struct hash_node {
+    std::int64_t key;
+    std::int64_t value;
+    hash_node* next;
+};
+
+/// The persistent part. All zero is a table of no buckets, which create() makes usable.
+struct hash_root {
+    hash_node** buckets;
+    std::uint64_t bucket_count;  ///< a power of two
+    std::uint64_t count;
+};
+
+/// A map from 64-bit keys to 64-bit values.
+///
+/// insert adds a key that is absent, update changes the value of one that is present, remove takes
+/// one away; each returns whether it did, and does nothing otherwise. get looks.
+/// All but get, check, create and prefill: inside a transaction. Thread safety: none.
+template <access Access>
+class hash_table {
+public:
+    hash_table(Access memory, hash_root* root) noexcept : memory_(memory), root_(root) {}
+
+    /// Makes at least `buckets` empty buckets, in transactions of its own.
+    /// Requires: outside a transaction; the root all zero. False when a transaction failed.
+    /// If the process dies inside, the table still has no buckets: make the pool anew.
+    bool create(std::uint64_t buckets) const {
+        std::uint64_t rounded = 1;
+        while (rounded < buckets) rounded *= 2;
+        hash_node** table = nullptr;
+        bool good = memory_.atomically([&] {
+            table = static_cast<hash_node**>(memory_.allocate(rounded * sizeof(hash_node*)));
+            memory_.store(&root_->buckets, table);
+        });
+        constexpr std::uint64_t batch = 4096;
+        for (std::uint64_t first = 0; good && first < rounded; first += batch) {
+            const std::uint64_t last = rounded - first < batch ? rounded : first + batch;
+            good = memory_.atomically([&] {
+                for (std::uint64_t i = first; i < last; ++i) memory_.store(table + i, nullptr);
+            });
+        }
+        return good && memory_.atomically([&] { memory_.store(&root_->bucket_count, rounded); });
+    }
+
+    /// Inserts the keys scattered_key(first … first + count - 1), each with itself as value, in
+    /// transactions of `batch`. Requires: outside a transaction.
+    bool prefill(std::uint64_t first, std::uint64_t count, std::uint64_t batch = 128) const {
+        for (std::uint64_t done = 0; done < count; done += batch) {
+            const std::uint64_t last = count - done < batch ? count : done + batch;
+            const bool good = memory_.atomically([&] {
+                for (std::uint64_t i = done; i < last; ++i) insert(scattered_key(first + i), scattered_key(first + i));
+            });
+            if (!good) return false;
+        }
+        return true;
+    }
+
+    bool insert(std::int64_t key, std::int64_t value) const {
+        hash_node** const bucket = bucket_of(key);
+        if (find(bucket, key) != nullptr) return false;
+        auto* made = static_cast<hash_node*>(memory_.allocate(sizeof(hash_node)));
+        memory_.will_write(made);
+        memory_.will_write(bucket);
+        memory_.will_write(&root_->count);
+        memory_.store(&made->key, key);
+        memory_.store(&made->value, value);
+        memory_.store(&made->next, memory_.load(bucket));
+        memory_.store(bucket, made);
+        memory_.store(&root_->count, count() + 1);
+        return true;
+    }
+
+    bool update(std::int64_t key, std::int64_t value) const {
+        hash_node* const found = find(bucket_of(key), key);
+        if (found == nullptr) return false;
+        memory_.store(&found->value, value);
+        return true;
+    }
+
+    bool remove(std::int64_t key) const {
+        hash_node** link = bucket_of(key);
+        hash_node* at = memory_.load(link);
+        while (at != nullptr && memory_.load(&at->key) != key) {
+            link = &at->next;
+            at = memory_.load(link);
+        }
+        if (at == nullptr) return false;
+        memory_.will_write(link);
+        memory_.will_write(&root_->count);
+        memory_.store(link, memory_.load(&at->next));
+        memory_.store(&root_->count, count() - 1);
+        memory_.free(at);
+        return true;
+    }
+
+    bool get(std::int64_t key, std::int64_t& value) const {
+        const hash_node* const found = find(bucket_of(key), key);
+        if (found != nullptr) value = memory_.load(&found->value);
+        return found != nullptr;
+    }
+
+    std::uint64_t count() const { return memory_.load(&root_->count); }
+
+    /// Every node in its bucket, and as many as counted.
+    check_report check() const {
+        check_report report;
+        const std::uint64_t buckets = memory_.load(&root_->bucket_count);
+        hash_node* const* const table = memory_.load(&root_->buckets);
+        for (std::uint64_t i = 0; i < buckets; ++i) {
+            for (const hash_node* at = memory_.load(table + i); at != nullptr; at = memory_.load(&at->next)) {
+                if (bucket_of(memory_.load(&at->key)) != table + i)
+                    return report.problem = "a node is in the wrong bucket", report;
+                if (++report.count > count()) return report.problem = "more nodes than counted, or a cycle", report;
+            }
+        }
+        if (report.count != count()) report.problem = "fewer nodes than counted";
+        return report;
+    }
+
+private:
+    hash_node** bucket_of(std::int64_t key) const {
+        auto mixed = static_cast<std::uint64_t>(key);
+        const std::uint64_t mask = memory_.load(&root_->bucket_count) - 1;
+        return memory_.load(&root_->buckets) + (splitmix(mixed) & mask);
+    }
+
+    hash_node* find(hash_node* const* bucket, std::int64_t key) const {
+        hash_node* at = memory_.load(bucket);
+        while (at != nullptr && memory_.load(&at->key) != key) at = memory_.load(&at->next);
+        return at;
+    }
+
+    Access memory_;
+    hash_root* root_;
+};
+
+}  // namespace holdfast::workload
