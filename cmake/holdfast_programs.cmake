@@ -1,6 +1,7 @@
 # The command, the examples, and the packages only they need.
 
-# Cross-compilers have none of those packages; under sanitizers the tests of the library say enough.
+# Cross-compilers have none of those packages. Under sanitizers programs are compiled for the warnings;
+# of those only the library's part is instrumented, because the headers of the packages cost a compiler much.
 option(HOLDFAST_PROGRAMS "Build the command and the benchmarks" ON)
 set(HOLDFAST_COMMAND_DIRECTORY "${PROJECT_BINARY_DIR}/bin" CACHE PATH "Where the holdfast command is left")
 
@@ -11,7 +12,7 @@ function(holdfast_add_command)
     find_package(nlohmann_json REQUIRED)
     find_package(fmt REQUIRED)
     add_executable(holdfast_command ${ARGN})
-    holdfast_set_options(holdfast_command)
+    holdfast_set_warnings(holdfast_command)
     target_link_libraries(holdfast_command PRIVATE holdfast CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
     set_target_properties(holdfast_command PROPERTIES OUTPUT_NAME holdfast
                           RUNTIME_OUTPUT_DIRECTORY "${HOLDFAST_COMMAND_DIRECTORY}")

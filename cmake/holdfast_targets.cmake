@@ -14,20 +14,25 @@ set(HOLDFAST_SANITIZERS "" CACHE STRING "Value for -fsanitize=, such as address,
 
 find_package(Threads REQUIRED)
 
-# Warnings and sanitizers for one target of this project; never passed on to users of the library.
-function(holdfast_set_options target)
+# Warnings for one target of this project; never passed on to users of the library.
+function(holdfast_set_warnings target)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
     # g++ 12 sees overlapping copies in std::string's operator+ (GCC bug 105651).
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
         target_compile_options(${target} PRIVATE -Wno-restrict)
     endif()
     # UBSan's checks of shifts make g++ 12 see conversions that are not in the source.
-    if(NOT HOLDFAST_SANITIZERS)
+    if(NOT (HOLDFAST_SANITIZERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
         target_compile_options(${target} PRIVATE -Wsign-conversion)
     endif()
     if(HOLDFAST_WARNINGS_ARE_ERRORS)
         target_compile_options(${target} PRIVATE -Werror)
     endif()
+endfunction()
+
+# The same and sanitizers.
+function(holdfast_set_options target)
+    holdfast_set_warnings(${target})
     if(HOLDFAST_SANITIZERS)
         target_compile_options(${target} PRIVATE -fsanitize=${HOLDFAST_SANITIZERS} -fno-sanitize-recover=all
                                -fno-omit-frame-pointer)

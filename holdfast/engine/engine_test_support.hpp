@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -51,6 +52,14 @@ public:
     /// Lets the pool go as a killed process would, and recovers it.
     void kill() {
         pool_->abandon();
+        open_again();
+    }
+
+    /// Keeps the bytes of this moment; kill_at_snapshot comes back to them, as if killed then.
+    void take_snapshot() { std::filesystem::copy_file(path(), directory_.file("snapshot")); }
+    void kill_at_snapshot() {
+        pool_->abandon();
+        std::filesystem::rename(directory_.file("snapshot"), path());
         open_again();
     }
 

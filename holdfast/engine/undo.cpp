@@ -43,13 +43,15 @@ void undo_transaction_base::begin(open_pool& pool) {
     gathered_.resize(format::record_header_words);
 }
 
-bool undo_transaction_base::covered(const pool_word* home, std::uint8_t mask) noexcept {
+bool undo_transaction_base::covered(const pool_word* home, std::uint8_t mask, bool stored) noexcept {
     if (style_ == undo_style::paper) return false;
     const std::uint32_t* at = logged_.find(reinterpret_cast<std::uintptr_t>(home) >> 3);
-    return at != nullptr && (mask & ~old_[*at].mask) == 0;
+    if (at == nullptr || (mask & ~old_[*at].mask) != 0) return false;
+    old_[*at].stored |= stored;
+    return true;
 }
 
-void undo_transaction_base::gather(pool_word* home, std::uint8_t mask) {
+void undo_transaction_base::gather(pool_word* home, std::uint8_t mask, bool stored) {
     const std::uint64_t offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(home) - pool_->base());
     const std::uint64_t key = reinterpret_cast<std::uintptr_t>(home) >> 3;
     const std::uint64_t value = load(home);
@@ -57,18 +59,18 @@ void undo_transaction_base::gather(pool_word* home, std::uint8_t mask) {
     if (std::uint32_t* known = logged_.find(key)) {
         // Log only what is new: the bytes logged before hold the value to go back to.
         const auto fresh_mask = static_cast<std::uint8_t>(mask & ~old_[*known].mask);
-        if (fresh_mask == 0 && style_ == undo_style::best) return;
         if (style_ == undo_style::best) {
             old_[*known].value = (old_[*known].value & ~bits_of_mask(fresh_mask)) | (value & bits_of_mask(fresh_mask));
             old_[*known].mask |= fresh_mask;
+            old_[*known].stored |= stored;
             mask = fresh_mask;
         } else {
             *known = place;
-            old_.push_back({home, value, mask});
+            old_.push_back({home, value, mask, stored});
         }
     } else {
         logged_.insert(key, place);
-        old_.push_back({home, value, mask});
+        old_.push_back({home, value, mask, stored});
     }
     gathered_.push_back(mask == 0xFF ? format::run_tag(offset, 1) : format::masked_tag(offset, mask));
     gathered_.push_back(value);
@@ -120,17 +122,18 @@ void undo_transaction_base::store_word(pool_word* home, std::uint64_t value, std
     }
     if (!fresh_.empty() && fresh_.note_store(home))
         return persist::store_word(home, value, mask, site::undo_home);
-    if (!covered(home, mask)) gather(home, mask);
+    if (!covered(home, mask, true)) gather(home, mask, true);
     fence_records();
     persist::store_word(home, value, mask, site::undo_home);
 }
 
-void undo_transaction_base::log_range(const void* begin, std::size_t size) {
+void undo_transaction_base::log_range(const void* begin, std::size_t size, bool stored) {
     auto [word, byte] = detail::word_of(begin);
     while (size > 0) {
         const std::size_t count = size < 8 - byte ? size : 8 - byte;
         const std::uint8_t mask = detail::byte_mask(byte, static_cast<unsigned>(count));
-        if (!outside(word) && !(!fresh_.empty() && fresh_.note_store(word)) && !covered(word, mask)) gather(word, mask);
+        const bool fresh = !fresh_.empty() && fresh_.note_store(word);
+        if (!outside(word) && !fresh && !covered(word, mask, stored)) gather(word, mask, stored);
         size -= count;
         byte = 0;
         ++word;
@@ -138,7 +141,7 @@ void undo_transaction_base::log_range(const void* begin, std::size_t size) {
 }
 
 void undo_transaction_base::store_range(void* home, const void* bytes, std::size_t size) {
-    log_range(home, size);
+    log_range(home, size, true);
     fence_records();
     const auto* in = static_cast<const unsigned char*>(bytes);
     auto [word, byte] = detail::word_of(home);
@@ -163,6 +166,7 @@ template <class F>
 void undo_transaction_base::for_each_dirty_line(F&& f) {
     dirty_lines_.clear();
     for (const old_word& each : old_) {
+        if (!each.stored) continue;
         const std::uint64_t line = reinterpret_cast<std::uintptr_t>(each.home) / persist::line_bytes;
         if (dirty_lines_.find(line) != nullptr) continue;
         dirty_lines_.insert(line, 0);
@@ -216,7 +220,8 @@ result<void> undo_transaction_base::settle() noexcept {
 
 void undo_transaction_base::roll_back() noexcept(persist::noexcept_seam) {
     for (std::size_t i = old_.size(); i > 0; --i)
-        persist::store_word(old_[i - 1].home, old_[i - 1].value, old_[i - 1].mask, site::undo_restore);
+        if (old_[i - 1].stored)
+            persist::store_word(old_[i - 1].home, old_[i - 1].value, old_[i - 1].mask, site::undo_restore);
     fresh_.clear();
     if (lane_ != nullptr) finish(*pool_->lanes());
     clear();

@@ -38,8 +38,9 @@ protected:
 
     /// Stores one word in place, its old value logged and durable before.
     void store_word(pool_word* home, std::uint64_t value, std::uint8_t mask);
-    /// Logs a whole range with one record; the fence comes with the first store.
-    void log_range(const void* begin, std::size_t size);
+    /// Logs a whole range with one record; the fence comes with the first store. `stored`: it
+    /// follows at once.
+    void log_range(const void* begin, std::size_t size, bool stored);
     /// Calls the function once per word of the range, as one logged range.
     void store_range(void* home, const void* bytes, std::size_t size);
     void note_fresh(const heap_block& block);
@@ -50,12 +51,13 @@ private:
         pool_word* home;
         std::uint64_t value;
         std::uint8_t mask;
+        bool stored;  ///< false: hinted only; its line is not dirty
     };
     bool outside(const pool_word* home) const noexcept {
         return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - pool_->base()) >= pool_->size();
     }
-    bool covered(const pool_word* home, std::uint8_t mask) noexcept;
-    void gather(pool_word* home, std::uint8_t mask);
+    bool covered(const pool_word* home, std::uint8_t mask, bool stored) noexcept;
+    void gather(pool_word* home, std::uint8_t mask, bool stored);
     void send_gathered();
     void fence_records();
     void finish(lane_log& log);
@@ -82,7 +84,7 @@ public:
 
     void store(pool_word* home, std::uint64_t value, std::uint8_t mask) { store_word(home, value, mask); }
     void will_write(const void* begin, std::size_t size) {
-        if constexpr (Style == undo_style::best) log_range(begin, size);
+        if constexpr (Style == undo_style::best) log_range(begin, size, false);
     }
     heap_block allocate(std::size_t bytes, std::size_t alignment) {
         const heap_block block = transaction_base::allocate(bytes, alignment);

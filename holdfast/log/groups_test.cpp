@@ -4,10 +4,7 @@
 #include <holdfast/log/truncation.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 
-#include <sys/resource.h>
-
 #include <atomic>
-#include <csignal>
 #include <optional>
 #include <thread>
 
@@ -15,31 +12,12 @@ namespace holdfast {
 namespace {
 
 using namespace holdfast::test;
-
-/// Lets no write of this process reach beyond `bytes` while it lives: how a device that fails looks.
-class failing_device {
-public:
-    explicit failing_device(rlim_t bytes = 1) : ignored_before_(std::signal(SIGXFSZ, SIG_IGN)) {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit now{bytes, before_.rlim_max};
-        ::setrlimit(RLIMIT_FSIZE, &now);
-    }
-    ~failing_device() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, ignored_before_);
-    }
-    failing_device(const failing_device&) = delete;
-    failing_device& operator=(const failing_device&) = delete;
-
-private:
-    rlimit before_{};
-    void (*ignored_before_)(int);
-};
+using persist::test::failing_device;
 
 class Groups : public ::testing::Test {
 protected:
     Groups() {
-        auto made = persist::file::create(scratch_.file("pool"), 0600);
+        auto made = persist::test::create_file(scratch_.file("pool"), 0600);
         file_.emplace(std::move(made.value()));
         file_->allocate(image_.size()).value();
         file_->write_at(0, image_.data(), image_.size(), persist::site::pool_format).value();
@@ -254,6 +232,32 @@ TEST_F(Groups, ResetLeavesNothingToReplay) {
     recovered();
     EXPECT_EQ(report_.records, 0u);
     EXPECT_EQ(report_.last_sequence, 60u);
+}
+
+TEST_F(Groups, KeptPartsOfOneGroupComeHomeInTheirOrderWhereverTheyStand) {
+    // So that the parts wrap round: the last in segment 0, the first in the last segment.
+    const std::uint32_t segments = image_.geometry().segment_count();
+    const std::uint64_t words = image_.geometry().segment_payload_words();
+    for (std::uint32_t used = 0; used + 1 < segments; ++used)
+        ASSERT_TRUE(commit(run(image_.offset(0), std::vector<std::uint64_t>(words - 1, 1))));
+    ASSERT_TRUE(log_->checkpoint());
+    auto payload = run(image_.offset(0), std::vector<std::uint64_t>(words - 1, 2));
+    const auto again = run(image_.offset(0), {3});
+    payload.insert(payload.end(), again.begin(), again.end());
+    ASSERT_TRUE(commit(payload));
+    ASSERT_TRUE(commit(run(image_.offset(1), {4})));
+
+    memory_pool pool;
+    file_->read_at(0, pool.data(), pool.size()).value();
+    const auto replay = log_replay::read({pool.data(), pool.size()}, image_.geometry());
+    ASSERT_TRUE(replay);
+    ASSERT_EQ(replay->used_segments().size(), 2u);
+    ASSERT_GT(replay->used_segments().front().index, replay->used_segments().back().index);
+    open(replay->report().last_sequence, replay->report().truncated, replay->used_segments());
+    ASSERT_TRUE(log_->checkpoint());
+    EXPECT_EQ(word_on_file(0), 3u);
+    EXPECT_EQ(word_on_file(1), 4u);
+    EXPECT_EQ(word_on_file(2), 2u);
 }
 
 TEST_F(Groups, RecordsThatRecoveryKeptComeHomeWithTheNextCheckpointAndInOrder) {

@@ -66,7 +66,7 @@ private:
 lane_log::lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options)
     : pool_(pool),
       options_(options),
-      retires_at_once_(options.retires_at_once()),
+      retires_at_once_(!options.persists && options.homes_follow_log),
       segments_(geometry, random_seed()),
       lanes_(std::make_shared<std::vector<lane>>(lane_count(geometry))),
       ownable_(lanes_->size() / 2),
@@ -134,13 +134,22 @@ void lane_log::take_parts_back(lane& held) {
     for (const std::uint32_t index : held.filled_) {
         persist::copy(segment_address(index) + format::segment_header_bytes + sequence_offset, &no_sequence,
                       sizeof no_sequence, site::log_record);
-        segments_.give_back(index);
     }
-    held.filled_.clear();
+    give_filled_back(held);
+}
+
+void lane_log::leave_segment(lane& held) {
+    if (held.segment_ == no_segment) return;
+    if (options_.homes_follow_log) {
+        close_segment(held);
+    } else {
+        held.filled_.push_back(held.segment_);
+        held.segment_ = no_segment;
+        held.position_ = 0;
+    }
 }
 
 void lane_log::close_segment(lane& held) {
-    if (held.segment_ == no_segment) return;
     auto& closed = segments_[held.segment_];
     // A segment that nothing was appended to holds nothing that truncation must wait for.
     if (closed.used_bytes.load(std::memory_order_relaxed) == 0)
@@ -150,32 +159,60 @@ void lane_log::close_segment(lane& held) {
     held.position_ = 0;
 }
 
+void lane_log::empty_filled(lane& held) {
+    constexpr std::uint64_t no_salt = 0;
+    for (const std::uint32_t index : held.filled_) {
+        persist::copy(segment_address(index), &no_salt, sizeof no_salt, site::log_empty);
+        if (options_.persists)
+            persist::write_back(options_.lines, segment_address(index), sizeof no_salt, site::log_empty);
+    }
+    // Orders the emptied salts before anything that overwrites the end records which spoke for these
+    // segments: an old value without its end would be restored.
+    if (options_.persists) persist::fence(options_.lines, site::log_empty_fence);
+    truncations_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void lane_log::retire_filled(lane& held) {
+    empty_filled(held);
+    const std::lock_guard guard(mutex_);
+    give_filled_back(held);
+}
+
+void lane_log::give_filled_back(lane& held) noexcept {
+    for (const std::uint32_t index : held.filled_) segments_.give_back(index);
+    held.filled_.clear();
+}
+
 result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words) {
     const auto& geometry = segments_.geometry();
     const std::uint64_t per_segment = geometry.segment_payload_words();
     const std::uint64_t needed = payload_cursor::parts_needed(payload, payload_words, per_segment);
-    if (needed <= segments_.count() && take_segments(held, static_cast<std::uint32_t>(needed))) return {};
+    const auto taken = needed <= segments_.count() ? take_segments(held, static_cast<std::uint32_t>(needed))
+                                                   : room::never;
+    if (taken == room::taken) return {};
     error reason;
+    if (taken == room::not_now) {
+        reason.code = errc::busy;
+        reason.what = "other open transactions fill the pool's log; make the log larger or transactions smaller";
+        return reason;
+    }
     reason.code = errc::transaction_too_large;
     reason.what = "the transaction does not fit into the pool's log; make the log larger or the transaction smaller";
     reason.expected = "at most about " + std::to_string(per_segment * (segments_.count() - 1) * 8) + " bytes";
-    reason.found = std::to_string(payload_words * 8) + " bytes";
+    reason.found = std::to_string((held.filled_.size() * per_segment + payload_words) * 8) + " bytes";
     return reason;
 }
 
-bool lane_log::take_segments(lane& held, std::uint32_t how_many) {
+lane_log::room lane_log::take_segments(lane& held, std::uint32_t how_many) {
     std::unique_lock guard(mutex_);
     for (unsigned waits = 0; segments_.free_count() < how_many; ++waits) {
-        // Until its sequence is drawn, a commit need not hold back what has come home since.
-        if (!held.sequence_drawn_) held.in_flight_.store(next_.load(), std::memory_order_seq_cst);
-        reclaim_shared_lanes();
-        truncate_locked();
-        segments_.free_truncated(truncated());
+        free_segments(held);
         if (segments_.free_count() >= how_many) break;
-        // Only other commits in flight can still pin segments. Redo commits end by themselves; an
-        // open undo transaction may wait for a lock of this caller, so the wait is bounded.
+        // Redo commits in flight end by themselves; an open undo transaction may wait for a lock of
+        // this caller, so the wait is bounded.
         constexpr unsigned most_waits = 20000;
-        if (!others_pin_segments(held) || waits > most_waits) return false;
+        if (!others_pin_segments(held)) return room::never;
+        if (waits > most_waits) return room::not_now;
         // Not asleep with the mutex: the commit waited for may itself need a segment to end.
         guard.unlock();
         std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -183,21 +220,31 @@ bool lane_log::take_segments(lane& held, std::uint32_t how_many) {
     }
     for (std::uint32_t i = 0; i < how_many; ++i) held.reserved_.push_back(segments_.take());
     // Only now: after a failure the lane still has the room that its slack promised.
-    close_segment(held);
+    leave_segment(held);
     if (how_many == 1) {
         begin_segment(held, held.reserved_.back());
         held.reserved_.clear();
     }
-    return true;
+    return room::taken;
 }
 
-bool lane_log::others_pin_segments(const lane& held) noexcept {
+void lane_log::free_segments(lane& held) {
+    // Until its sequence is drawn, a commit need not hold back what has come home since.
+    if (!held.sequence_drawn_) held.in_flight_.store(next_.load(), std::memory_order_seq_cst);
+    reclaim_shared_lanes();
+    if (!options_.homes_follow_log) return;
+    truncate_locked();
+    segments_.free_truncated(truncated());
+}
+
+bool lane_log::others_pin_segments(const lane& held) const noexcept {
     const std::uint64_t own = held.in_flight_.load(std::memory_order_relaxed);
-    for (const lane& each : *lanes_) {
+    const auto pins = [&](const lane& each) {
+        if (!options_.homes_follow_log) return !each.filled_.empty();
         const std::uint64_t in_flight = each.in_flight_.load(std::memory_order_seq_cst);
-        if (&each != &held && in_flight != lane::idle && (retires_at_once_ || in_flight < own)) return true;
-    }
-    return false;
+        return in_flight != lane::idle && (retires_at_once_ || in_flight < own);
+    };
+    return std::any_of(lanes_->begin(), lanes_->end(), [&](const lane& each) { return &each != &held && pins(each); });
 }
 
 void lane_log::append_parts(lane& held, const std::uint64_t* record, std::uint64_t payload_words,
@@ -261,7 +308,11 @@ void lane_log::reclaim_shared_lanes() {
         if (!each.in_flight_.compare_exchange_strong(expected, next_.load(std::memory_order_relaxed),
                                                      std::memory_order_seq_cst))
             continue;
-        close_segment(each);
+        leave_segment(each);
+        if (!each.filled_.empty()) {
+            empty_filled(each);
+            give_filled_back(each);
+        }
         release(each);
     }
 }

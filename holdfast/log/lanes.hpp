@@ -7,16 +7,21 @@
 //      caller's locks are held, seals and streams the record, and passes ONE fence. A segment's
 //      new salt travels with the segment's first record under that same fence.
 //   3. It stores homes and gives the lane back; that lets truncation pass.
-//   4. Truncation, by whoever finds no free segment: S = below all lanes in flight; write back the
+//   4. Truncation of redo records, by whoever finds no free segment: S = below all lanes in flight; write back the
 //      home lines of all records <= S in all segments, each line once; fence; persist S; fence;
 //      full segments with nothing above S are free.
 // Below `power` with redo records there is nothing to truncate: a home that was stored is as good as
 // the promise asks. A commit writes its record over the lane's last one and takes it back (its
 // sequence becomes 0) when the homes are stored, so that the log stays in the cache and recovery
 // finds only commits that were in flight; those hold disjoint locks, hence need no order.
+// Undo records of a transaction that has ended are never applied again, whatever the others do. So
+// each lane cleans up behind itself: a transaction that filled segments empties them (salt 0, one
+// fence) after its end record is durable, and an open one holds back nobody else's.
 //
 // Invariants
-//   * A segment is reused only after an S above all its records is durable.
+//   * Redo: a segment is reused only after an S above all its records is durable.
+//   * Undo: the end of every ended transaction that the media still show a record of stands in the
+//     same segment as that record or in the lane's current one.
 //   * Truncation is global: were one lane's newer record dropped while another lane's older record
 //     of the same word stays, replay would overwrite the newer home.
 #pragma once
@@ -41,7 +46,6 @@ struct lane_log_options {
     bool persists = true;            ///< `power`: stream, write back, fence. False: plain stores
     persist::line_path lines;        ///< used when `persists`
     bool homes_follow_log = true;    ///< redo: truncation writes homes back. False: undo
-    bool retires_at_once() const noexcept { return !persists && homes_follow_log; }
     std::uint64_t last_sequence = 0; ///< highest ever drawn in this pool
 };
 
@@ -65,7 +69,9 @@ public:
         std::uint64_t salt_ = 0;
         std::uint64_t position_ = 0;          ///< in the segment, of the next record
         std::vector<std::uint32_t> reserved_; ///< segments for the parts of a large record
-        std::vector<std::uint32_t> filled_;   ///< segments of parts that are taken back with the record
+        /// Segments before the current one that go free when the commit ends: parts of a record that
+        /// is taken back, or undo records (then others look at it, under the log's mutex).
+        std::vector<std::uint32_t> filled_;
     };
 
     /// Requires: the log is formatted or recovered, so that no record on the media is above
@@ -86,14 +92,19 @@ public:
     }
     /// Ends what `acquire` began: homes are stored. Thread-safe.
     void release(lane& held) {
-        if (retires_at_once_) take_back(held);
+        if (retires_at_once_) {
+            take_back(held);
+        } else if (!held.filled_.empty()) [[unlikely]] {
+            retire_filled(held);
+        }
         held.sequence_drawn_ = false;
         held.in_flight_.store(lane::idle, std::memory_order_release);
     }
 
     /// Makes sure that `append` of this payload succeeds, with `slack_bytes` left behind it for a
     /// record that must not fail later; may truncate.
-    /// Errors: transaction_too_large (nothing changed; the slack of before is still there).
+    /// Errors: transaction_too_large; busy, when other transactions filled the log and did not end for
+    /// a second. Nothing changed then; the slack of before is still there.
     result<void> reserve(lane& held, const std::uint64_t* payload, std::uint64_t payload_words,
                          std::uint64_t slack_bytes = 0) {
         const std::uint64_t bytes = format::record_bytes(payload_words) + slack_bytes;
@@ -124,8 +135,10 @@ public:
 
     /// Every record with a sequence up to this one is home, durably.
     std::uint64_t truncated() const noexcept { return truncated_.load(std::memory_order_acquire); }
+    /// How often space of the log was made free.
     std::uint64_t truncations() const noexcept { return truncations_.load(std::memory_order_relaxed); }
-    bool retires_at_once() const noexcept { return retires_at_once_; }
+    /// True where recovery never applies a record of a transaction that has ended.
+    bool forgets_what_ended() const noexcept { return retires_at_once_ || !options_.homes_follow_log; }
 
     /// Called after each truncation with the new S, by the truncating thread.
     std::function<void(std::uint64_t)> on_truncated;
@@ -134,8 +147,10 @@ private:
     result<void> reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words);
     lane* find_lane_to_own() noexcept;
     lane* acquire_shared(std::size_t tries_at_most) noexcept;
-    bool take_segments(lane& held, std::uint32_t how_many);
-    bool others_pin_segments(const lane& held) noexcept;
+    enum class room : std::uint8_t { taken, not_now, never };
+    room take_segments(lane& held, std::uint32_t how_many);
+    void free_segments(lane& held);
+    bool others_pin_segments(const lane& held) const noexcept;
     /// The record's homes are stored: from here on a kill finds nothing to repeat.
     void take_back(lane& held) {
         if (held.position_ <= format::segment_header_bytes) return;
@@ -146,6 +161,9 @@ private:
         held.position_ = format::segment_header_bytes;
     }
     void take_parts_back(lane& held);
+    void empty_filled(lane& held);
+    void retire_filled(lane& held);
+    void give_filled_back(lane& held) noexcept;
     std::byte* segment_address(std::uint32_t index) const noexcept {
         return pool_ + segments_.geometry().segment_offset(index);
     }
@@ -156,6 +174,7 @@ private:
     void write_homes_back(const std::uint64_t* record, std::uint64_t payload_words);
     void persist_truncation(std::uint64_t sequence);
     void begin_segment(lane& held, std::uint32_t index) noexcept;
+    void leave_segment(lane& held);
     void close_segment(lane& held);
     void append_parts(lane& held, const std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
                       format::record_kind kind);

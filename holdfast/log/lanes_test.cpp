@@ -220,7 +220,66 @@ TEST(Lanes, TheSlackForALastRecordIsKeptWhenAReservationFails) {
     EXPECT_EQ(replay->records, number + 1);
     EXPECT_EQ(replay->applied, 0u) << "its end was found";
     log.release(lane);
-    EXPECT_TRUE(log.reserve(log.acquire(), payload.data(), payload.size())) << "the log is free again";
+    auto& next = log.acquire();
+    EXPECT_TRUE(log.reserve(next, payload.data(), payload.size())) << "the log is free again";
+    log.release(next);
+}
+
+TEST(Lanes, AnOpenUndoTransactionPinsItsOwnSegmentsOnly) {
+    memory_pool pool;
+    lane_log_options options = at_power();
+    options.homes_follow_log = false;
+    lane_log log(pool.data(), pool.size(), pool.geometry(), options);
+    const auto undo = format::record_kind::undo;
+    const auto end = format::record_kind::undo_end;
+    auto& open = log.acquire();
+    const auto sequence = append(log, open, run(pool.offset(0), {7}), undo);
+    ASSERT_TRUE(sequence);
+    std::thread([&] {
+        for (std::uint64_t i = 0; i < 3000; ++i) {
+            auto& lane = log.acquire();
+            const auto drawn = append(log, lane, run(pool.offset(1), std::vector<std::uint64_t>(40, i)), undo);
+            ASSERT_TRUE(drawn) << drawn.error().text();
+            std::uint64_t record[8] = {};
+            ASSERT_TRUE(log.reserve(lane, record, 0));
+            log.append(lane, record, 0, *drawn, end);
+            log.release(lane);
+        }
+    }).join();
+    EXPECT_GT(log.truncations(), 100u) << "many laps";
+    const auto found = pool.recover();
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(found->applied, 1u) << "the open one's; of the others every end was found";
+    EXPECT_EQ(pool.word(0), 7u);
+    log.release(open);
+}
+
+TEST(Lanes, SegmentsThatAnUndoTransactionFilledAreEmptiedUnderOneFenceBeforeTheyGoFree) {
+    memory_pool pool;
+    lane_log_options options = at_power();
+    options.homes_follow_log = false;
+    lane_log log(pool.data(), pool.size(), pool.geometry(), options);
+    auto& lane = log.acquire();
+    const auto payload = run(pool.offset(0), std::vector<std::uint64_t>(200, 7));
+    std::vector<std::uint64_t> record(format::record_bytes(payload.size()) / 8);
+    const std::uint64_t sequence = log.draw_sequence(lane);
+    for (std::uint32_t number = 0; number < 5; ++number) {
+        ASSERT_TRUE(log.reserve(lane, payload.data(), payload.size(), format::record_bytes(0)));
+        std::copy(payload.begin(), payload.end(), record.begin() + 3);
+        log.append(lane, record.data(), payload.size(), sequence, format::record_kind::undo, number);
+    }
+    ASSERT_NE(pool.salt(0), 0u);
+    ASSERT_NE(pool.salt(2), 0u) << "two fit into one";
+    std::uint64_t end[8] = {};
+    log.append(lane, end, 0, sequence, format::record_kind::undo_end);
+    const auto before = persist::thread_counters();
+    log.release(lane);
+    const auto cost = persist::thread_counters() - before;
+    EXPECT_EQ(cost.write_backs, 2u);
+    EXPECT_EQ(cost.fences, 1u);
+    EXPECT_EQ(pool.salt(0), 0u);
+    EXPECT_EQ(pool.salt(1), 0u);
+    EXPECT_NE(pool.salt(2), 0u) << "it holds the end, and has room for the next";
 }
 
 TEST(Lanes, TruncationStaysBelowACommitInFlight) {

@@ -66,8 +66,9 @@ result<log_replay> log_replay::read(std::span<const std::byte> pool, const log_g
     };
     auto& records = replay.records_;
     if (!std::is_sorted(records.begin(), records.end(), before)) std::sort(records.begin(), records.end(), before);
-    std::sort(replay.used_.begin(), replay.used_.end(),
-              [](const used_segment& a, const used_segment& b) { return a.first_sequence < b.first_sequence; });
+    std::sort(replay.used_.begin(), replay.used_.end(), [](const used_segment& a, const used_segment& b) {
+        return a.first_sequence != b.first_sequence ? a.first_sequence < b.first_sequence : a.first_part < b.first_part;
+    });
     return replay;
 }
 
@@ -85,7 +86,10 @@ void log_replay::scan(std::span<const std::byte> pool, const log_geometry& geome
         const auto& header = view.header;
         report_.last_sequence = std::max(report_.last_sequence, header.sequence);
         if (header.sequence <= truncated) continue;
-        if (used.used_bytes == 0) used.first_sequence = header.sequence;
+        if (used.used_bytes == 0) {
+            used.first_sequence = header.sequence;
+            used.first_part = header.part;
+        }
         used.last_sequence = header.sequence;
         used.used_bytes = static_cast<std::uint64_t>(at - begin) + format::record_bytes(header.payload_words);
         const bool redo = header.kind == record_kind::redo;

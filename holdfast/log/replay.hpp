@@ -43,7 +43,7 @@ public:
     void apply(std::span<std::byte> pool, line_set& touched);
 
     const replay_report& report() const noexcept { return report_; }
-    /// Segments with records above the truncation point, by their first sequence.
+    /// Segments with records above the truncation point, in the order in which they were filled.
     const std::vector<used_segment>& used_segments() const noexcept { return used_; }
     /// True when every record above the truncation point is whole, none lacking a part.
     bool all_whole() const;

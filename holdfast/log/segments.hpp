@@ -18,6 +18,7 @@ struct used_segment {
     std::uint32_t index = 0;
     std::uint64_t used_bytes = 0;  ///< up to the end of its last whole record
     std::uint64_t first_sequence = 0;
+    std::uint32_t first_part = 0;  ///< of a record in parts: each begins a segment, all under one sequence
     std::uint64_t last_sequence = 0;
 };
 

@@ -59,33 +59,46 @@ error held_elsewhere(const std::string& path, pid_t holder) {
     return reason;
 }
 
+struct new_file {
+    int descriptor;
+    std::string name;  ///< empty: unnamed
+};
+
+/// A file in `directory`, unnamed where the file system can.
+result<new_file> make_file(const std::string& directory, bool unnamed) {
+    if (unnamed) {
+        const int descriptor = ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+        if (descriptor >= 0) return new_file{descriptor, {}};
+        if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOSYS) return system_error("open", directory, errno);
+    }
+    std::string name = directory + "/.holdfast-XXXXXX";
+    const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+    if (descriptor < 0) return system_error("mkostemp", directory, errno);
+    return new_file{descriptor, name};
+}
+
+}  // namespace
+
 std::string directory_of(const std::string& path) {
     const auto slash = path.find_last_of('/');
     if (slash == std::string::npos) return ".";
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// A name nobody else uses: for file systems without O_TMPFILE.
-result<int> open_and_unlink(const std::string& directory) {
-    std::string name = directory + "/.holdfast-XXXXXX";
-    const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
-    if (descriptor < 0) return system_error("mkostemp", directory, errno);
-    ::unlink(name.c_str());
-    return descriptor;
-}
-
-}  // namespace
-
 file::file(std::string path, int descriptor, access how) noexcept
     : path_(std::move(path)), descriptor_(descriptor), access_(how) {}
 
 file::file(file&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), access_(other.access_) {}
+    : path_(std::move(other.path_)),
+      prepared_name_(std::exchange(other.prepared_name_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      access_(other.access_) {}
 
 file& file::operator=(file&& other) noexcept {
     if (this != &other) {
         release();
         path_ = std::move(other.path_);
+        prepared_name_ = std::exchange(other.prepared_name_, {});
         descriptor_ = std::exchange(other.descriptor_, -1);
         access_ = other.access_;
     }
@@ -94,32 +107,64 @@ file& file::operator=(file&& other) noexcept {
 
 file::~file() { release(); }
 
+void file::drop_prepared_name() noexcept {
+    if (prepared_name_.empty()) return;
+    ::unlink(prepared_name_.c_str());
+    prepared_name_.clear();
+}
+
 void file::release() noexcept {
+    drop_prepared_name();
     if (descriptor_ >= 0) detail::close_or_park(std::exchange(descriptor_, -1));
 }
 
-result<file> file::create(const std::string& path, unsigned mode) {
-    // Nobody else may open it before its mode is exact.
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0);
-    if (descriptor < 0) return system_error("open", path, errno);
-    file made(path, descriptor, access::read_write);
-    if (::fchmod(descriptor, static_cast<mode_t>(mode)) != 0) {
-        const int number = errno;
-        ::unlink(path.c_str());
-        return system_error("fchmod", path, number);
+result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed) {
+    struct stat status {};
+    // Before the work, for the sake of who tries in vain; what counts is `publish`.
+    if (::lstat(path.c_str(), &status) == 0) return system_error("open", path, EEXIST);
+    auto made = make_file(directory_of(path), unnamed);
+    if (!made) {
+        error reason = made.error();
+        reason.path = path;
+        return reason;
     }
-    return made;
+    file prepared(path, made->descriptor, access::read_write);
+    prepared.prepared_name_ = made->name;
+    if (::fchmod(prepared.descriptor_, static_cast<mode_t>(mode)) != 0) return system_error("fchmod", path, errno);
+    return prepared;
+}
+
+result<void> file::publish() {
+    if (auto linked = link_to_path(); !linked) return linked;
+    drop_prepared_name();
+    auto synced = sync_directory();
+    if (!synced) ::unlink(path_.c_str());
+    return synced;
+}
+
+result<void> file::link_to_path() {
+    if (prepared_name_.empty()) {
+        const std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
+        if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0) return {};
+        // Without /proc only the privileged may.
+        if (errno == ENOENT && ::linkat(descriptor_, "", AT_FDCWD, path_.c_str(), AT_EMPTY_PATH) == 0) return {};
+        return system_error("linkat", path_, errno);
+    }
+    if (::renameat2(AT_FDCWD, prepared_name_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
+        prepared_name_.clear();
+        return {};
+    }
+    // EINVAL: this file system cannot refuse to replace; a hard link never replaces.
+    if (errno != EINVAL && errno != ENOSYS) return system_error("renameat2", path_, errno);
+    if (::link(prepared_name_.c_str(), path_.c_str()) != 0) return system_error("link", path_, errno);
+    return {};
 }
 
 result<file> file::create_unnamed(const std::string& directory) {
-    int descriptor = ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-    if (descriptor < 0) {
-        if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOSYS) return system_error("open", directory, errno);
-        auto named = open_and_unlink(directory);
-        if (!named) return named.error();
-        descriptor = *named;
-    }
-    return file(directory, descriptor, access::read_write);
+    auto made = make_file(directory, true);
+    if (!made) return made.error();
+    if (!made->name.empty()) ::unlink(made->name.c_str());
+    return file(directory, made->descriptor, access::read_write);
 }
 
 result<file> file::open(const std::string& path, access how) {

@@ -15,6 +15,9 @@
 
 namespace holdfast::persist {
 
+/// The directory in which `path` names something.
+std::string directory_of(const std::string& path);
+
 /// An open file: move-only, close-on-exec, closed on destruction.
 /// Thread safety: read_at, write_at, write_durable and sync may run concurrently.
 /// If the process dies: what was written stays in the page cache, what was synced is on the device.
@@ -22,9 +25,14 @@ class file {
 public:
     enum class access : std::uint8_t { read_only, read_write };
 
-    /// Creates `path`, which must not exist, with `mode` (made exact by fchmod, whatever the umask).
+    /// An empty file with exactly `mode`, whatever the umask, that stands at `path` from `publish` on. Closed
+    /// before, it vanishes. If the process dies before: nothing is left, but for file systems without
+    /// unnamed files (`unnamed` false does as they do), where a file with another name is.
     /// Errors: already_exists, permission_denied, not_found (no such directory), io.
-    static result<file> create(const std::string& path, unsigned mode);
+    static result<file> prepare(const std::string& path, unsigned mode, bool unnamed = true);
+    /// Gives a prepared file its name, durably. If the process dies inside: it stands there, whole, or
+    /// not at all. Counts one sync. Errors: already_exists, io. After an error it stands nowhere.
+    result<void> publish();
     /// Creates a file without a name in `directory`; it vanishes when closed.
     /// Errors: permission_denied, not_found, no_space, io.
     static result<file> create_unnamed(const std::string& directory);
@@ -67,14 +75,16 @@ public:
     result<void> write_durable(std::uint64_t offset, std::span<const iovec> pieces, site where);
     /// fdatasync. Counts one sync. After an error: as write_durable.
     result<void> sync(site where);
-    /// Makes the directory entry durable. Counts one sync.
-    result<void> sync_directory();
 
 private:
     file(std::string path, int descriptor, access how) noexcept;
     void release() noexcept;
+    void drop_prepared_name() noexcept;
+    result<void> link_to_path();
+    result<void> sync_directory();
 
     std::string path_;
+    std::string prepared_name_;  ///< where a prepared file stands that could not do without a name
     int descriptor_ = -1;
     access access_ = access::read_only;
 };

@@ -51,8 +51,8 @@ TEST(File, IsCreatedWithExactlyTheModeAskedForWhateverTheUmask) {
     const scratch_directory scratch;
     for (const mode_t mask : {mode_t{0}, mode_t{022}, mode_t{0777}}) {
         const mode_t before = ::umask(mask);
-        const auto made = file::create(scratch.file("private" + std::to_string(mask)), 0600);
-        const auto shared = file::create(scratch.file("shared" + std::to_string(mask)), 0664);
+        const auto made = test::create_file(scratch.file("private" + std::to_string(mask)), 0600);
+        const auto shared = test::create_file(scratch.file("shared" + std::to_string(mask)), 0664);
         ::umask(before);
         ASSERT_TRUE(made && shared);
         EXPECT_EQ(mode_of(made->path()), 0600u);
@@ -60,22 +60,63 @@ TEST(File, IsCreatedWithExactlyTheModeAskedForWhateverTheUmask) {
     }
 }
 
+TEST(File, APreparedFileStandsNowhereUntilItIsPublishedAndVanishesOtherwise) {
+    for (const bool unnamed : {true, false}) {
+        const scratch_directory scratch;
+        const auto path = scratch.file("pool");
+        {
+            auto prepared = file::prepare(path, 0640, unnamed);
+            ASSERT_TRUE(prepared) << prepared.error().text();
+            EXPECT_FALSE(std::filesystem::exists(path));
+            EXPECT_EQ(std::filesystem::is_empty(scratch.path()), unnamed);
+            ASSERT_TRUE(prepared->write_at(0, "whole", 5, site::measure));
+        }
+        EXPECT_TRUE(std::filesystem::is_empty(scratch.path()));
+        {
+            auto prepared = file::prepare(path, 0640, unnamed);
+            ASSERT_TRUE(prepared);
+            ASSERT_TRUE(prepared->write_at(0, "whole", 5, site::measure));
+            file moved = *std::move(prepared);
+            const auto published = moved.publish();
+            ASSERT_TRUE(published) << published.error().text();
+        }
+        EXPECT_EQ(content_of(*file::open(path, file::access::read_only), 0, 5), "whole");
+        EXPECT_EQ(mode_of(path), 0640u);
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch.path()), {}), 1);
+    }
+}
+
+TEST(File, APreparedFileReplacesNoneThatCameFirst) {
+    for (const bool unnamed : {true, false}) {
+        const scratch_directory scratch;
+        const auto path = scratch.file("pool");
+        {
+            auto prepared = file::prepare(path, 0600, unnamed);
+            ASSERT_TRUE(prepared);
+            test::write_text(path, "precious");
+            EXPECT_EQ(failure_of(prepared->publish(), path).code, errc::already_exists);
+        }
+        EXPECT_EQ(content_of(*file::open(path, file::access::read_only), 0, 8), "precious");
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch.path()), {}), 1);
+    }
+}
+
 TEST(File, IsNeverCreatedOverAnother) {
     const scratch_directory scratch;
     const auto path = scratch.file("there");
     test::write_text(path, "precious");
-    EXPECT_EQ(failure_of(file::create(path, 0600), path).code, errc::already_exists);
+    EXPECT_EQ(failure_of(test::create_file(path, 0600), path).code, errc::already_exists);
     EXPECT_EQ(content_of(*file::open(path, file::access::read_only), 0, 8), "precious");
     const auto dangling = scratch.file("dangling");
     ASSERT_EQ(::symlink("nowhere", dangling.c_str()), 0);
-    EXPECT_EQ(failure_of(file::create(dangling, 0600), dangling).code, errc::already_exists);
+    EXPECT_EQ(failure_of(test::create_file(dangling, 0600), dangling).code, errc::already_exists);
 }
 
 TEST(File, MissingNamesAreNotFound) {
     const scratch_directory scratch;
     EXPECT_EQ(failure_of(file::open(scratch.file("no"), file::access::read_write), scratch.file("no")).code,
               errc::not_found);
-    EXPECT_EQ(failure_of(file::create(scratch.file("no/no"), 0600), scratch.file("no/no")).code, errc::not_found);
+    EXPECT_EQ(failure_of(test::create_file(scratch.file("no/no"), 0600), scratch.file("no/no")).code, errc::not_found);
 }
 
 TEST(File, OnlyRegularFilesAreOpened) {
@@ -93,7 +134,7 @@ TEST(File, OnlyRegularFilesAreOpened) {
 TEST(File, WithoutPermissionIsAnErrorOfItsOwn) {
     const scratch_directory scratch;
     const auto path = scratch.file("secret");
-    ASSERT_TRUE(file::create(path, 0400));
+    ASSERT_TRUE(test::create_file(path, 0400));
     ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
     const int status = test::run_in_child([&] {
         const bool privileged = ::getuid() == 0;
@@ -101,7 +142,7 @@ TEST(File, WithoutPermissionIsAnErrorOfItsOwn) {
         const auto opened = file::open(path, file::access::read_write);
         if (opened || opened.error().code != errc::permission_denied || opened.error().path != path) return 2;
         if (!privileged) return 0;  // then the directory is its own
-        const auto made = file::create(scratch.file("new"), 0600);
+        const auto made = test::create_file(scratch.file("new"), 0600);
         return !made && made.error().code == errc::permission_denied ? 0 : 3;
     });
     EXPECT_TRUE(test::exited_with(status, 0)) << status;
@@ -111,10 +152,10 @@ TEST(File, OnAReadOnlyFileSystemIsPermissionDenied) {
     const small_tmpfs scratch("size=64k");
     if (!scratch.mounted()) GTEST_SKIP() << "mounting is not permitted";
     const auto path = scratch.file("pool");
-    ASSERT_TRUE(file::create(path, 0600));
+    ASSERT_TRUE(test::create_file(path, 0600));
     ASSERT_EQ(::mount("none", scratch.path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=64k"), 0);
     EXPECT_EQ(failure_of(file::open(path, file::access::read_write), path).code, errc::permission_denied);
-    EXPECT_EQ(failure_of(file::create(scratch.file("new"), 0600), scratch.file("new")).code,
+    EXPECT_EQ(failure_of(test::create_file(scratch.file("new"), 0600), scratch.file("new")).code,
               errc::permission_denied);
     EXPECT_TRUE(file::open(path, file::access::read_only));
 }
@@ -123,12 +164,12 @@ TEST(File, DescriptorsAreClosedOnExecAndWithTheObject) {
     const scratch_directory scratch;
     int descriptor = -1;
     {
-        auto made = *file::create(scratch.file("a"), 0600);
+        auto made = *test::create_file(scratch.file("a"), 0600);
         descriptor = made.descriptor();
         EXPECT_NE(::fcntl(descriptor, F_GETFD) & FD_CLOEXEC, 0);
         file moved = std::move(made);
         EXPECT_EQ(moved.descriptor(), descriptor);
-        auto other = *file::create(scratch.file("b"), 0600);
+        auto other = *test::create_file(scratch.file("b"), 0600);
         other = std::move(moved);
         EXPECT_EQ(other.descriptor(), descriptor);
         EXPECT_EQ(other.path(), scratch.file("a"));
@@ -149,7 +190,7 @@ TEST(File, AnUnnamedFileLeavesNothingBehind) {
 
 TEST(File, AllocationGivesZeroedSpaceAndKeepsWhatWasThere) {
     const scratch_directory scratch;
-    auto made = *file::create(scratch.file("a"), 0600);
+    auto made = *test::create_file(scratch.file("a"), 0600);
     ASSERT_TRUE(made.write_at(0, "kept", 4, site::pool_format));
     ASSERT_TRUE(made.allocate(1 << 20));
     EXPECT_EQ(*made.size(), 1u << 20);
@@ -165,7 +206,7 @@ TEST(File, AllocationGivesZeroedSpaceAndKeepsWhatWasThere) {
 TEST(File, AllocationWritesZerosWhereTheFileSystemCannotAllocate) {
     const small_tmpfs scratch("", "ramfs");
     if (!scratch.mounted()) GTEST_SKIP() << "mounting is not permitted";
-    auto made = *file::create(scratch.file("a"), 0600);
+    auto made = *test::create_file(scratch.file("a"), 0600);
     ASSERT_NE(::fallocate(made.descriptor(), 0, 0, 4096), 0) << "no longer a file system without fallocate";
     ASSERT_TRUE(made.write_at(0, "kept", 4, site::pool_format));
     const auto allocated = made.allocate(200'000);
@@ -180,7 +221,7 @@ TEST(File, AllocationWritesZerosWhereTheFileSystemCannotAllocate) {
 TEST(File, AFullDiskSaysWhatIsNeededAndWhatIsFree) {
     const small_tmpfs scratch("size=256k");
     if (!scratch.mounted()) GTEST_SKIP() << "mounting is not permitted";
-    auto made = *file::create(scratch.file("a"), 0600);
+    auto made = *test::create_file(scratch.file("a"), 0600);
     ASSERT_TRUE(made.allocate(65536));
     const auto reason = failure_of(made.allocate(1 << 20), made.path());
     EXPECT_EQ(reason.code, errc::no_space);
@@ -195,7 +236,7 @@ TEST(File, AFullDiskSaysWhatIsNeededAndWhatIsFree) {
 
 TEST(File, ReadingBeyondTheEndIsTruncatedAndSaysWhere) {
     const scratch_directory scratch;
-    auto made = *file::create(scratch.file("a"), 0600);
+    auto made = *test::create_file(scratch.file("a"), 0600);
     ASSERT_TRUE(made.write_at(0, "0123456789", 10, site::measure));
     char bytes[16];
     const auto reason = failure_of(made.read_at(4, bytes, sizeof bytes), made.path());
@@ -208,20 +249,20 @@ TEST(File, ReadingBeyondTheEndIsTruncatedAndSaysWhere) {
 
 TEST(File, WritingCountsBytesAndSyncingCountsSyncs) {
     const scratch_directory scratch;
-    auto made = *file::create(scratch.file("a"), 0600);
+    auto made = *file::prepare(scratch.file("a"), 0600);
     const counters start = thread_counters();
     ASSERT_TRUE(made.write_at(100, "hello", 5, site::measure));
     EXPECT_EQ(thread_counters() - start, counters{.written_bytes = 5});
     ASSERT_TRUE(made.sync(site::measure));
     EXPECT_EQ(thread_counters() - start, (counters{.written_bytes = 5, .syncs = 1}));
-    ASSERT_TRUE(made.sync_directory());
+    ASSERT_TRUE(made.publish());
     EXPECT_EQ(thread_counters() - start, (counters{.written_bytes = 5, .syncs = 2}));
     EXPECT_EQ(content_of(made, 99, 6), std::string("\0hello", 6));
 }
 
 TEST(File, ADurableWriteIsOneSyncHoweverManyPieces) {
     const scratch_directory scratch;
-    auto made = *file::create(scratch.file("a"), 0600);
+    auto made = *test::create_file(scratch.file("a"), 0600);
     const std::string first = "one ", empty, second = "group of records";
     const iovec pieces[] = {piece_of(first), piece_of(empty), piece_of(second)};
     counters start = thread_counters();
@@ -238,7 +279,7 @@ TEST(File, ADurableWriteIsOneSyncHoweverManyPieces) {
 
 TEST(File, AFailedWriteNamesTheOffset) {
     const scratch_directory scratch;
-    ASSERT_TRUE(file::create(scratch.file("a"), 0600));
+    ASSERT_TRUE(test::create_file(scratch.file("a"), 0600));
     auto opened = *file::open(scratch.file("a"), file::access::read_only);
     const std::string text = "x";
     const iovec piece = piece_of(text);
@@ -253,7 +294,7 @@ TEST(File, AFailedWriteNamesTheOffset) {
 
 TEST(File, AFailedSyncIsAnErrorThatNamesTheCall) {
     const scratch_directory scratch;
-    auto made = *file::create(scratch.file("a"), 0600);
+    auto made = *test::create_file(scratch.file("a"), 0600);
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     ASSERT_GE(::dup2(ends[0], made.descriptor()), 0);  // a pipe cannot be synced
@@ -270,7 +311,7 @@ TEST(File, AFailedSyncIsAnErrorThatNamesTheCall) {
 
 TEST(File, AWriteThatStopsHalfwayGoesOnOrSaysWhere) {
     const scratch_directory scratch;
-    auto made = *file::create(scratch.file("a"), 0600);
+    auto made = *test::create_file(scratch.file("a"), 0600);
     const int status = test::run_in_child([&] {
         ::signal(SIGXFSZ, SIG_IGN);
         const rlimit limit{10, 10};

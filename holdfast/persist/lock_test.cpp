@@ -69,7 +69,7 @@ int ask_from_another_process(const std::string& path, file::access how = file::a
 }
 
 std::string new_file(const scratch_directory& scratch) {
-    EXPECT_TRUE(file::create(scratch.file("pool"), 0600));
+    EXPECT_TRUE(test::create_file(scratch.file("pool"), 0600));
     return scratch.file("pool");
 }
 

@@ -22,7 +22,7 @@ constexpr std::uint64_t page = 65536;  // the largest page size of the supported
 constexpr std::uintptr_t fixed_base = HOLDFAST_TEST_BASE_ADDRESS;  // where no sanitizer objects
 
 file new_file(const scratch_directory& scratch, std::uint64_t size, const std::string& name = "pool") {
-    auto made = *file::create(scratch.file(name), 0600);
+    auto made = *test::create_file(scratch.file(name), 0600);
     EXPECT_TRUE(made.allocate(size));
     return made;
 }

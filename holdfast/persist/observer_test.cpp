@@ -122,7 +122,7 @@ TEST(Observer, MayCutAtEachCall) {
 
 TEST(Observer, SeesFileOperationsAndADurableGroupAsOneWrite) {
     const test::scratch_directory scratch;
-    auto made = *file::create(scratch.file("pool"), 0600);
+    auto made = *test::create_file(scratch.file("pool"), 0600);
     ASSERT_TRUE(made.allocate(65536));
     auto mapped = *mapping::map(made, 0, 65536, 65536, mapping::kind::shared);
     recorder seen(nullptr);
@@ -141,7 +141,7 @@ TEST(Observer, SeesFileOperationsAndADurableGroupAsOneWrite) {
 
 TEST(Observer, HearsNothingOfWhatFailed) {
     const test::scratch_directory scratch;
-    ASSERT_TRUE(file::create(scratch.file("pool"), 0600));
+    ASSERT_TRUE(test::create_file(scratch.file("pool"), 0600));
     auto opened = *file::open(scratch.file("pool"), file::access::read_only);
     recorder seen(nullptr);
     EXPECT_FALSE(opened.write_at(0, "x", 1, site::measure));

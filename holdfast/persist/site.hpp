@@ -17,6 +17,8 @@ namespace holdfast::persist {
     X(log_salt)                   \
     X(log_record)                 \
     X(log_commit_fence)           \
+    X(log_empty)                  \
+    X(log_empty_fence)            \
     X(log_group)                  \
     X(log_truncate_home)          \
     X(log_truncate_home_fence)    \

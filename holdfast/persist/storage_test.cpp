@@ -154,7 +154,7 @@ TEST(Storage, DiscoveryLeavesNothingBehind) {
 
 TEST(Storage, DiscoveryKeepsTheLockOfAFileThatThisProcessHolds) {
     const scratch_directory scratch;
-    auto holder = *file::create(scratch.file("pool"), 0600);
+    auto holder = *test::create_file(scratch.file("pool"), 0600);
     ASSERT_TRUE(holder.lock());
     const auto directory = discover(scratch.path()), found = discover(scratch.file("pool"));
     ASSERT_TRUE(directory);

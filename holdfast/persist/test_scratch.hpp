@@ -1,12 +1,16 @@
 // What this room's tests share: scratch directories, children, the emulator.
 #pragma once
 
+#include <holdfast/persist/file.hpp>
+
 #include <gtest/gtest.h>
 
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -81,6 +85,34 @@ inline bool emulated() {
 #endif
     return false;
 }
+
+/// A file that stands at `path`, open.
+inline result<file> create_file(const std::string& path, unsigned mode = 0600) {
+    auto made = file::prepare(path, mode);
+    if (!made) return made;
+    if (auto published = made->publish(); !published) return published.error();
+    return made;
+}
+
+/// Lets no write of this process reach beyond `bytes` while it lives: how a device that fails looks.
+class failing_device {
+public:
+    explicit failing_device(rlim_t bytes = 1) : ignored_before_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit now{bytes, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &now);
+    }
+    ~failing_device() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, ignored_before_);
+    }
+    failing_device(const failing_device&) = delete;
+    failing_device& operator=(const failing_device&) = delete;
+
+private:
+    rlimit before_{};
+    void (*ignored_before_)(int);
+};
 
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
     std::filesystem::create_directories(path.parent_path());

@@ -3,7 +3,10 @@
 #include <holdfast/pool/pool_test_support.hpp>
 
 #include <sys/mman.h>
+#include <sys/wait.h>
 
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -47,6 +50,32 @@ TEST(PoolCreate, APoolIsCreatedClosedAndOpenedAgain) {
     ASSERT_TRUE(pool) << pool.error().text();
     EXPECT_EQ(*last_word(**pool), 7u);
     EXPECT_EQ((*pool)->recovery().applied, 0u) << "a closed pool needs no recovery";
+}
+
+TEST(PoolCreate, AKillInsideCreateLeavesAWholePoolOrNothing) {
+    if (persist::test::emulated()) GTEST_SKIP() << "qemu-user starts a child too slowly to be killed in time";
+    auto options = small_pool(level::process);
+    options.bytes = 16 << 20;
+    int whole = 0;
+    constexpr int rounds = 40;
+    for (int round = 0; round < rounds; ++round) {
+        const scratch_directory scratch;
+        const std::string path = scratch.file("pool");
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const auto pool = open_pool::create(path, redo_like, options);
+            ::pause();
+        }
+        // From at once to long after it is there.
+        ::usleep(static_cast<useconds_t>(round * 400));
+        ::kill(child, SIGKILL);
+        ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+        if (std::filesystem::is_empty(scratch.path())) continue;
+        ++whole;
+        const auto pool = open_pool::open(path, redo_like, options);
+        EXPECT_TRUE(pool) << pool.error().text();
+    }
+    EXPECT_LT(whole, rounds) << "no kill came early";
 }
 
 TEST(PoolCreate, InfoReadsTheHeaderAlsoOfAPoolInUse) {

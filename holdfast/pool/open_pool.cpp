@@ -100,12 +100,6 @@ result<create_options> settle(const std::string& path, create_options options) {
     return options;
 }
 
-persist::discovery discovery_of(const open_options& options) {
-    persist::discovery where = options.where;
-    where.tmpfs_is_nvram |= options.tmpfs_is_nvram;
-    return where;
-}
-
 format::superblock new_superblock(const engine_description& engine, const create_options& options,
                                   const log_geometry& log) {
     format::superblock block{};
@@ -163,36 +157,43 @@ result<void> pool_opener::format(persist::file& file, const engine_description& 
     if (auto synced = file.sync(persist::site::pool_format); !synced) return synced;
     for (block.generation = 1; block.generation <= 2; ++block.generation)
         if (auto written = write_superblock(file, block); !written) return written;
-    return file.sync_directory();
+    return {};
+}
+
+result<std::unique_ptr<open_pool>> pool_opener::create(const std::string& path, const engine_description& engine,
+                                                       const create_options& options,
+                                                       const persist::storage& storage) {
+    auto file = persist::file::prepare(path, options.mode);
+    if (!file) return file.error();
+    if (auto locked = file->lock(); !locked) return locked.error();
+    if (auto formatted = format(*file, engine, options, storage); !formatted) return formatted.error();
+    auto opened = open(std::move(*file), engine, options, storage);
+    if (!opened) return opened;
+    if (auto published = (*opened)->file_->publish(); !published) {
+        (*opened)->abandon();
+        return published.error();
+    }
+    return opened;
 }
 
 result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, const engine_description& engine,
                                                      const create_options& wanted) {
     auto options = settle(path, wanted);
     if (!options) return options.error();
-    auto file = persist::file::create(path, options->mode);
-    if (!file) return file.error();
-    const auto give_up = [&](const error& reason) {
-        ::unlink(path.c_str());
+    auto storage = persist::discover(persist::directory_of(path), pool_opener::discovery_of(*options));
+    if (!storage) {
+        error reason = storage.error();
+        reason.path = path;
         return reason;
-    };
-    if (auto locked = file->lock(); !locked) return give_up(locked.error());
-    auto storage = persist::discover(path, discovery_of(*options));
-    if (!storage) return give_up(storage.error());
+    }
     if (auto checked = pool_opener::check_level(path, engine, options->durability, *storage); !checked)
-        return give_up(checked.error());
-    // A random base may be taken by chance; another try costs a header.
+        return checked.error();
+    // A random base may be taken by chance.
     constexpr int tries = 16;
     for (int attempt = 1;; ++attempt) {
-        if (auto formatted = pool_opener::format(*file, engine, *options, *storage); !formatted)
-            return give_up(formatted.error());
-        auto opened = pool_opener::open(std::move(*file), engine, *options);
-        if (opened) return opened;
-        const bool again = opened.error().code == errc::address_taken && options->base == 0 && attempt < tries;
-        if (!again) return give_up(opened.error());
-        file = persist::file::open(path, persist::file::access::read_write);
-        if (!file) return give_up(file.error());
-        if (auto locked = file->lock(); !locked) return give_up(locked.error());
+        auto created = pool_opener::create(path, engine, *options, *storage);
+        const bool again = !created && created.error().code == errc::address_taken && options->base == 0;
+        if (!again || attempt == tries) return created;
     }
 }
 
@@ -224,9 +225,9 @@ open_pool::~open_pool() {
 
 void open_pool::connect_heap() {
     const auto tell = [this](std::uint64_t sequence) { heap_->truncated_to(sequence); };
-    // Where records are taken back at once, none ever remains.
+    // Where no record of an ended transaction is ever applied, every free block is clean.
     const std::uint64_t truncated = groups_ ? groups_->truncated() : recovery_.last_sequence;
-    tell(lanes_ && lanes_->retires_at_once() ? ~std::uint64_t{0} : truncated);
+    tell(lanes_ && lanes_->forgets_what_ended() ? ~std::uint64_t{0} : truncated);
     if (lanes_) lanes_->on_truncated = tell;
     if (groups_) groups_->on_truncated = tell;
 }

@@ -39,10 +39,10 @@ struct engine_description {
 /// Thread safety: const members may be called concurrently.
 class open_pool {
 public:
-    /// Creates and opens. What holds if the process dies inside: either no valid pool stands at
-    /// `path` (open says not_a_pool or truncated) or an empty one does.
-    /// Errors: already_exists, no_space, invalid_argument, level_unavailable, address_taken,
-    /// permission_denied, io. The file is removed again on failure.
+    /// Creates and opens. What holds if the process dies inside: either nothing stands at `path`, or
+    /// an empty pool does.
+    /// Errors: already_exists, no_space, invalid_argument, level_unavailable, address_taken, not_found
+    /// (no such directory), permission_denied, io. A failure leaves nothing behind.
     static result<std::unique_ptr<open_pool>> create(const std::string& path, const engine_description& engine,
                                                      const create_options& options);
 

@@ -47,6 +47,12 @@ persist::mapping::kind mapping_kind(const persist::storage& storage, level promi
 
 }  // namespace
 
+persist::discovery pool_opener::discovery_of(const open_options& options) {
+    persist::discovery where = options.where;
+    where.tmpfs_is_nvram |= options.tmpfs_is_nvram;
+    return where;
+}
+
 result<void> pool_opener::check_level(const std::string& path, const engine_description& engine, level promise,
                                       const persist::storage& storage) {
     const auto refuse = [&](std::string what, std::string expected) {
@@ -188,7 +194,8 @@ void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
 }
 
 result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const engine_description& engine,
-                                                     const open_options& options) {
+                                                     const open_options& options,
+                                                     std::optional<persist::storage> storage) {
     static std::atomic<std::uint64_t> instances{0};
     std::unique_ptr<open_pool> pool(new open_pool);
     pool->file_ = std::move(file);
@@ -202,14 +209,14 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
     pool->superblock_ = *block;
     if (auto checked = check_header(*pool, engine, options); !checked) return checked.error();
     if (auto checked = check_durable(*pool, engine, options); !checked) return checked.error();
-    auto storage = persist::discover(pool->path_, [&] {
-        auto where = options.where;
-        where.tmpfs_is_nvram |= options.tmpfs_is_nvram;
-        return where;
-    }());
-    if (!storage) return storage.error();
-    pool->storage_ = *storage;
-    if (auto checked = check_level(pool->path_, engine, options.durability, *storage); !checked) return checked.error();
+    if (!storage) {
+        auto found = persist::discover(pool->path_, discovery_of(options));
+        if (!found) return found.error();
+        storage = std::move(*found);
+    }
+    pool->storage_ = *std::move(storage);
+    if (auto checked = check_level(pool->path_, engine, options.durability, pool->storage_); !checked)
+        return checked.error();
     if (auto mapped = map(*pool, options); !mapped) return mapped.error();
 
     auto heap = heap::open(pool->base_, pool->zones_);

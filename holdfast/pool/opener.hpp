@@ -9,14 +9,20 @@
 namespace holdfast {
 
 struct pool_opener {
-    /// Writes an empty pool over the locked, still empty file: superblock last, so that a pool
-    /// half made is no pool.
+    /// Makes a pool, opens it, and only then gives it its name: what has the name is whole.
+    static result<std::unique_ptr<open_pool>> create(const std::string& path, const engine_description& engine,
+                                                     const create_options& options, const persist::storage& storage);
+
+    /// Writes an empty pool over the locked, still empty file.
     static result<void> format(persist::file& file, const engine_description& engine, const create_options& options,
                                const persist::storage& storage);
 
-    /// Opens the locked file.
+    /// Opens the locked file; asks what it is stored on unless `storage` says so.
     static result<std::unique_ptr<open_pool>> open(persist::file file, const engine_description& engine,
-                                                   const open_options& options);
+                                                   const open_options& options,
+                                                   std::optional<persist::storage> storage = {});
+
+    static persist::discovery discovery_of(const open_options& options);
 
     /// Whether this engine on this storage can keep the promise. Errors: level_unavailable.
     static result<void> check_level(const std::string& path, const engine_description& engine, level promise,
