@@ -6,13 +6,13 @@
 namespace holdfast::bench {
 namespace {
 
-constexpr std::uint64_t bytes_per_element = 64;
+constexpr std::uint64_t btree_bytes_per_element = 64;
 
 template <class Engine>
 class btree_contestant final : public map_contestant<Engine, workload::btree_root, workload::btree> {
 public:
     btree_contestant(const std::string& path, const setting& where)
-        : map_contestant<Engine, workload::btree_root, workload::btree>(path, where, bytes_per_element) {}
+        : map_contestant<Engine, workload::btree_root, workload::btree>(path, where, btree_bytes_per_element) {}
 };
 
 }  // namespace

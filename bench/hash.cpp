@@ -6,13 +6,13 @@
 namespace holdfast::bench {
 namespace {
 
-constexpr std::uint64_t bytes_per_element = 96;
+constexpr std::uint64_t hash_bytes_per_element = 96;
 
 template <class Engine>
 class hash_contestant final : public map_contestant<Engine, workload::hash_root, workload::hash_table> {
 public:
     hash_contestant(const std::string& path, const setting& where)
-        : map_contestant<Engine, workload::hash_root, workload::hash_table>(path, where, bytes_per_element) {}
+        : map_contestant<Engine, workload::hash_root, workload::hash_table>(path, where, hash_bytes_per_element) {}
 };
 
 }  // namespace

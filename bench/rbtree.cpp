@@ -6,13 +6,13 @@
 namespace holdfast::bench {
 namespace {
 
-constexpr std::uint64_t bytes_per_element = 128;
+constexpr std::uint64_t rbtree_bytes_per_element = 128;
 
 template <class Engine>
 class rbtree_contestant final : public map_contestant<Engine, workload::rbtree_root, workload::rbtree> {
 public:
     rbtree_contestant(const std::string& path, const setting& where)
-        : map_contestant<Engine, workload::rbtree_root, workload::rbtree>(path, where, bytes_per_element) {}
+        : map_contestant<Engine, workload::rbtree_root, workload::rbtree>(path, where, rbtree_bytes_per_element) {}
 };
 
 }  // namespace

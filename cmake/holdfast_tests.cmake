@@ -34,9 +34,22 @@ endif()
 #              HOLDFAST_TEST_BASE_ADDRESS, since the usual addresses do not exist there; soak: runs in `make soak` only.
 #              Without a label it runs in `make test`, once.
 #   TIMEOUT    60 seconds unless told; multiplied under sanitizers and emulation and in `make soak`.
+# Under sanitizers HOLDFAST_FEW_PLACES is defined: run on fewer engines.
 # The sources also have HOLDFAST_TEST_BASE_ADDRESS, an address that is free in every build, and
 # HOLDFAST_TEST_DIRECTORY, a string: the source directory of the room.
 set(HOLDFAST_TEST_OPTIMIZATION "-O1" CACHE STRING "How test programs are compiled, whatever the library is")
+
+# What nearly every test includes, compiled once.
+function(holdfast_precompile_test_headers)
+    file(CONFIGURE OUTPUT test_headers.cpp CONTENT "")
+    add_library(holdfast_test_headers OBJECT "${CMAKE_CURRENT_BINARY_DIR}/test_headers.cpp")
+    holdfast_set_options(holdfast_test_headers)
+    target_compile_options(holdfast_test_headers PRIVATE ${HOLDFAST_TEST_OPTIMIZATION})
+    target_link_libraries(holdfast_test_headers PRIVATE GTest::gtest_main)
+    target_precompile_headers(holdfast_test_headers PRIVATE <gtest/gtest.h> <algorithm> <atomic> <cstdint> <filesystem>
+                              <fstream> <functional> <map> <mutex> <optional> <random> <string> <thread> <vector>)
+endfunction()
+holdfast_precompile_test_headers()
 
 function(holdfast_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 test "OBSERVED;PROPERTY;COMMAND;ALONE" "TIMEOUT" "LABELS;LIBRARIES")
@@ -58,8 +71,12 @@ function(holdfast_add_test name)
     holdfast_set_options(${target})
     # Typed tests cost a compiler minutes at the library's own level of optimization.
     target_compile_options(${target} PRIVATE ${HOLDFAST_TEST_OPTIMIZATION})
+    target_precompile_headers(${target} REUSE_FROM holdfast_test_headers)
     target_compile_definitions(${target} PRIVATE HOLDFAST_TEST_BASE_ADDRESS=${test_base_address}ULL
                                HOLDFAST_TEST_DIRECTORY="${CMAKE_CURRENT_SOURCE_DIR}")
+    if(HOLDFAST_SANITIZERS)
+        target_compile_definitions(${target} PRIVATE HOLDFAST_FEW_PLACES=1)
+    endif()
     target_link_libraries(${target} PRIVATE ${test_LIBRARIES} $<IF:$<BOOL:${test_OBSERVED}>,holdfast_observed,holdfast>
                           $<$<BOOL:${test_PROPERTY}>:rapidcheck> GTest::gtest_main)
     if(test_COMMAND)

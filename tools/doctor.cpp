@@ -157,8 +157,8 @@ json json_of(const std::string& path, const persist::storage& on, const measured
     return value;
 }
 
-std::string text_of(const std::string& path, const persist::storage& on, const measured_costs& costs,
-                    const std::vector<offer>& offers) {
+std::string report_of(const std::string& path, const persist::storage& on, const measured_costs& costs,
+                      const std::vector<offer>& offers) {
     table facts;
     facts.add("path", path);
     facts.add("file system", on.file_system + (on.copy_on_write ? " (WARNING: copies on write)" : ""));
@@ -193,7 +193,7 @@ int examine(const doctor_options& options, bool as_json) {
     if (as_json) {
         print_json(json_of(options.path, on, costs, offers));
     } else {
-        print(text_of(options.path, on, costs, offers));
+        print(report_of(options.path, on, costs, offers));
     }
     return exit_success;
 }

@@ -17,8 +17,6 @@
 namespace holdfast::tools {
 namespace {
 
-using clock = std::chrono::steady_clock;
-
 struct kv_options {
     std::string pool;
     std::string engine;
@@ -143,9 +141,9 @@ int scan(const kv_options& options, bool as_json) {
 }
 
 int stats(const kv_options& options, bool as_json) {
-    const auto begin = clock::now();
+    const auto begin = std::chrono::steady_clock::now();
     auto store = open_required(options);
-    const double open_ms = std::chrono::duration<double, std::milli>(clock::now() - begin).count();
+    const double open_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     const std::uint64_t entries = store->size();
     const heap_usage usage = store->usage();
     const replay_report recovery = store->core().recovery();
@@ -183,9 +181,9 @@ int load(const kv_options& options, bool as_json) {
     bool created = false;
     // A word of ten letters takes about 150 bytes of a pool.
     const std::uint64_t bytes = std::max<std::uint64_t>(default_pool_bytes, from.text().size() * 32);
-    const auto begin = clock::now();
+    const auto begin = std::chrono::steady_clock::now();
     auto store = open_or_create(options, bytes, created);
-    const double open_ms = std::chrono::duration<double, std::milli>(clock::now() - begin).count();
+    const double open_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     load_summary summary = run_load(*store, from, options.load, told);
     summary.open_ms = open_ms;
     summary.recovered_records = store->core().recovery().applied;

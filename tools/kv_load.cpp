@@ -19,8 +19,6 @@
 
 namespace holdfast::tools {
 
-using clock = std::chrono::steady_clock;
-
 void add_load_options(CLI::App& command, load_options& options) {
     command
         .add_option("FILE", options.file,
@@ -77,7 +75,7 @@ void acknowledgements::tell(const input& from, const input_part& part) const {
 
 load_summary run_load(kv_store& store, const input& from, const load_options& options, const acknowledgements& told) {
     load_summary summary;
-    const auto begin = clock::now();
+    const auto begin = std::chrono::steady_clock::now();
     const input_place place = store.begin_load(from);
     summary.resumed_at_line = place.line;
     progress bar("loading", from.text().size());
@@ -109,7 +107,7 @@ load_summary run_load(kv_store& store, const input& from, const load_options& op
     store.end_load();
     summary.lines = lines;
     summary.transactions = transactions;
-    summary.load_s = std::chrono::duration<double>(clock::now() - begin).count();
+    summary.load_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return summary;
 }
 

@@ -19,7 +19,7 @@ std::string state_of(const pool_info& info) {
     return "left open when the machine went down; was open " + at + ", so its last moments may be lost";
 }
 
-std::string text_of(const pool_info& info) {
+std::string report_of(const pool_info& info) {
     table facts;
     facts.add("file", info.path);
     facts.add("layout", info.layout.empty() ? "(none)" : info.layout);
@@ -49,7 +49,7 @@ void add_pool_info_command(CLI::App& pool, command_line& line) {
             if (line.json) {
                 print_json(to_json(info));
             } else {
-                print(text_of(info));
+                print(report_of(info));
             }
             return exit_success;
         };

@@ -46,12 +46,6 @@ std::string describe(std::uint64_t bytes, std::uint64_t alignment, std::string_v
            std::string(version) + "\"";
 }
 
-template <std::size_t N>
-void put_text(char (&padded)[N], std::string_view text) noexcept {
-    std::memset(padded, 0, N);
-    std::memcpy(padded, text.data(), std::min(N, text.size()));
-}
-
 /// The index of the entry named so, root_limit when there is none; `free` is the first unused.
 result<std::size_t> search(transaction_base& transaction, std::string_view name, root_entry& entry,
                            std::size_t& free) {

@@ -125,11 +125,10 @@ result<bool> try_mapping(const file& candidate) {
     return tried.error();
 }
 
-/// True when the kernel says that this file is not on DAX: then nothing needs to be opened, and
-/// opening and closing a file that this process has locked would drop the lock.
-bool surely_not_dax(const std::string& path) noexcept {
+/// True when the kernel says that the file at `path`, or else behind `descriptor`, is not on DAX.
+bool surely_not_dax(const char* path, int descriptor = AT_FDCWD) noexcept {
     struct statx status {};
-    if (::statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &status) != 0) return false;
+    if (::statx(descriptor, path, AT_EMPTY_PATH, STATX_BASIC_STATS, &status) != 0) return false;
     return (status.stx_attributes_mask & STATX_ATTR_DAX) != 0 && (status.stx_attributes & STATX_ATTR_DAX) == 0;
 }
 
@@ -138,10 +137,13 @@ result<bool> try_map_sync(const std::string& path, bool is_directory) {
         auto unnamed = file::create_unnamed(path);
         if (!unnamed && unnamed.error().code == errc::permission_denied) return unnamed.error();
         if (!unnamed) return false;  // a directory that holds no files of ours, such as /proc
+        if (surely_not_dax("", unnamed->descriptor())) return false;
         if (auto allocated = unnamed->allocate(4096); !allocated) return allocated.error();
         return try_mapping(*unnamed);
     }
-    if (surely_not_dax(path)) return false;
+    // Nothing needs to be opened then; and opening and closing a file that this process has locked
+    // would drop the lock.
+    if (surely_not_dax(path.c_str())) return false;
     auto opened = file::open(path, file::access::read_write);
     if (!opened) return opened.error();
     const auto bytes = opened->size();

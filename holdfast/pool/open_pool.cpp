@@ -34,12 +34,6 @@ std::optional<level> level_named(std::string_view name) noexcept {
 
 namespace {
 
-template <std::size_t N>
-void put_text(char (&padded)[N], std::string_view text) noexcept {
-    std::memset(padded, 0, N);
-    std::memcpy(padded, text.data(), std::min(N, text.size()));
-}
-
 pool_info info_of(const std::string& path, const format::superblock& block, persist::storage storage) {
     pool_info info;
     info.path = path;

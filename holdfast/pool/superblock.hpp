@@ -5,7 +5,10 @@
 #include <holdfast/format/superblock.hpp>
 #include <holdfast/persist/file.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace holdfast {
@@ -26,6 +29,13 @@ std::string_view text_of(const char (&padded)[N]) noexcept {
     std::size_t length = 0;
     while (length < N && padded[length] != 0) ++length;
     return {padded, length};
+}
+
+/// Fills the array with the text and zeros behind it; what does not fit is cut off.
+template <std::size_t N>
+void put_text(char (&padded)[N], std::string_view text) noexcept {
+    std::memset(padded, 0, N);
+    std::memcpy(padded, text.data(), std::min(N, text.size()));
 }
 
 }  // namespace holdfast
