@@ -4,11 +4,9 @@
 #include <bench/budget_test.hpp>
 
 #include <holdfast/persist/storage.hpp>
+#include <holdfast/persist/test_scratch.hpp>
 
 #include <gtest/gtest.h>
-
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -25,28 +23,11 @@ const std::vector<std::string> heading{
     "# checkpoint: bringing home everything above it.",
     "# engine      level   medium structure operation  times wr.backs fences streamed written syncs"};
 
-class temporary_directory {
-public:
-    explicit temporary_directory(std::string below) : path_(std::move(below) + "/holdfast-budget-XXXXXX") {
-        if (::mkdtemp(path_.data()) == nullptr) path_.clear();
-    }
-    ~temporary_directory() {
-        std::error_code ignored;
-        if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-    }
-    temporary_directory(const temporary_directory&) = delete;
-    temporary_directory& operator=(const temporary_directory&) = delete;
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
-
 bool is_about_files(const std::string& line) { return line.find(" file ") != std::string::npos; }
 
 std::vector<std::string> count_all(bool with_files) {
-    const temporary_directory in_memory("/dev/shm");
-    const temporary_directory on_disk(std::filesystem::current_path().string());
+    const persist::test::scratch_directory in_memory("/dev/shm");
+    const persist::test::scratch_directory on_disk(std::filesystem::current_path().string());
     ledger all;
     const auto count = [&](void (*engine)(ledger&), const std::string& medium, level durability) {
         all.medium = medium;
