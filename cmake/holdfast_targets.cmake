@@ -40,14 +40,22 @@ function(holdfast_set_options target)
     endif()
 endfunction()
 
-# `holdfast` is what programs link; `holdfast_observed` is the same sources with the seam's observer
-# compiled in, for tests and the crash explorer, and is built only when something links it.
+# `holdfast` is what programs link. `holdfast_observed` is the same sources with the seam's observer
+# compiled in, for tests; `holdfast_explored` has also a call before each load and store, which the
+# crash explorer answers. Both are built only when something links them.
+set(HOLDFAST_VARIANTS holdfast holdfast_observed holdfast_explored)
+# The sanitizer's calls without the sanitizer: the explorer brings its own answers, also to memcpy and its
+# like, which must stay calls therefore.
+set(HOLDFAST_INSTRUMENTATION -fsanitize=thread -fno-builtin $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
 function(holdfast_add_library)
     add_library(holdfast STATIC)
     add_library(holdfast::holdfast ALIAS holdfast)
     add_library(holdfast_observed STATIC EXCLUDE_FROM_ALL)
     target_compile_definitions(holdfast_observed PUBLIC HOLDFAST_OBSERVED=1)
-    foreach(target holdfast holdfast_observed)
+    add_library(holdfast_explored STATIC EXCLUDE_FROM_ALL)
+    target_compile_definitions(holdfast_explored PUBLIC HOLDFAST_OBSERVED=1)
+    target_compile_options(holdfast_explored PRIVATE ${HOLDFAST_INSTRUMENTATION})
+    foreach(target IN LISTS HOLDFAST_VARIANTS)
         holdfast_set_options(${target})
         target_compile_features(${target} PUBLIC cxx_std_20)
         target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
@@ -56,22 +64,23 @@ function(holdfast_add_library)
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endforeach()
     # Compiled many times for every change; the other one shows that each source stands alone.
-    set_target_properties(holdfast_observed PROPERTIES UNITY_BUILD ON)
+    set_target_properties(holdfast_observed holdfast_explored PROPERTIES UNITY_BUILD ON)
 endfunction()
 
 # holdfast_add_sources(a.cpp b.cpp): sources of the room whose CMakeLists.txt calls it.
 function(holdfast_add_sources)
     foreach(source IN LISTS ARGN)
         set(path "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
-        target_sources(holdfast PRIVATE "${path}")
-        target_sources(holdfast_observed PRIVATE "${path}")
+        foreach(target IN LISTS HOLDFAST_VARIANTS)
+            target_sources(${target} PRIVATE "${path}")
+        endforeach()
     endforeach()
 endfunction()
 
 # holdfast_set_source_flags(a.cpp -mflag...): flags for one source of the room, in both libraries.
 function(holdfast_set_source_flags source)
     set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/${source}"
-        TARGET_DIRECTORY holdfast holdfast_observed PROPERTIES COMPILE_OPTIONS "${ARGN}")
+        TARGET_DIRECTORY ${HOLDFAST_VARIANTS} PROPERTIES COMPILE_OPTIONS "${ARGN}")
 endfunction()
 
 # In a build of the library alone a room's tests are not there at all; holdfast_tests replaces this.

@@ -20,11 +20,12 @@ else()
     find_package(rapidcheck REQUIRED)
 endif()
 
-# holdfast_add_test(name sources... [OBSERVED] [PROPERTY] [COMMAND] [ALONE] [LIBRARIES targets...]
+# holdfast_add_test(name sources... [OBSERVED|EXPLORED] [PROPERTY] [COMMAND] [ALONE] [LIBRARIES targets...]
 #                   [LABELS fast concurrent soak] [TIMEOUT seconds])
 #
 # One GoogleTest program test_ROOM_name, and one CTest test ROOM.name that runs all its cases.
 #   OBSERVED   links the library with the seam's observer.
+#   EXPLORED   links the library that the crash explorer runs.
 #   PROPERTY   links RapidCheck, whose headers need it; left out where it does not exist (aarch64).
 #   COMMAND    builds the holdfast command first and defines HOLDFAST_COMMAND, a string, as its path.
 #   ALONE      runs while no other test does: for what measures time.
@@ -52,7 +53,7 @@ endfunction()
 holdfast_precompile_test_headers()
 
 function(holdfast_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 test "OBSERVED;PROPERTY;COMMAND;ALONE" "TIMEOUT" "LABELS;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 test "OBSERVED;EXPLORED;PROPERTY;COMMAND;ALONE" "TIMEOUT" "LABELS;LIBRARIES")
     foreach(label IN LISTS test_LABELS)
         if(NOT label MATCHES "^(fast|concurrent|soak)$")
             message(FATAL_ERROR "Test ${name}: there is no label '${label}'")
@@ -77,7 +78,13 @@ function(holdfast_add_test name)
     if(HOLDFAST_SANITIZERS)
         target_compile_definitions(${target} PRIVATE HOLDFAST_FEW_PLACES=1)
     endif()
-    target_link_libraries(${target} PRIVATE ${test_LIBRARIES} $<IF:$<BOOL:${test_OBSERVED}>,holdfast_observed,holdfast>
+    set(library holdfast)
+    if(test_OBSERVED)
+        set(library holdfast_observed)
+    elseif(test_EXPLORED)
+        set(library holdfast_explored)
+    endif()
+    target_link_libraries(${target} PRIVATE ${test_LIBRARIES} ${library}
                           $<$<BOOL:${test_PROPERTY}>:rapidcheck> GTest::gtest_main)
     if(test_COMMAND)
         target_compile_definitions(${target} PRIVATE HOLDFAST_COMMAND="$<TARGET_FILE:holdfast_command>")

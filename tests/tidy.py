@@ -29,8 +29,9 @@ MACHINE = re.compile(
     r"|msync|fsync|fdatasync|sync_file_range|syncfs|pwritev2|mmap|munmap|mremap|mprotect|madvise)\s*\("
 )
 MACHINE_ASSEMBLY = re.compile(r"\b(clwb|clflush(opt)?|sfence|mfence|movnt\w+|dsb|dc\s+cvap|dc\s+cvac)\b")
-# Tests take address ranges and map damaged files themselves; rivals have to be driven as they are.
-MACHINE_EXEMPT = re.compile(r"(^holdfast/persist/|(^|/)[^/]*test[^/]*$|^bench/.*rival)")
+# Tests take address ranges and map damaged files themselves; rivals have to be driven as they are; the
+# explorer protects pools and lays images where they were.
+MACHINE_EXEMPT = re.compile(r"(^holdfast/persist/|^crash/|(^|/)[^/]*test[^/]*$|^bench/.*rival)")
 
 # Workloads also run where there is no operating system and no standard library's heap.
 WORKLOAD_INCLUDE = re.compile(
@@ -38,7 +39,7 @@ WORKLOAD_INCLUDE = re.compile(
     r"|thread|mutex|sys/.*|unistd\.h|fcntl\.h|holdfast/.*)>"
 )
 
-CODE_FOLDERS = ("holdfast/", "workload/", "tools/", "bench/", "examples/", "tests/")
+CODE_FOLDERS = ("holdfast/", "crash/", "workload/", "tools/", "bench/", "examples/", "tests/")
 TEXT_SUFFIXES = (".cpp", ".hpp", ".h", ".md", ".py", ".sh", ".cmake", ".txt", ".json", ".in", ".yml")
 TEXT_NAMES = ("Makefile", "run", ".gitignore", ".clang-format")
 

@@ -12,7 +12,8 @@ namespace holdfast {
 std::uint32_t crc32c(const void* data, std::size_t size, std::uint32_t seed = 0) noexcept;
 
 /// The record checksum over `count` 8-byte words: word i runs through CRC32C stream i mod 4,
-/// each stream begun with `seed`; the result is the CRC32C of the four registers in order.
+/// each stream begun with `seed`; the result is the CRC32C of two words: the first two registers
+/// and the last two, each pair multiplied by an odd constant.
 /// Four streams, because one waits three cycles for each word.
 std::uint32_t interleaved_crc32c(const std::uint64_t* words, std::size_t count, std::uint32_t seed) noexcept;
 

@@ -178,6 +178,22 @@ void log_replay::apply_undo(std::span<std::byte> pool, line_set& touched) {
     }
 }
 
+void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_geometry& geometry, bool persists,
+                     const persist::line_path& lines) {
+    line_set touched(pool.size());
+    replay.apply(pool, touched);
+    if (persists) {
+        touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
+            persist::write_back(lines, pool.data() + first * 64, count * 64, site::recovery_home);
+        });
+        // Homes before the truncation point that reset_log moves past their records.
+        persist::fence(lines, site::recovery_home_fence);
+    } else {
+        persist::order_for_kill();
+    }
+    reset_log(pool.data(), geometry, replay.report().last_sequence, persists, lines);
+}
+
 void reset_log(std::byte* pool, const log_geometry& geometry, std::uint64_t last_sequence, bool persists,
                const persist::line_path& lines) {
     put_truncation_point(pool, geometry, last_sequence, persists, lines, site::log_truncate_sequence,

@@ -71,6 +71,12 @@ private:
     replay_report report_;
 };
 
+/// The rest of recovery where homes are shared memory: applies the replay, makes the homes durable
+/// where `persists`, and empties the log. What holds if the process dies inside: the log is whole
+/// until all homes are durable, so the next run repeats it.
+void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_geometry& geometry, bool persists,
+                     const persist::line_path& lines);
+
 /// After replay, with the touched homes durable: makes `last_sequence` the truncation point and
 /// empties every segment, durably where `persists`, so that no record or user byte of before can
 /// verify again. For media mapped shared.

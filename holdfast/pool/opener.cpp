@@ -47,6 +47,18 @@ persist::mapping::kind mapping_kind(const persist::storage& storage, level promi
 
 }  // namespace
 
+std::unique_ptr<open_pool> pool_opener::over(std::span<std::byte> bytes, const pool_info& info,
+                                             std::vector<heap_zone> zones) {
+    std::unique_ptr<open_pool> pool(new open_pool);
+    pool->path_ = info.path;
+    pool->engine_name_ = info.engine;
+    pool->base_ = bytes.data();
+    pool->size_ = bytes.size();
+    pool->zones_ = std::move(zones);
+    register_pool(*pool);
+    return pool;
+}
+
 persist::discovery pool_opener::discovery_of(const open_options& options) {
     persist::discovery where = options.where;
     where.tmpfs_is_nvram |= options.tmpfs_is_nvram;
@@ -134,15 +146,7 @@ result<void> pool_opener::strengthen(open_pool& pool) {
     return {};
 }
 
-result<void> pool_opener::write_recovered_lines(open_pool& pool, line_set& touched) {
-    if (pool.persists_lines_) {
-        touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
-            persist::write_back(pool.lines_, pool.base_ + first * 64, count * 64, site::recovery_home);
-        });
-        // Homes before the truncation point that reset_log moves past their records.
-        persist::fence(pool.lines_, site::recovery_home_fence);
-        return {};
-    }
+result<void> pool_opener::write_recovered_homes(open_pool& pool, line_set& touched) {
     result<void> written;
     touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
         if (!written) return;
@@ -158,22 +162,23 @@ bool pool_opener::keeps_log(const open_pool& pool, const log_replay& replay) {
 
 result<void> pool_opener::recover(open_pool& pool, log_replay& replay) {
     const log_geometry geometry = geometry_of(pool.superblock_);
+    const std::span<std::byte> bytes(pool.base_, pool.size_);
+    if (mapping_kind(pool.storage_, pool.level_) != persist::mapping::kind::private_copy) {
+        finish_in_place(replay, bytes, geometry, pool.persists_lines_, pool.lines_);
+        pool.recovery_ = replay.report();
+        return {};
+    }
     line_set touched(pool.size_);
-    replay.apply({pool.base_, pool.size_}, touched);
+    replay.apply(bytes, touched);
     pool.recovery_ = replay.report();
-    const bool homes_private = mapping_kind(pool.storage_, pool.level_) == persist::mapping::kind::private_copy;
-    if (homes_private && keeps_log(pool, replay)) {
+    if (keeps_log(pool, replay)) {
         // A killed process may have left a record that no sync has covered: commits on top of it must
         // not be durable before it is.
         pool.kept_segments_ = replay.used_segments();
         return pool.file_->sync(site::recovery_log_sync);
     }
-    if (homes_private || pool.persists_lines_)
-        if (auto written = write_recovered_lines(pool, touched); !written) return written;
-    if (homes_private) return group_log::reset(*pool.file_, geometry, pool.recovery_.last_sequence);
-    persist::order_for_kill();
-    reset_log(pool.base_, geometry, pool.recovery_.last_sequence, pool.persists_lines_, pool.lines_);
-    return {};
+    if (auto written = write_recovered_homes(pool, touched); !written) return written;
+    return group_log::reset(*pool.file_, geometry, pool.recovery_.last_sequence);
 }
 
 void pool_opener::start_log(open_pool& pool, const engine_description& engine) {

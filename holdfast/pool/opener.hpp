@@ -22,6 +22,11 @@ struct pool_opener {
                                                    const open_options& options,
                                                    std::optional<persist::storage> storage = {});
 
+    /// A pool over bytes that the caller has mapped and recovered, for looking only: what checks containers finds it
+    /// by their addresses. Requires: the bytes outlive it.
+    static std::unique_ptr<open_pool> over(std::span<std::byte> bytes, const pool_info& info,
+                                           std::vector<heap_zone> zones);
+
     static persist::discovery discovery_of(const open_options& options);
 
     /// Whether this engine on this storage can keep the promise. Errors: level_unavailable.
@@ -39,7 +44,7 @@ private:
     /// Whether the recovered records may stay in the log of a file until a checkpoint, so that
     /// opening writes no home. Not after a weaker level, nor with a record that lacks a part.
     static bool keeps_log(const open_pool& pool, const log_replay& replay);
-    static result<void> write_recovered_lines(open_pool& pool, line_set& touched);
+    static result<void> write_recovered_homes(open_pool& pool, line_set& touched);
     static void start_log(open_pool& pool, const engine_description& engine);
 };
 

@@ -1,0 +1,160 @@
+// The containers as subjects: a small universe of operations, and the same on standard containers.
+#pragma once
+
+#include <holdfast/container/btree_map.hpp>
+#include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/queue.hpp>
+#include <holdfast/container/string.hpp>
+#include <holdfast/container/vector.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::crash {
+
+/// What a container holds, flattened so that one comparison tells.
+using contents = std::vector<std::uint64_t>;
+
+template <template <class, class, class> class Map, class Engine>
+struct map_subject {
+    using container = Map<std::uint64_t, std::uint64_t, Engine>;
+    using ordinary = std::map<std::uint64_t, std::uint64_t>;
+    static constexpr unsigned keys = 3;
+    static constexpr unsigned universe = 2 * keys;
+    /// Enough to be about to grow.
+    static constexpr std::uint64_t entries_before = 4;
+
+    static std::string describe(unsigned operation) {
+        return (operation < keys ? "assign key " : "erase key ") + std::to_string(operation % keys);
+    }
+    template <class Target>
+    static void apply(Target& target, unsigned operation, std::uint64_t value) {
+        const std::uint64_t key = operation % keys;
+        if (operation < keys) {
+            target.insert_or_assign(key, value);
+        } else {
+            target.erase(key);
+        }
+    }
+    template <class Target>
+    static void prepare(Target& target) {
+        for (std::uint64_t i = 0; i < entries_before; ++i) target.insert_or_assign(keys - 1 + i, 1000 + i);
+    }
+    static contents of(const ordinary& from) {
+        contents all;
+        for (const auto& [key, value] : from) all.insert(all.end(), {key, value});
+        return all;
+    }
+    static contents of(const container& from) {
+        ordinary sorted;
+        for (const auto& entry : from) sorted.emplace(entry.first.get(), entry.second.get());
+        return of(sorted);
+    }
+};
+
+template <class Engine>
+struct hash_map_subject : map_subject<hash_map, Engine> {
+    static constexpr std::string_view name = "hash_map";
+};
+template <class Engine>
+struct btree_map_subject : map_subject<btree_map, Engine> {
+    static constexpr std::string_view name = "btree_map";
+};
+
+template <class Engine>
+struct vector_subject {
+    using container = vector<std::uint64_t, Engine>;
+    using ordinary = std::vector<std::uint64_t>;
+    static constexpr std::string_view name = "vector";
+    static constexpr unsigned universe = 4;
+
+    static std::string describe(unsigned operation) {
+        static constexpr std::string_view names[universe] = {"push_back", "pop_back", "assign the first", "clear"};
+        return std::string(names[operation]);
+    }
+    template <class Target>
+    static void apply(Target& target, unsigned operation, std::uint64_t value) {
+        switch (operation) {
+            case 0: target.push_back(value); break;
+            case 1:
+                if (!target.empty()) target.pop_back();
+                break;
+            case 2:
+                if (!target.empty()) target[0] = value;
+                break;
+            default: target.clear();
+        }
+    }
+    template <class Target>
+    static void prepare(Target& target) {
+        for (std::uint64_t i = 0; i < 4; ++i) target.push_back(1000 + i);
+    }
+    static contents of(const ordinary& from) { return from; }
+    static contents of(const container& from) { return contents(from.begin(), from.end()); }
+};
+
+template <class Engine>
+struct queue_subject {
+    using container = queue<std::uint64_t, Engine>;
+    using ordinary = std::deque<std::uint64_t>;
+    static constexpr std::string_view name = "queue";
+    static constexpr unsigned universe = 2;
+
+    static std::string describe(unsigned operation) { return operation == 0 ? "push" : "pop"; }
+    static void apply(container& target, unsigned operation, std::uint64_t value) {
+        if (operation == 0) {
+            target.push(value);
+        } else if (!target.empty()) {
+            target.pop();
+        }
+    }
+    static void apply(ordinary& target, unsigned operation, std::uint64_t value) {
+        if (operation == 0) {
+            target.push_back(value);
+        } else if (!target.empty()) {
+            target.pop_front();
+        }
+    }
+    template <class Target>
+    static void prepare(Target& target) {
+        for (std::uint64_t i = 0; i < 2; ++i) apply(target, 0, 1000 + i);
+    }
+    static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
+    static contents of(const container& from) { return contents(from.begin(), from.end()); }
+};
+
+template <class Engine>
+struct string_subject {
+    using container = string<Engine>;
+    using ordinary = std::string;
+    static constexpr std::string_view name = "string";
+    static constexpr unsigned universe = 4;
+
+    static std::string describe(unsigned operation) {
+        static constexpr std::string_view names[universe] = {"assign a short text", "assign a long text", "append",
+                                                             "clear"};
+        return std::string(names[operation]);
+    }
+    template <class Target>
+    static void apply(Target& target, unsigned operation, std::uint64_t value) {
+        const auto letter = static_cast<char>('a' + value % 26);
+        switch (operation) {
+            case 0: target.assign(std::string(5, letter)); break;
+            case 1: target.assign(std::string(40, letter)); break;
+            case 2: target.append(std::string(9, letter)); break;
+            default: target.clear();
+        }
+    }
+    template <class Target>
+    static void prepare(Target& target) {
+        target.assign("before");
+    }
+    static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
+    static contents of(const container& from) { return of(from.str()); }
+};
+
+}  // namespace holdfast::crash

@@ -1,0 +1,17 @@
+#include <crash/subject.hpp>
+
+namespace holdfast::crash {
+
+void add_subjects_of_redo(std::vector<std::unique_ptr<subject>>& all);
+void add_subjects_of_undo(std::vector<std::unique_ptr<subject>>& all);
+void add_subjects_of_undo_paper(std::vector<std::unique_ptr<subject>>& all);
+
+std::vector<std::unique_ptr<subject>> all_subjects() {
+    std::vector<std::unique_ptr<subject>> all;
+    add_subjects_of_redo(all);
+    add_subjects_of_undo(all);
+    add_subjects_of_undo_paper(all);
+    return all;
+}
+
+}  // namespace holdfast::crash
