@@ -17,11 +17,14 @@ struct limits {
     std::uint64_t images_of_a_cut = 4096;  ///< beyond, as many more are drawn
     std::uint64_t violations_told = 5;     ///< with all that is known of them
     bool stop_at_first = false;            ///< one violation is enough
+    unsigned depth = 1;                    ///< cuts inside the recovery from a cut, so often nested
+    std::uint64_t nested_one_in = 64;      ///< images whose recovery is cut as well
 };
 
 struct violation {
     workload operations;
     std::size_t cut = 0;       ///< before this event of the trace
+    unsigned depth = 0;        ///< inside so many recoveries
     std::string where;         ///< the last call of the seam before it
     choices made;              ///< which contents the uncertain words had, in the order in which they were read
     std::string what;
@@ -34,6 +37,7 @@ struct findings {
     std::uint64_t violations = 0;
     std::uint64_t workloads = 0;
     std::uint64_t cuts = 0;
+    std::uint64_t nested_cuts = 0; ///< of these, inside a recovery
     bool exhaustive = true;        ///< no cut had more images than the limit
     std::vector<violation> told;
     std::set<persist::site> sites; ///< cut before and after
@@ -50,18 +54,24 @@ public:
     void explore(const workload& operations) { explore(operations, subject_.record(operations, model_)); }
     /// The same, with a trace that was recorded before, or changed since.
     void explore(const workload& operations, const trace& recorded);
+    /// Recoveries, too, are cut as if they had the fault.
+    void plant_everywhere(const fault& planted) { planted_ = planted; }
     bool has_enough() const noexcept { return limits_.stop_at_first && found_.violations != 0; }
     const findings& found() const noexcept { return found_; }
 
 private:
+    void cut_everywhere(const trace& recorded, bool counts_operations);
     void cut(const medium& left);
     void run();
+    void cut_recovery(const std::vector<std::uint64_t>& image);
+    bool has_runs_left(std::uint64_t runs) const noexcept { return runs < limits_.images_of_a_cut && !has_enough(); }
     bool changes_what_a_cut_leaves(const event& next) const;
     void tell(const std::string& what);
 
     subject& subject_;
     model model_;
     limits limits_;
+    std::optional<fault> planted_;
     std::mt19937_64 random_;
     findings found_;
     std::unordered_set<std::uint64_t> images_;  ///< hashes
@@ -70,6 +80,8 @@ private:
     const trace* trace_ = nullptr;
     lazy_memory* memory_ = nullptr;
     std::size_t next_event_ = 0;
+    unsigned depth_ = 0;
+    std::vector<std::vector<std::uint64_t>> wanted_;  ///< images of this cut whose recovery is to be cut
     std::size_t done_ = 0;
     std::size_t begun_ = 0;
 };

@@ -177,6 +177,15 @@ bool lazy_memory::next(choices& following) const {
     return true;
 }
 
+std::vector<std::uint64_t> lazy_memory::image() const {
+    std::vector<std::uint64_t> words = certain_;
+    for (const state& each : states_)
+        for_each_word(*each.of, [&](unsigned word, std::size_t index) {
+            words[each.of->line * 8 + word] = each.of->versions[each.left.front() * each.of->words() + index];
+        });
+    return words;
+}
+
 std::uint64_t lazy_memory::image_hash() const noexcept {
     std::uint64_t hash = hash_;
     for (const state& each : states_) {

@@ -50,6 +50,9 @@ public:
     /// The choices of the next run in depth-first order; empty when every one was made. Requires:
     /// the last run was begun with `choices`.
     bool next(choices& following) const;
+    /// In a run: the image as it was before the run changed it, words that nobody told apart as the
+    /// oldest of what they may be.
+    std::vector<std::uint64_t> image() const;
     /// Tells images apart: the certain words, and what the uncertain ones were found to be.
     std::uint64_t image_hash() const noexcept;
 

@@ -19,6 +19,7 @@ struct options {
     std::uint64_t images = 0;
     std::uint64_t seed = 1;
     unsigned operations = 3;
+    unsigned depth = 1;
     bool mutants = false;
 };
 
@@ -36,11 +37,12 @@ std::string words_of(const subject& what, const workload& operations) {
 json record_of(const subject& what, const model& how, const findings& found, double seconds) {
     json record{{"engine", what.engine()}, {"workload", what.name()}, {"model", how.name},
                 {"images", found.images}, {"violations", found.violations}, {"exhaustive", found.exhaustive},
-                {"runs", found.runs}, {"workloads", found.workloads}, {"cuts", found.cuts}, {"seconds", seconds}};
+                {"runs", found.runs}, {"workloads", found.workloads}, {"cuts", found.cuts},
+                {"nested_cuts", found.nested_cuts}, {"seconds", seconds}};
     for (const violation& each : found.told)
         record["told"].push_back({{"operations", words_of(what, each.operations)},
-                                  {"cut", each.cut}, {"where", each.where}, {"choices", each.made},
-                                  {"what", each.what}});
+                                  {"cut", each.cut}, {"depth", each.depth}, {"where", each.where},
+                                  {"choices", each.made}, {"what", each.what}});
     return record;
 }
 
@@ -65,7 +67,9 @@ int explore_all(const options& wanted) {
         for (const model& how : models) {
             if (!wanted.model.empty() && how.name != wanted.model) continue;
             const auto begin = std::chrono::steady_clock::now();
-            explorer run(*each, how, {}, wanted.seed);
+            limits most;
+            most.depth = wanted.depth;
+            explorer run(*each, how, most, wanted.seed);
             for_each_workload(each->universe(), wanted.operations,
                               [&](const workload& operations) { run.explore(operations); });
             const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -114,6 +118,7 @@ int main_of(int argc, char** argv) {
         });
     application.add_option("--operations", wanted.operations, "Every workload of so many operations at most")
         ->capture_default_str();
+    application.add_option("--depth", wanted.depth, "How deep recoveries are cut in turn")->capture_default_str();
     application.add_option("--seed", wanted.seed, "What is drawn where not everything can be tried")
         ->capture_default_str();
     application.add_flag("--mutants", wanted.mutants, "Leave out one call of the seam at a time: each must be found");

@@ -32,9 +32,11 @@ public:
     /// Where the pool of the last recording was mapped, and how many bytes.
     virtual std::byte* base() const = 0;
     virtual std::size_t size() const = 0;
-    /// Recovers the image in the memory at `base` and checks it: the effect of the first `done`
-    /// operations is there, and of no other but at most the one that had begun. Returns what is wrong.
-    virtual std::optional<std::string> recover_and_check(std::size_t done, std::size_t begun) = 0;
+    /// Recovers the image in the memory at `base`. Returns what is wrong.
+    virtual std::optional<std::string> recover() = 0;
+    /// After `recover`: the effect of the first `done` operations is there, and of no other but at
+    /// most the one that had begun; the heap is whole. Returns what is wrong.
+    virtual std::optional<std::string> check(std::size_t done, std::size_t begun) = 0;
 };
 
 /// All that there is: every engine with every container.

@@ -70,11 +70,16 @@ public:
     std::byte* base() const override { return reinterpret_cast<std::byte*>(pool_base); }
     std::size_t size() const override { return 256 << 10; }
 
-    std::optional<std::string> recover_and_check(std::size_t done, std::size_t begun) override {
+    std::optional<std::string> recover() override {
         const std::span<std::byte> bytes(base(), size());
         auto replay = log_replay::read(bytes, geometry_);
         if (!replay) return "recovery refuses: " + replay.error().text();
         finish_in_place(*replay, bytes, geometry_, persists_, {});
+        return {};
+    }
+
+    std::optional<std::string> check(std::size_t done, std::size_t begun) override {
+        const std::span<std::byte> bytes(base(), size());
         if (auto heap = heap::open(base(), zones_); !heap) return "the heap refuses: " + heap.error().text();
         const auto view = pool_opener::over(bytes, info_, zones_);
         const auto roots = list_roots(*view);

@@ -40,7 +40,7 @@ use "$scratch/moved"
 echo "the installed library is usable by find_package and by pkg-config"
 
 cmake --no-warn-unused-cli -S "$root" -B alone -G "Unix Makefiles" -DHOLDFAST_ONLY_LIBRARY=ON \
-    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON \
     -DCMAKE_INSTALL_PREFIX="$scratch/second" -DCMAKE_INSTALL_LIBDIR="lib/$(uname -m)-linux-gnu" \
     -DCMAKE_DISABLE_FIND_PACKAGE_{GTest,rapidcheck,CLI11,fmt,nlohmann_json,PkgConfig,Python3}=ON >/dev/null
 cmake --build alone --parallel 2 >/dev/null
