@@ -48,7 +48,8 @@ void lazy_memory::settle(const medium& after_cut) {
         std::memcpy(memory_.data() + line * line_bytes, &durable[line * 8], line_bytes);
     }
     units_ = after_cut.uncertain();
-    std::stable_sort(units_.begin(), units_.end(), [](const unit& a, const unit& b) { return a.line < b.line; });
+    std::sort(units_.begin(), units_.end(),
+              [](const unit& a, const unit& b) { return a.line != b.line ? a.line < b.line : a.mask < b.mask; });
     states_.resize(units_.size());
     for (std::uint32_t i = 0; i < units_.size(); ++i) {
         const unit& each = units_[i];
