@@ -40,6 +40,7 @@ test: packages
 
 soak: packages
 	@cmake/stage.sh soak soak
+	@cmake/fuzz.sh 600
 
 bench: build
 	@for suite in $(suites); do build/holdfast bench $$suite --json build/bench-$$suite.json || exit 1; done

@@ -7,9 +7,6 @@ set(HOLDFAST_COMMAND_DIRECTORY "${PROJECT_BINARY_DIR}/bin" CACHE PATH "Where the
 
 # The target whose headers of those packages, compiled once, the command and the benchmarks reuse.
 function(holdfast_precompile_command_headers)
-    find_package(CLI11 REQUIRED)
-    find_package(nlohmann_json REQUIRED)
-    find_package(fmt REQUIRED)
     file(CONFIGURE OUTPUT command_headers.cpp CONTENT "")
     add_library(holdfast_command_headers OBJECT "${CMAKE_CURRENT_BINARY_DIR}/command_headers.cpp")
     holdfast_set_warnings(holdfast_command_headers)
@@ -17,15 +14,15 @@ function(holdfast_precompile_command_headers)
     target_precompile_headers(holdfast_command_headers PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp> <fmt/format.h>)
 endfunction()
 if(HOLDFAST_PROGRAMS)
+    find_package(CLI11 REQUIRED)
+    find_package(nlohmann_json REQUIRED)
+    find_package(fmt REQUIRED)
     holdfast_precompile_command_headers()
 endif()
 
 # holdfast_add_command(sources...): the `holdfast` command. The target is holdfast_command, since
 # `holdfast` is the library; link it to whatever else it shows, such as the benchmarks.
 function(holdfast_add_command)
-    find_package(CLI11 REQUIRED)
-    find_package(nlohmann_json REQUIRED)
-    find_package(fmt REQUIRED)
     add_executable(holdfast_command ${ARGN})
     holdfast_set_warnings(holdfast_command)
     target_precompile_headers(holdfast_command REUSE_FROM holdfast_command_headers)

@@ -47,6 +47,12 @@ set(HOLDFAST_VARIANTS holdfast holdfast_observed holdfast_explored)
 # The sanitizer's calls without the sanitizer: the explorer brings its own answers, also to memcpy and its
 # like, which must stay calls therefore.
 set(HOLDFAST_INSTRUMENTATION -fsanitize=thread -fno-builtin $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
+# Those by which the standard library copies are no calls, whatever -fno-builtin says: where a size is constant they
+# become moves that nobody instruments.
+list(APPEND HOLDFAST_INSTRUMENTATION "SHELL:-include string.h")
+foreach(function memcpy memmove memset memcmp memchr strlen)
+    list(APPEND HOLDFAST_INSTRUMENTATION -D__builtin_${function}=${function})
+endforeach()
 function(holdfast_add_library)
     add_library(holdfast STATIC)
     add_library(holdfast::holdfast ALIAS holdfast)

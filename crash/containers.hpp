@@ -1,6 +1,8 @@
 // The containers as subjects: a small universe of operations, and the same on standard containers.
 #pragma once
 
+#include <crash/expectation.hpp>
+
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/hash_map.hpp>
 #include <holdfast/container/queue.hpp>
@@ -9,15 +11,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace holdfast::crash {
-
-/// What a container holds, flattened so that one comparison tells.
-using contents = std::vector<std::uint64_t>;
 
 template <template <class, class, class> class Map, class Engine>
 struct map_subject {
@@ -70,12 +70,10 @@ struct vector_subject {
     using container = vector<std::uint64_t, Engine>;
     using ordinary = std::vector<std::uint64_t>;
     static constexpr std::string_view name = "vector";
-    static constexpr unsigned universe = 4;
+    static constexpr std::string_view operations[] = {"push_back", "pop_back", "assign the first", "clear"};
+    static constexpr unsigned universe = std::size(operations);
 
-    static std::string describe(unsigned operation) {
-        static constexpr std::string_view names[universe] = {"push_back", "pop_back", "assign the first", "clear"};
-        return std::string(names[operation]);
-    }
+    static std::string describe(unsigned operation) { return std::string(operations[operation]); }
     template <class Target>
     static void apply(Target& target, unsigned operation, std::uint64_t value) {
         switch (operation) {
@@ -102,18 +100,20 @@ struct queue_subject {
     using container = queue<std::uint64_t, Engine>;
     using ordinary = std::deque<std::uint64_t>;
     static constexpr std::string_view name = "queue";
-    static constexpr unsigned universe = 2;
+    static constexpr std::string_view operations[] = {"push", "pop", "push and roll back"};
+    static constexpr unsigned universe = std::size(operations);
 
-    static std::string describe(unsigned operation) { return operation == 0 ? "push" : "pop"; }
+    static std::string describe(unsigned operation) { return std::string(operations[operation]); }
+    static bool rolls_back(unsigned operation) { return operation == 2; }
     static void apply(container& target, unsigned operation, std::uint64_t value) {
-        if (operation == 0) {
+        if (operation != 1) {
             target.push(value);
         } else if (!target.empty()) {
             target.pop();
         }
     }
     static void apply(ordinary& target, unsigned operation, std::uint64_t value) {
-        if (operation == 0) {
+        if (operation != 1) {
             target.push_back(value);
         } else if (!target.empty()) {
             target.pop_front();
@@ -127,18 +127,53 @@ struct queue_subject {
     static contents of(const container& from) { return contents(from.begin(), from.end()); }
 };
 
+/// Blocks of many pages: stored to without logging while they are fresh, and logged in several parts afterwards.
+template <class Engine>
+struct large_vector_subject {
+    using container = vector<std::uint64_t, Engine>;
+    using ordinary = std::vector<std::uint64_t>;
+    static constexpr std::string_view name = "large_vector";
+    static constexpr std::string_view operations[] = {"fill", "free"};
+    static constexpr unsigned universe = std::size(operations);
+    /// Each has many words: fewer will do.
+    static constexpr std::uint64_t images_of_a_cut = 64;
+
+    static std::string describe(unsigned operation) { return std::string(operations[operation]); }
+    template <class Target>
+    static void apply(Target& target, unsigned operation, std::uint64_t value) {
+        constexpr std::size_t words = 2100;
+        if (operation == 0) {
+            target.assign(words, value);
+        } else {
+            target.clear();
+            target.shrink_to_fit();
+        }
+    }
+    template <class Target>
+    static void prepare(Target& target) {
+        target.push_back(1000);
+    }
+    /// Runs of equal values.
+    template <class From>
+    static contents of(const From& from) {
+        contents all;
+        for (const std::uint64_t each : from) {
+            if (all.empty() || all[all.size() - 2] != each) all.insert(all.end(), {each, 0});
+            ++all.back();
+        }
+        return all;
+    }
+};
+
 template <class Engine>
 struct string_subject {
     using container = string<Engine>;
     using ordinary = std::string;
     static constexpr std::string_view name = "string";
-    static constexpr unsigned universe = 4;
+    static constexpr std::string_view operations[] = {"assign a short text", "assign a long text", "append", "clear"};
+    static constexpr unsigned universe = std::size(operations);
 
-    static std::string describe(unsigned operation) {
-        static constexpr std::string_view names[universe] = {"assign a short text", "assign a long text", "append",
-                                                             "clear"};
-        return std::string(names[operation]);
-    }
+    static std::string describe(unsigned operation) { return std::string(operations[operation]); }
     template <class Target>
     static void apply(Target& target, unsigned operation, std::uint64_t value) {
         const auto letter = static_cast<char>('a' + value % 26);
@@ -156,5 +191,27 @@ struct string_subject {
     static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
     static contents of(const container& from) { return of(from.str()); }
 };
+
+/// Whether the operation is undone by an exception at its end.
+template <class Of>
+bool rolls_back(unsigned operation) {
+    if constexpr (requires { Of::rolls_back(operation); }) return Of::rolls_back(operation);
+    return false;
+}
+
+/// Runs one operation as a transaction, and on the ordinary container what is left of it.
+template <class Of, class Pool>
+void run_operation(Pool& pool, typename Of::container& target, typename Of::ordinary& expected, unsigned operation,
+                   std::uint64_t value) {
+    struct change_of_mind {};
+    try {
+        pool.atomically([&] {
+            Of::apply(target, operation, value);
+            if (rolls_back<Of>(operation)) throw change_of_mind{};
+        }).value();
+        Of::apply(expected, operation, value);
+    } catch (change_of_mind) {
+    }
+}
 
 }  // namespace holdfast::crash

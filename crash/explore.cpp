@@ -1,157 +1,133 @@
 #include <crash/explore.hpp>
 
-#include <crash/recovery_recorder.hpp>
+#include <crash/judge.hpp>
 
-#include <holdfast/base/result.hpp>
-
-#include <sys/mman.h>
-
-#include <cstdlib>
 #include <utility>
 
 namespace holdfast::crash {
-namespace {
-
-/// Zeroed memory at the place of a pool, for as long as it lives.
-class image_memory {
-public:
-    image_memory(std::byte* base, std::size_t size) : base_(base), size_(size) {
-        void* got = ::mmap(base, size, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | MAP_FIXED_NOREPLACE, -1, 0);
-        if (got != base) std::abort();
-    }
-    ~image_memory() { ::munmap(base_, size_); }
-    image_memory(const image_memory&) = delete;
-    image_memory& operator=(const image_memory&) = delete;
-    std::span<std::byte> bytes() const { return {base_, size_}; }
-
-private:
-    std::byte* base_;
-    std::size_t size_;
-};
-
-}  // namespace
 
 explorer::explorer(subject& what, const model& how, const limits& most, std::uint64_t seed)
     : subject_(what), model_(how), limits_(most), random_(seed) {}
 
 explorer::~explorer() = default;
 
+/// What a cut elsewhere may leave, a cut before the next event that completes something may leave too;
+/// but for stores that are durable at once.
 bool explorer::changes_what_a_cut_leaves(const event& next) const {
     switch (next.kind) {
-        // What a cut here may leave, a cut before the next fence may leave too; but for those that
-        // are durable at once.
-        case event_kind::store: return model_.stores_are_durable;
-        case event_kind::stream: return model_.streams_are_durable;
-        case event_kind::fence: return true;
-        case event_kind::write_back:
-        case event_kind::operation_begins:
-        case event_kind::operation_done: return false;
+        case event_kind::store: return model_.stores_are_durable && !model_.is_file;
+        case event_kind::stream: return model_.streams_are_durable && !model_.is_file;
+        case event_kind::file_word:
+        case event_kind::file_resize:
+        case event_kind::file_publish: return model_.writes_are_durable;
+        case event_kind::fence: return !model_.is_file;
+        default: return completes(next.kind) && !model_.writes_are_durable;
     }
-    return true;
 }
 
-void explorer::explore(const workload& operations, const trace& recorded) {
-    const image_memory memory(subject_.base(), subject_.size());
-    lazy_memory lazy(memory.bytes());
+void explorer::explore(const workload& operations, const trace& recorded, std::size_t schedule) {
+    const image_memory memory = memory_for(subject_);
+    lazy_memory lazy(memory.bytes(), subject_.base());
     operations_ = &operations;
+    schedule_ = schedule;
     memory_ = &lazy;
-    done_ = begun_ = 0;
+    made_ = {};
     ++found_.workloads;
-    cut_everywhere(recorded, true);
+    cut_everywhere(recorded, medium(model_, recorded));
     memory_ = nullptr;
 }
 
-void explorer::cut_everywhere(const trace& recorded, bool counts_operations) {
+void explorer::cut_everywhere(const trace& recorded, medium left) {
     const trace* const outer = std::exchange(trace_, &recorded);
     const std::size_t outer_event = next_event_;
-    medium left(model_, recorded.before);
+    const progress outer_progress = made_;
     for (next_event_ = 0; next_event_ < recorded.events.size() && !has_enough(); ++next_event_) {
         const event& next = recorded.events[next_event_];
-        if (changes_what_a_cut_leaves(next)) cut(left);
+        const bool explored = next_event_ >= recorded.explored_from;
+        coverage::crashes* const call = explored && is_covered_call(next) ? &found_.calls.at(next) : nullptr;
+        if (explored && changes_what_a_cut_leaves(next)) {
+            cut(left);
+            if (call != nullptr) ++call->before;
+        }
+        if (call != nullptr) cover(call->before, left);
         left.apply(next);
-        if (counts_operations && next.kind == event_kind::operation_begins) ++begun_;
-        if (counts_operations && next.kind == event_kind::operation_done) ++done_;
-        if (next.where) found_.sites.insert(*next.where);
+        made_.count(next);
+        if (call != nullptr) cover(call->after, left);
     }
     if (!has_enough()) cut(left);
     trace_ = outer;
     next_event_ = outer_event;
+    made_ = outer_progress;
+}
+
+/// What such a cut may leave others may leave too, so the first will do: it shows that recovery stands it.
+void explorer::cover(std::uint64_t& crashes, const medium& left) {
+    if (crashes != 0 || has_enough()) return;
+    constexpr std::uint64_t enough = 8;
+    const std::uint64_t outer = std::exchange(covering_, enough);
+    ++crashes;
+    cut(left);
+    covering_ = outer;
 }
 
 void explorer::cut(const medium& left) {
     ++(depth_ == 0 ? found_.cuts : found_.nested_cuts);
     memory_->settle(left);
-    std::vector<std::vector<std::uint64_t>> outer_wanted = std::exchange(wanted_, {});
+    if (!left.complete()) found_.exhaustive = false;
+    std::vector<recovered_image> outer_wanted = std::exchange(wanted_, {});
     choices next;
     bool more = true;
     for (std::uint64_t runs = 0; more && has_runs_left(runs); ++runs) {
         memory_->begin(next);
         run();
         more = memory_->next(next);
+        memory_->end();
     }
-    if (more && !has_enough()) {
+    if (more && !has_enough() && covering_ == ~std::uint64_t{0}) {
         found_.exhaustive = false;
         for (std::uint64_t runs = 0; has_runs_left(runs); ++runs) {
             memory_->begin(random_);
             run();
+            memory_->end();
         }
     }
-    for (const auto& image : std::exchange(wanted_, std::move(outer_wanted))) cut_recovery(image);
+    for (const recovered_image& image : std::exchange(wanted_, std::move(outer_wanted))) cut_recovery(image, nullptr);
+    // Where all that is visible is durable a kill is a cut like others.
+    if (model_.writes_are_durable || depth_ >= limits_.depth || random_() % limits_.killed_one_in != 0) return;
+    medium killed = left;
+    killed.kill();
+    cut_recovery({visible_image(left), {}}, &killed);
 }
 
 void explorer::run() {
     ++found_.runs;
-    std::optional<std::string> wrong;
-    try {
-        wrong = subject_.recover();
-        if (!wrong) wrong = subject_.check(done_, begun_);
-    } catch (const failure& reason) {
-        wrong = "recovery throws: " + reason.reason().text();
-    }
+    std::optional<std::string> wrong = judge(subject_, *memory_, made_);
+    subject_.close();
     const bool is_new = images_.insert(memory_->image_hash()).second;
     if (is_new) ++found_.images;
-    if (is_new && depth_ < limits_.depth && random_() % limits_.nested_one_in == 0) wanted_.push_back(memory_->image());
+    if (is_new && !wrong && depth_ < limits_.depth && random_() % limits_.nested_one_in == 0)
+        wanted_.push_back({memory_->image(), memory_->made()});
     if (wrong) tell(*wrong);
-    memory_->end();
 }
 
-void explorer::cut_recovery(const std::vector<std::uint64_t>& image) {
+/// With `killed` the image was only visible: what of it is durable is what that medium says.
+void explorer::cut_recovery(const recovered_image& image, const medium* killed) {
     if (has_enough()) return;
-    memory_->settle(medium(model_, image));
-    memory_->begin(choices{});
-    trace recorded;
-    {
-        recovery_recorder seen({subject_.base(), subject_.size()});
-        static_cast<void>(subject_.recover());
-        recorded = seen.recorded();
-    }
-    memory_->end();
-    if (planted_) plant(*planted_, recorded);
+    const medium settled(model_, image.left);
+    trace recorded = record_recovery(subject_, *memory_, settled, made_, killed != nullptr);
+    if (planted_) static_cast<void>(plant(*planted_, recorded));
     ++depth_;
-    cut_everywhere(recorded, false);
+    outer_.push_back({next_event_, image.made, killed != nullptr});
+    cut_everywhere(recorded, killed != nullptr ? *killed : settled);
+    outer_.pop_back();
     --depth_;
-}
-
-bool is_caught(subject& what, const model& how, const fault& planted, std::uint64_t seed) {
-    limits most;
-    most.stop_at_first = true;
-    most.nested_one_in = 1;
-    explorer run(what, how, most, seed);
-    run.plant_everywhere(planted);
-    for_each_workload(what.universe(), 2, [&](const workload& operations) {
-        if (run.has_enough()) return;
-        trace recorded = what.record(operations, how);
-        plant(planted, recorded);
-        run.explore(operations, recorded);
-    });
-    return run.has_enough();
+    subject_.leave_recovery();
 }
 
 void explorer::tell(const std::string& what) {
     ++found_.violations;
     if (found_.told.size() >= limits_.violations_told) return;
-    violation told{*operations_, next_event_, depth_, {}, memory_->made(), what};
+    violation told{*operations_, next_event_, depth_, {}, memory_->made(), what, outer_, schedule_};
     for (std::size_t i = next_event_; i > 0 && told.where.empty(); --i)
         if (const auto where = trace_->events[i - 1].where) told.where = name_of(*where);
     found_.told.push_back(std::move(told));

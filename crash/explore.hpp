@@ -1,12 +1,13 @@
 // Cuts a recorded trace wherever a model makes a difference, and runs recovery on what a cut may leave.
 #pragma once
 
+#include <crash/coverage.hpp>
 #include <crash/fault.hpp>
 #include <crash/lazy_memory.hpp>
 #include <crash/subject.hpp>
 
+#include <algorithm>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -14,11 +15,21 @@
 namespace holdfast::crash {
 
 struct limits {
-    std::uint64_t images_of_a_cut = 4096;  ///< beyond, as many more are drawn
+    std::uint64_t images_of_a_cut = ~std::uint64_t{0};  ///< if fewer than the subject's own
     std::uint64_t violations_told = 5;     ///< with all that is known of them
     bool stop_at_first = false;            ///< one violation is enough
     unsigned depth = 1;                    ///< cuts inside the recovery from a cut, so often nested
     std::uint64_t nested_one_in = 64;      ///< images whose recovery is cut as well
+    std::uint64_t killed_one_in = 4;       ///< cuts at which the process is killed first, and its recovery cut
+};
+
+/// One cut of a trace and one of the images that it may leave.
+struct cut_point {
+    std::size_t event = 0;  ///< before this event of the trace
+    choices made;
+    bool killed = false;    ///< the process was: the image is what it had made visible, not all of it durable
+
+    bool operator==(const cut_point&) const = default;
 };
 
 struct violation {
@@ -28,6 +39,8 @@ struct violation {
     std::string where;         ///< the last call of the seam before it
     choices made;              ///< which contents the uncertain words had, in the order in which they were read
     std::string what;
+    std::vector<cut_point> outer;  ///< the cuts whose recoveries it is inside of, outermost first
+    std::size_t schedule = 0;      ///< which interleaving of the workload
 };
 
 /// What came out, over all workloads explored.
@@ -39,8 +52,8 @@ struct findings {
     std::uint64_t cuts = 0;
     std::uint64_t nested_cuts = 0; ///< of these, inside a recovery
     bool exhaustive = true;        ///< no cut had more images than the limit
+    coverage calls;
     std::vector<violation> told;
-    std::set<persist::site> sites; ///< cut before and after
 };
 
 class explorer {
@@ -50,21 +63,34 @@ public:
     explorer(const explorer&) = delete;
     explorer& operator=(const explorer&) = delete;
 
-    /// Every cut of one workload.
-    void explore(const workload& operations) { explore(operations, subject_.record(operations, model_)); }
+    /// Every cut from the last operation on: those before it are cuts of the workload without it.
+    void explore(const workload& operations) {
+        const std::size_t schedules = subject_.schedules(operations, model_);
+        for (std::size_t i = 0; i < schedules && !has_enough(); ++i)
+            explore(operations, subject_.record(operations, model_, i), i);
+    }
     /// The same, with a trace that was recorded before, or changed since.
-    void explore(const workload& operations, const trace& recorded);
+    void explore(const workload& operations, const trace& recorded, std::size_t schedule = 0);
     /// Recoveries, too, are cut as if they had the fault.
     void plant_everywhere(const fault& planted) { planted_ = planted; }
     bool has_enough() const noexcept { return limits_.stop_at_first && found_.violations != 0; }
     const findings& found() const noexcept { return found_; }
 
 private:
-    void cut_everywhere(const trace& recorded, bool counts_operations);
+    /// An image on which recovery went well, and the choices that made it.
+    struct recovered_image {
+        trace left;
+        choices made;
+    };
+
+    void cut_everywhere(const trace& recorded, medium left);
     void cut(const medium& left);
+    void cover(std::uint64_t& crashes, const medium& left);
     void run();
-    void cut_recovery(const std::vector<std::uint64_t>& image);
-    bool has_runs_left(std::uint64_t runs) const noexcept { return runs < limits_.images_of_a_cut && !has_enough(); }
+    void cut_recovery(const recovered_image& image, const medium* killed);
+    bool has_runs_left(std::uint64_t runs) const {
+        return runs < std::min({limits_.images_of_a_cut, subject_.images_of_a_cut(), covering_}) && !has_enough();
+    }
     bool changes_what_a_cut_leaves(const event& next) const;
     void tell(const std::string& what);
 
@@ -77,13 +103,15 @@ private:
     std::unordered_set<std::uint64_t> images_;  ///< hashes
     // Of the workload under way.
     const workload* operations_ = nullptr;
+    std::size_t schedule_ = 0;
+    std::uint64_t covering_ = ~std::uint64_t{0};  ///< fewer images will do
     const trace* trace_ = nullptr;
     lazy_memory* memory_ = nullptr;
     std::size_t next_event_ = 0;
     unsigned depth_ = 0;
-    std::vector<std::vector<std::uint64_t>> wanted_;  ///< images of this cut whose recovery is to be cut
-    std::size_t done_ = 0;
-    std::size_t begun_ = 0;
+    std::vector<recovered_image> wanted_;  ///< images of this cut whose recovery is to be cut
+    std::vector<cut_point> outer_;     ///< the cuts whose recoveries are being cut
+    progress made_;
 };
 
 /// Calls f with every workload of 1 to `longest` operations.
@@ -102,8 +130,5 @@ void for_each_workload(unsigned universe, unsigned longest, F&& f) {
         }
     }
 }
-
-/// Whether some workload of at most two operations shows the fault.
-bool is_caught(subject& what, const model& how, const fault& planted, std::uint64_t seed);
 
 }  // namespace holdfast::crash

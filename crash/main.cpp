@@ -1,109 +1,302 @@
 // holdfast-crash: what `holdfast crash` runs. Exit status: 0 nothing found, 1 violations, 2 wrong usage.
 #include <crash/explore.hpp>
+#include <crash/hints_report.hpp>
+#include <crash/hunt.hpp>
+#include <crash/jobs.hpp>
+#include <crash/replay.hpp>
+#include <crash/report.hpp>
+#include <crash/report_html.hpp>
+#include <crash/report_json.hpp>
+#include <crash/report_text.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <fstream>
+#include <map>
+#include <memory>
+#include <random>
+#include <string_view>
+#include <thread>
+#include <vector>
 
 namespace holdfast::crash {
 namespace {
 
 using json = nlohmann::ordered_json;
 
+/// Which part of the workloads this process is to explore.
+struct shard {
+    std::uint64_t index = 0;
+    std::uint64_t count = 1;
+};
+
 struct options {
-    std::string engine, workload, model, json_file;
+    std::string engine, workload, model, json_file, html_file, replay;
+    std::optional<fault> planted;
     std::uint64_t images = 0;
     std::uint64_t seed = 1;
+    shard part;
+    unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
     unsigned operations = 3;
     unsigned depth = 1;
+    std::uint64_t nested_one_in = limits{}.nested_one_in;
     bool mutants = false;
+    bool hints = false;
 };
+
+/// Does nothing without a path. Whether all of it was written; says what is wrong.
+bool write_file(const std::string& path, const std::string& text) {
+    if (path.empty()) return true;
+    std::ofstream file(path);
+    file << text;
+    file.close();
+    if (!file) fmt::print(stderr, "holdfast crash: {} cannot be written\n", path);
+    return !file.fail();
+}
 
 bool is_wanted(const options& wanted, const subject& what) {
     return (wanted.engine.empty() || what.engine() == wanted.engine) &&
            (wanted.workload.empty() || what.name() == wanted.workload);
 }
 
-std::string words_of(const subject& what, const workload& operations) {
-    std::string text;
-    for (const unsigned each : operations) text += (text.empty() ? "" : ", ") + what.describe(each);
+constexpr auto row_format = "{:<11} {:<12} {:<9} {:>9} {:>8} {:>9} {:>10} {:>10} {:>8}\n";
+
+std::string text_of(const report_row& row) {
+    std::string text =
+        fmt::format(row_format, row.engine, row.workload_name, row.model_name, row.found.workloads, row.found.cuts,
+                    row.found.images, row.found.violations, row.found.exhaustive ? "yes" : "no",
+                    fmt::format("{:.0f}", static_cast<double>(row.found.runs) / row.seconds));
+    for (const story& each : row.stories) text += text_of(each);
     return text;
 }
 
-json record_of(const subject& what, const model& how, const findings& found, double seconds) {
-    json record{{"engine", what.engine()}, {"workload", what.name()}, {"model", how.name},
-                {"images", found.images}, {"violations", found.violations}, {"exhaustive", found.exhaustive},
-                {"runs", found.runs}, {"workloads", found.workloads}, {"cuts", found.cuts},
-                {"nested_cuts", found.nested_cuts}, {"seconds", seconds}};
-    for (const violation& each : found.told)
-        record["told"].push_back({{"operations", words_of(what, each.operations)},
-                                  {"cut", each.cut}, {"depth", each.depth}, {"where", each.where},
-                                  {"choices", each.made}, {"what", each.what}});
-    return record;
+void show(const std::string& text) {
+    fmt::print("{}", text);
+    std::fflush(stdout);
 }
 
-constexpr auto row_format = "{:<11} {:<10} {:<9} {:>9} {:>8} {:>9} {:>10} {:>10} {:>8}\n";
-
-void print_row(const subject& what, const model& how, const findings& found, double seconds) {
-    fmt::print(row_format, what.engine(), what.name(), how.name, found.workloads, found.cuts, found.images,
-               found.violations, found.exhaustive ? "yes" : "no",
-               fmt::format("{:.0f}", static_cast<double>(found.runs) / seconds));
-    for (const violation& each : found.told)
-        fmt::print("  after {} (event {}), operations {}:\n    {}\n", each.where.empty() ? "nothing" : each.where,
-                   each.cut, words_of(what, each.operations), each.what);
-}
-
-int explore_all(const options& wanted) {
-    json records = json::array();
-    std::uint64_t violations = 0;
-    fmt::print(row_format, "engine", "workload", "model", "workloads", "cuts", "images", "violations", "exhaustive",
-               "images/s");
-    for (const auto& each : all_subjects()) {
-        if (!is_wanted(wanted, *each)) continue;
-        for (const model& how : models) {
-            if (!wanted.model.empty() && how.name != wanted.model) continue;
-            const auto begin = std::chrono::steady_clock::now();
-            limits most;
-            most.depth = wanted.depth;
-            explorer run(*each, how, most, wanted.seed);
-            for_each_workload(each->universe(), wanted.operations,
-                              [&](const workload& operations) { run.explore(operations); });
-            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-            print_row(*each, how, run.found(), took.count());
-            std::fflush(stdout);
-            records.push_back(record_of(*each, how, run.found(), took.count()));
-            violations += run.found().violations;
-        }
+/// Seeded workloads, longer than those that are all made, until there are as many images as wanted.
+void lengthen(explorer& run, const subject& what, const options& wanted) {
+    std::mt19937_64 random(wanted.seed);
+    unsigned without_news = 0;
+    for (unsigned drawn = 0; run.found().images < wanted.images && without_news < 64; ++drawn) {
+        const std::uint64_t before = run.found().images;
+        workload operations(std::min(wanted.operations + 1 + drawn / 16, 4 * (wanted.operations + 1)));
+        for (unsigned& each : operations) each = static_cast<unsigned>(random() % what.universe());
+        run.explore(operations);
+        without_news = run.found().images == before ? without_news + 1 : 0;
     }
-    if (!wanted.json_file.empty()) std::ofstream(wanted.json_file) << records.dump(2) << "\n";
+}
+
+/// Every workload, with the planted fault if there is one.
+report_row explore_one(subject& what, const model& how, const options& wanted) {
+    const auto begin = std::chrono::steady_clock::now();
+    limits most;
+    most.depth = wanted.depth;
+    most.nested_one_in = wanted.nested_one_in;
+    std::optional<planted_here> in_code;
+    if (wanted.planted) in_code.emplace(*wanted.planted);
+    explorer run(what, how, most, wanted.seed);
+    if (wanted.planted) run.plant_everywhere(*wanted.planted);
+    std::uint64_t number = 0;
+    for_each_workload(what.universe(), what.longest_workload(wanted.operations), [&](const workload& each) {
+        if (number++ % wanted.part.count != wanted.part.index) return;
+        const std::size_t schedules = what.schedules(each, how);
+        for (std::size_t i = 0; i < schedules; ++i) {
+            trace recorded = what.record(each, how, i);
+            if (wanted.planted) static_cast<void>(plant(*wanted.planted, recorded));
+            run.explore(each, recorded, i);
+        }
+    });
+    if (what.longest_workload(wanted.operations) == wanted.operations) lengthen(run, what, wanted);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    in_code.reset();
+    return {std::string(what.engine()), std::string(what.name()), std::string(how.name), wanted.planted, run.found(),
+            took.count(), stories_of(what, how, wanted.planted, run.found())};
+}
+
+/// Exit status 0: the violation does not show, 1: it does, 2: there is no such image.
+int replay(const std::string& line) {
+    const auto refuse = [](const std::string& why) {
+        fmt::print(stderr, "holdfast crash: {}\n", why);
+        return 2;
+    };
+    const auto read = parse_replay(line);
+    if (!read) return refuse(read.error().text());
+    const scenario& wanted = *read;
+    const model* how = model_named(wanted.model_name);
+    if (how == nullptr) return refuse("there is no model " + wanted.model_name);
+    for (const auto& each : all_subjects()) {
+        if (each->engine() != wanted.engine || each->name() != wanted.workload_name || !each->knows(*how)) continue;
+        const replayed shown = replay_again(*each, *how, wanted);
+        if (shown.impossible) return refuse("the line does not fit this program: " + *shown.impossible);
+        if (shown.told) {
+            fmt::print("{}", long_text_of(*shown.told));
+            return 1;
+        }
+        const char* const other = " (It is not quite that image: other lines are uncertain after this cut now.)";
+        fmt::print("Recovery from that image is right.{}\n", shown.followed ? "" : other);
+        return 0;
+    }
+    return refuse(fmt::format("there is no engine {} with a workload {} under the model {}", wanted.engine,
+                              wanted.workload_name, wanted.model_name));
+}
+
+/// The calls of the seam that were passed, and how often recovery stood a crash right before and after each.
+void print_calls(const std::map<std::string, coverage::crashes>& calls) {
+    const auto covered = [](const auto& each) { return each.second.before != 0 && each.second.after != 0; };
+    show(fmt::format("\n{:<44} {:>12} {:>12}\n", "crashed", "before", "after"));
+    for (const auto& [name, crashes] : calls)
+        show(fmt::format("{:<44} {:>12} {:>12}\n", name, crashes.before, crashes.after));
+    show(fmt::format("{} of {} calls crashed before and after\n", std::ranges::count_if(calls, covered), calls.size()));
+}
+
+json json_of_calls(const std::map<std::string, coverage::crashes>& calls) {
+    json all = json::array();
+    for (const auto& [name, crashes] : calls)
+        all.push_back({{"call", name}, {"before", crashes.before}, {"after", crashes.after}});
+    return all;
+}
+
+struct wanted_row {
+    subject* what;
+    const model* how;
+};
+
+std::vector<wanted_row> wanted_rows(const options& wanted, const std::vector<std::unique_ptr<subject>>& subjects) {
+    std::vector<wanted_row> all;
+    for (const auto& each : subjects)
+        for (const model& how : models)
+            if (is_wanted(wanted, *each) && each->knows(how) && (wanted.model.empty() || how.name == wanted.model))
+                all.push_back({each.get(), &how});
+    return all;
+}
+
+/// The page holds whole traces: it is made in one process.
+int explore_for_page(const options& wanted, const std::vector<wanted_row>& todo) {
+    std::vector<report_row> rows;
+    std::uint64_t violations = 0;
+    for (const wanted_row& each : todo) {
+        rows.push_back(explore_one(*each.what, *each.how, wanted));
+        show(text_of(rows.back()));
+        violations += rows.back().found.violations;
+    }
+    const bool written = write_file(wanted.json_file, json_of(rows).dump(2) + "\n");
+    if (!write_file(wanted.html_file, html_of(rows)) || !written) return 2;
     return violations == 0 ? 0 : 1;
 }
 
-int plant_faults(const options& wanted) {
+int explore_all(const options& wanted) {
+    const auto subjects = all_subjects();
+    const std::vector<wanted_row> todo = wanted_rows(wanted, subjects);
+    show(fmt::format(row_format, "engine", "workload", "model", "workloads", "cuts", "images", "violations",
+                     "exhaustive", "images/s"));
+    if (!wanted.html_file.empty()) return explore_for_page(wanted, todo);
+    std::vector<std::function<std::string()>> tasks;
+    for (const wanted_row& each : todo)
+        tasks.push_back([&wanted, each] {
+            const report_row row = explore_one(*each.what, *each.how, wanted);
+            return json{{"text", text_of(row)}, {"record", json_of(std::vector{row})[0]},
+                        {"calls", json_of_calls(row.found.calls.by_name())}}.dump();
+        });
     json records = json::array();
-    bool all_caught = true;
-    const model& how = *model_named(wanted.model.empty() ? "x86" : wanted.model);
-    for (const auto& each : all_subjects()) {
-        if (!is_wanted(wanted, *each)) continue;
-        const auto faults = faults_of(each->record(workload(2, 0), how));
-        std::uint64_t caught = 0;
-        fmt::print("{} {}, model {}\n", each->engine(), each->name(), how.name);
-        for (const fault& planted : faults) {
-            const bool found = is_caught(*each, how, planted, wanted.seed);
-            caught += found ? 1 : 0;
-            fmt::print("  {:<7} {}\n", found ? "caught" : "MISSED", planted.name());
-            std::fflush(stdout);
+    std::map<std::string, coverage::crashes> calls;
+    std::uint64_t images = 0;
+    std::uint64_t violations = 0;
+    std::uint64_t exhaustive = 0;
+    const auto done = [&](std::size_t, const std::string& answer) {
+        const json row = json::parse(answer);
+        show(row["text"].get<std::string>());
+        images += row["record"]["images"].get<std::uint64_t>();
+        violations += row["record"]["violations"].get<std::uint64_t>();
+        if (row["record"]["exhaustive"].get<bool>()) ++exhaustive;
+        for (const json& each : row["calls"]) {
+            coverage::crashes& sum = calls[each["call"].get<std::string>()];
+            sum.before += each["before"].get<std::uint64_t>();
+            sum.after += each["after"].get<std::uint64_t>();
         }
-        all_caught = all_caught && caught == faults.size();
-        records.push_back({{"engine", each->engine()}, {"workload", each->name()}, {"model", how.name},
-                           {"planted", faults.size()}, {"caught", caught}});
+        records.push_back(row["record"]);
+    };
+    const auto failed = [&](std::size_t index, const std::string& why) {
+        ++violations;
+        show(fmt::format("{} {} {}: exploring it failed: {}\n", todo[index].what->engine(), todo[index].what->name(),
+                         todo[index].how->name, why));
+    };
+    run_jobs(tasks, wanted.jobs, done, failed);
+    print_calls(calls);
+    show(fmt::format("{} images, {} of {} rows exhaustive, {} violations\n", images, exhaustive, todo.size(),
+                     violations));
+    if (!write_file(wanted.json_file, records.dump(2) + "\n")) return 2;
+    return violations == 0 ? 0 : 1;
+}
+
+/// Plants each fault on its own and looks until it is caught.
+int plant_faults(const options& wanted) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::map<std::string_view, std::vector<std::unique_ptr<subject>>> engines;
+    for (auto& each : all_subjects())
+        if (is_wanted(wanted, *each)) engines[each->engine()].push_back(std::move(each));
+    std::vector<std::pair<std::string_view, fault>> planted;
+    std::vector<std::function<std::string()>> tasks;
+    for (const auto& [engine, subjects] : engines)
+        for (const fault& each : faults_of(subjects)) {
+            planted.emplace_back(engine, each);
+            tasks.push_back([&subjects, each, &wanted] {
+                const catch_report report = hunt(subjects, each, wanted.seed);
+                return json{{"fault", each.name()}, {"caught", report.caught}, {"workload", report.workload},
+                            {"model", report.model}, {"operations", report.operations}, {"what", report.what}}.dump();
+            });
+        }
+    std::map<std::string_view, json> records;
+    std::uint64_t caught = 0;
+    const auto add = [&](std::size_t index, const json& found) {
+        const auto& [engine, each] = planted[index];
+        const bool is_caught = found["caught"].get<bool>();
+        show(fmt::format("{:<11} {:<7} {:<13} {:<5} {}\n", engine, is_caught ? "caught" : "MISSED",
+                         found["workload"].get<std::string>(), found["model"].get<std::string>(), each.name()));
+        json& record = records[engine];
+        if (record.is_null()) record = {{"engine", engine}, {"planted", 0}, {"caught", 0}, {"faults", json::array()}};
+        record["planted"] = record["planted"].get<int>() + 1;
+        record["caught"] = record["caught"].get<int>() + (is_caught ? 1 : 0);
+        record["faults"].push_back(found);
+        if (is_caught) ++caught;
+    };
+    // A recovery that dies of a fault has shown it.
+    const auto died = [&](std::size_t index, const std::string& why) {
+        add(index, {{"fault", planted[index].second.name()}, {"caught", true}, {"workload", ""}, {"model", ""},
+                    {"operations", ""}, {"what", why}});
+    };
+    run_jobs(tasks, wanted.jobs, [&](std::size_t index, const std::string& answer) { add(index, json::parse(answer)); },
+             died);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    show(fmt::format("{} of {} planted faults caught, {:.1f} s\n", caught, planted.size(), took.count()));
+    json all = json::array();
+    for (auto& [engine, record] : records) all.push_back(std::move(record));
+    if (!write_file(wanted.json_file, all.dump(2) + "\n")) return 2;
+    return caught == planted.size() ? 0 : 1;
+}
+
+/// What each engine could leave out.
+int hint(const options& wanted) {
+    json records = json::array();
+    const model& how = *model_named(wanted.model.empty() ? "x86" : wanted.model);
+    const auto all = all_subjects();
+    std::map<std::string_view, std::vector<subject*>> by_engine;
+    for (const auto& each : all)
+        if (is_wanted(wanted, *each) && each->knows(how)) by_engine[each->engine()].push_back(each.get());
+    for (const auto& [engine, subjects] : by_engine) {
+        const engine_hints found = hints_of(subjects, how, wanted.operations, wanted.seed);
+        fmt::print("{}", text_of(found));
+        std::fflush(stdout);
+        records.push_back(json_of(found));
     }
-    if (!wanted.json_file.empty()) std::ofstream(wanted.json_file) << records.dump(2) << "\n";
-    return all_caught ? 0 : 1;
+    if (!write_file(wanted.json_file, records.dump(2) + "\n")) return 2;
+    return 0;
 }
 
 int main_of(int argc, char** argv) {
@@ -119,15 +312,42 @@ int main_of(int argc, char** argv) {
     application.add_option("--operations", wanted.operations, "Every workload of so many operations at most")
         ->capture_default_str();
     application.add_option("--depth", wanted.depth, "How deep recoveries are cut in turn")->capture_default_str();
+    application.add_option("--nested", wanted.nested_one_in, "Cut one recovery in so many")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    application.add_option("--images", wanted.images, "Draw longer workloads until a row has so many images");
+    application.add_option("--jobs", wanted.jobs, "Processes at once")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    application.add_option_function<std::string>("--shard", [&](const std::string& text) {
+        const auto slash = text.find('/');
+        std::uint64_t index = 0;
+        std::uint64_t count = 0;
+        const char* const end = text.data() + text.size();
+        const bool reads = slash != std::string::npos &&
+                           std::from_chars(text.data(), text.data() + slash, index).ptr == text.data() + slash &&
+                           std::from_chars(text.data() + slash + 1, end, count).ptr == end;
+        if (!reads || index == 0 || index > count)
+            throw CLI::ValidationError("--shard", "expected I/N with I from 1 to N, found " + text);
+        wanted.part = {index - 1, count};
+    }, "Only the I-th of N parts of the workloads, as I/N");
     application.add_option("--seed", wanted.seed, "What is drawn where not everything can be tried")
         ->capture_default_str();
+    application.add_option("--replay", wanted.replay, "Only the image that this line of a report leads to");
+    application.add_option_function<std::string>("--fault", [&](const std::string& name) {
+        wanted.planted = fault_named(name);
+        if (!wanted.planted) throw CLI::ValidationError("--fault", "there is no fault " + name);
+    }, "Explore with this fault planted, such as fence@log_commit_fence");
+    application.add_option("--html", wanted.html_file, "Write a page with the timelines of violations to this file");
     application.add_flag("--mutants", wanted.mutants, "Leave out one call of the seam at a time: each must be found");
+    application.add_flag("--hints", wanted.hints, "List the calls of the seam that seem superfluous");
     application.add_option("--json", wanted.json_file, "Write the records to this file");
     try {
         application.parse(argc, argv);
     } catch (const CLI::ParseError& reason) {
         return application.exit(reason) == 0 ? 0 : 2;
     }
+    if (!wanted.replay.empty()) return replay(wanted.replay);
     const auto all = all_subjects();
     if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return is_wanted(wanted, *each); })) {
         fmt::print(stderr, "holdfast crash: there is no engine \"{}\" with a workload \"{}\", but\n", wanted.engine,
@@ -135,6 +355,7 @@ int main_of(int argc, char** argv) {
         for (const auto& each : all) fmt::print(stderr, "  {} {}\n", each->engine(), each->name());
         return 2;
     }
+    if (wanted.hints) return hint(wanted);
     return wanted.mutants ? plant_faults(wanted) : explore_all(wanted);
 }
 

@@ -32,7 +32,7 @@ std::set<std::pair<std::uint64_t, std::uint64_t>> first_two_words(const medium& 
         for (std::size_t i = 0; i < units.size(); ++i) {
             std::size_t index = chosen[i] * units[i].words();
             for (unsigned word = 0; word < 8; ++word)
-                if ((units[i].mask >> word & 1u) != 0) words[units[i].line * 8 + word] = units[i].versions[index++];
+                if ((units[i].mask >> word & 1u) != 0) words[units[i].granule * 8 + word] = units[i].versions[index++];
         }
         images.emplace(words[0], words[1]);
         more = false;

@@ -1,39 +1,26 @@
-#include <crash/recorder.hpp>
+#include <crash/recorder_test_support.hpp>
 
 #include <holdfast/persist/seam.hpp>
 
-#include <gtest/gtest.h>
-
-#include <sys/mman.h>
-
-#include <cstring>
+#include <thread>
 
 namespace holdfast::crash {
 namespace {
 
 using persist::site;
 
-class Recorder : public ::testing::Test {
+class Recorder : public RecorderTest {
 protected:
-    Recorder() {
-        bytes_ = static_cast<std::byte*>(
-            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    }
-    ~Recorder() override { ::munmap(bytes_, size); }
-    std::uint64_t* word(std::uint64_t index) { return reinterpret_cast<std::uint64_t*>(bytes_) + index; }
-
-    static constexpr std::size_t size = 16384;
-    std::byte* bytes_;
     persist::line_path lines_;
 };
 
 TEST_F(Recorder, SeesStoresThatNobodyAnnounces) {
     *word(3) = 9;
-    recorder seen({bytes_, size});
+    recorder seen(pool());
     *static_cast<volatile std::uint64_t*>(word(1)) = 5;
     *reinterpret_cast<volatile std::uint8_t*>(word(700)) = 7;
     std::memset(word(520), 1, 24);
-    const trace recorded = seen.take();
+    const trace recorded = seen.take().value();
     EXPECT_EQ(recorded.before[3], 9u);
     ASSERT_EQ(recorded.events.size(), 5u);
     EXPECT_EQ(recorded.events[0].place, 1u);
@@ -49,17 +36,17 @@ TEST_F(Recorder, SeesStoresThatNobodyAnnounces) {
 }
 
 TEST_F(Recorder, AStoreAcrossTwoPagesIsWhole) {
-    recorder seen({bytes_, size});
+    recorder seen(pool());
     const std::uint64_t value = ~std::uint64_t{0};
     std::memcpy(bytes_ + 4092, &value, sizeof value);
-    const trace recorded = seen.take();
+    const trace recorded = seen.take().value();
     ASSERT_EQ(recorded.events.size(), 2u);
     EXPECT_EQ(recorded.events[0].value, 0xFFFFFFFF00000000u);
     EXPECT_EQ(recorded.events[1].value, 0x00000000FFFFFFFFu);
 }
 
 TEST_F(Recorder, NamesWhatTheSeamDoesByItsPlaces) {
-    recorder seen({bytes_, size});
+    recorder seen(pool());
     seen.operation_begins();
     persist::store_word(word(0), 1, 0xFF, site::undo_home);
     persist::write_back(lines_, word(0), 8, site::undo_write_back);
@@ -67,7 +54,7 @@ TEST_F(Recorder, NamesWhatTheSeamDoesByItsPlaces) {
     persist::stream(lines_, word(8), streamed, sizeof streamed, site::log_record);
     persist::fence(lines_, site::log_commit_fence);
     seen.operation_done();
-    const trace recorded = seen.take();
+    const trace recorded = seen.take().value();
     ASSERT_EQ(recorded.events.size(), 13u);
     EXPECT_EQ(recorded.events[0].kind, event_kind::operation_begins);
     EXPECT_EQ(recorded.events[1].where, site::undo_home);
@@ -79,6 +66,22 @@ TEST_F(Recorder, NamesWhatTheSeamDoesByItsPlaces) {
     }
     EXPECT_EQ(recorded.events[11].kind, event_kind::fence);
     EXPECT_EQ(recorded.events[12].kind, event_kind::operation_done);
+}
+
+TEST_F(Recorder, AStoreThatChangesNothingIsNotSeen) {
+    *word(5) = 1;
+    recorder seen(pool());
+    *static_cast<volatile std::uint64_t*>(word(5)) = 1;
+    EXPECT_TRUE(seen.take().value().events.empty());
+}
+
+TEST_F(Recorder, AStoreOfAThreadThatItDoesNotKnowIsAnError) {
+    recorder seen(pool());
+    std::thread([this] { *static_cast<volatile std::uint64_t*>(word(5)) = 1; }).join();
+    EXPECT_EQ(*word(5), 1u) << "the program goes on";
+    const auto recorded = seen.take();
+    ASSERT_FALSE(recorded);
+    EXPECT_NE(recorded.error().text().find("in another thread"), std::string::npos) << recorded.error().text();
 }
 
 }  // namespace

@@ -1,8 +1,16 @@
 // What the compiler calls before each load and store of instrumented code (-fsanitize=thread), and
 // nothing else of that sanitizer. Compiled without instrumentation; so is what it calls.
 #include <crash/lazy_memory.hpp>
+#include <crash/randomness.hpp>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 #include <cstring>
+
+std::mt19937_64 holdfast::crash::randomness;
 
 namespace {
 
@@ -85,6 +93,13 @@ HOLDFAST_ATOMIC(16, unsigned short)
 HOLDFAST_ATOMIC(32, unsigned)
 HOLDFAST_ATOMIC(64, unsigned long)
 
+// Salts and ids are drawn: the same workload is to give the same images, so that none counts twice.
+ssize_t __wrap_getrandom(void* to, std::size_t size, unsigned) {
+    auto* bytes = static_cast<unsigned char*>(to);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<unsigned char>(holdfast::crash::randomness());
+    return static_cast<ssize_t>(size);
+}
+
 // The linker sends instrumented code's calls here (--wrap): the functions themselves are not instrumented.
 void* __real_memcpy(void* to, const void* from, std::size_t size);
 void* __real_memmove(void* to, const void* from, std::size_t size);
@@ -109,6 +124,51 @@ int __wrap_memcmp(const void* a, const void* b, std::size_t size) {
     reads(a, size);
     reads(b, size);
     return __real_memcmp(a, b, size);
+}
+
+// The same for an image that is opened as a file: in a run, files are read and written by these calls, and
+// all of them are the image's.
+ssize_t __real_pread(int file, void* to, std::size_t size, off_t offset);
+ssize_t __real_pwrite(int file, const void* from, std::size_t size, off_t offset);
+ssize_t __real_pwritev2(int file, const iovec* pieces, int count, off_t offset, int flags);
+int __real_fstat(int file, struct stat* status);
+void* __real_mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset);
+int __real_munmap(void* at, std::size_t size);
+
+ssize_t __wrap_pread(int file, void* to, std::size_t size, off_t offset) {
+    if (instrumented_memory != nullptr) instrumented_memory->read_file(static_cast<std::uint64_t>(offset), size);
+    writes(to, size);
+    return __real_pread(file, to, size, offset);
+}
+ssize_t __wrap_pwrite(int file, const void* from, std::size_t size, off_t offset) {
+    reads(from, size);
+    if (instrumented_memory != nullptr) instrumented_memory->write_file(static_cast<std::uint64_t>(offset), size);
+    return __real_pwrite(file, from, size, offset);
+}
+ssize_t __wrap_pwritev2(int file, const iovec* pieces, int count, off_t offset, int flags) {
+    auto at = static_cast<std::uint64_t>(offset);
+    for (int i = 0; i < count; ++i) {
+        reads(pieces[i].iov_base, pieces[i].iov_len);
+        if (instrumented_memory != nullptr) instrumented_memory->write_file(at, pieces[i].iov_len);
+        at += pieces[i].iov_len;
+    }
+    return __real_pwritev2(file, pieces, count, offset, flags);
+}
+int __wrap_fstat(int file, struct stat* status) {
+    const int answer = __real_fstat(file, status);
+    if (answer == 0 && instrumented_memory != nullptr && S_ISREG(status->st_mode))
+        status->st_size = static_cast<off_t>(instrumented_memory->file_bytes());
+    return answer;
+}
+void* __wrap_mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset) {
+    void* got = __real_mmap(at, size, protection, flags, file, offset);
+    if (instrumented_memory != nullptr && instrumented_memory->is_seen_at(got))
+        instrumented_memory->seen_in_copy(file >= 0 && (flags & MAP_PRIVATE) != 0 && got != MAP_FAILED);
+    return got;
+}
+int __wrap_munmap(void* at, std::size_t size) {
+    if (instrumented_memory != nullptr && instrumented_memory->is_seen_at(at)) instrumented_memory->seen_in_copy(false);
+    return __real_munmap(at, size);
 }
 
 }  // extern "C"

@@ -1,9 +1,11 @@
-// What is explored: an engine and a container with its operations, and what must hold after a cut.
+// What is explored: an engine and a workload with its operations, and what must hold after a cut.
 #pragma once
 
+#include <crash/lazy_memory.hpp>
 #include <crash/model.hpp>
 #include <crash/trace.hpp>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -14,8 +16,22 @@
 
 namespace holdfast::crash {
 
-/// Operations by their numbers, each one transaction.
+/// Operations by their numbers, each one transaction or one call.
 using workload = std::vector<unsigned>;
+
+/// By thread, how many of its operations have begun, and how many are done.
+struct progress {
+    std::array<std::size_t, threads_at_most> begun{};
+    std::array<std::size_t, threads_at_most> done{};
+
+    void count(const event& each) noexcept {
+        if (each.kind == event_kind::operation_begins) ++begun[each.thread];
+        if (each.kind == event_kind::operation_done) ++done[each.thread];
+    }
+};
+
+/// As whose operation the one after a recovery counts.
+inline constexpr unsigned thread_afterwards = threads_at_most - 1;
 
 class subject {
 public:
@@ -23,23 +39,41 @@ public:
 
     virtual std::string_view engine() const = 0;
     virtual std::string_view name() const = 0;
+    /// Whether there is anything to explore under this model.
+    virtual bool knows(const model& how) const = 0;
     /// How many different operations there are.
     virtual unsigned universe() const = 0;
     virtual std::string describe(unsigned operation) const = 0;
+    /// How long workloads are to be where others have so many operations: each may be many interleavings.
+    virtual unsigned longest_workload(unsigned wanted) const { return wanted; }
+    /// How many images of one cut are tried in order; beyond, as many more are drawn.
+    virtual std::uint64_t images_of_a_cut() const { return 4096; }
 
     /// Runs the operations on a pool of its own at the level that the model stands for.
-    virtual trace record(const workload& operations, const model& how) = 0;
+    /// With several threads there are several interleavings: `schedule` counts them.
+    virtual trace record(const workload& operations, const model& how, std::size_t schedule = 0) = 0;
+    virtual std::size_t schedules(const workload& /*operations*/, const model& /*how*/) { return 1; }
     /// Where the pool of the last recording was mapped, and how many bytes.
     virtual std::byte* base() const = 0;
     virtual std::size_t size() const = 0;
-    /// Recovers the image in the memory at `base`. Returns what is wrong.
-    virtual std::optional<std::string> recover() = 0;
-    /// After `recover`: the effect of the first `done` operations is there, and of no other but at
-    /// most the one that had begun; the heap is whole. Returns what is wrong.
-    virtual std::optional<std::string> check(std::size_t done, std::size_t begun) = 0;
+    /// The file from which images are opened; empty: they are recovered in memory at `base`.
+    virtual std::string image_path() const { return {}; }
+
+    /// Recovers the image. Returns what is wrong.
+    virtual std::optional<std::string> recover(const lazy_memory& image) = 0;
+    /// After `recover`: the effect of all operations that were done is there, and of no other but those that
+    /// had begun; the heap is whole. Returns what is wrong.
+    virtual std::optional<std::string> check(const progress& made) = 0;
+    /// Records the recovery of an image after that progress and, where that can be, one more operation (as the
+    /// last thread's). Until `leave_recovery`, a cut inside must be recovered to what this one was.
+    /// `killed`: the image is what the caches held, and less than that may be durable.
+    virtual trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) = 0;
+    virtual void leave_recovery() = 0;
+    /// Lets go of the image.
+    virtual void close() {}
 };
 
-/// All that there is: every engine with every container.
+/// All that there is: every engine with every workload.
 std::vector<std::unique_ptr<subject>> all_subjects();
 
 }  // namespace holdfast::crash

@@ -1,4 +1,4 @@
-#include <crash/subject_of.hpp>
+#include <crash/subjects_of.hpp>
 
 #include <holdfast/engine/undo.hpp>
 

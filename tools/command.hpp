@@ -25,6 +25,9 @@ void add_pool_command(CLI::App& application, command_line& line);
 void add_pool_create_command(CLI::App& pool, command_line& line);
 void add_pool_info_command(CLI::App& pool, command_line& line);
 void add_pool_check_command(CLI::App& pool, command_line& line);
+void add_pool_grow_command(CLI::App& pool, command_line& line);
+void add_pool_snapshot_command(CLI::App& pool, command_line& line);
+void add_pool_dump_command(CLI::App& pool, command_line& line);
 void add_crash_command(CLI::App& application, command_line& line);
 void add_doctor_command(CLI::App& application, command_line& line);
 

@@ -78,6 +78,9 @@ TEST_F(command, WrongUsageExitsWith2AndSaysWhy) {
         {"pool", "create", in("p"), "--base", "nowhere"},
         {"pool", "create", in("p"), "--base", "4097"},
         {"pool", "create", in("p"), "--size", "4K"},
+        {"pool", "grow", in("p")},
+        {"pool", "grow", in("p"), "much"},
+        {"pool", "snapshot", in("p")},
         {"doctor"},
         {"bench", "nonsense"},
     };
@@ -97,6 +100,8 @@ TEST_F(command, HelpIsThereForEveryCommand) {
                                                        {"pool"},
                                                        {"pool", "create"},
                                                        {"pool", "check"},
+                                                       {"pool", "grow"},
+                                                       {"pool", "snapshot"},
                                                        {"doctor"},
                                                        {"bench"}};
     for (auto words : all) {
@@ -233,6 +238,63 @@ TEST_F(command, CheckFindsDamageAndChangesNothing) {
     EXPECT_EQ(run_json({"pool", "check", in("foreign"), "--json"}, 1)["error"]["code"], "not_a_pool");
 }
 
+TEST_F(command, RepairSavesWhatItCanAndKeepsTheFileAsItWas) {
+    const std::string pool = in("pool");
+    write("lines", "one\ntwo\nthree\n");
+    ASSERT_EQ(run({"kv", pool, "--size", "1M", "load", in("lines")}).status, 0);
+    const std::string sound = contents_of(pool);
+    const outcome nothing = run({"pool", "check", "--repair", pool});
+    EXPECT_EQ(nothing.status, 0) << nothing.err;
+    EXPECT_NE(nothing.out.find("was not touched"), std::string::npos) << nothing.out;
+    EXPECT_FALSE(std::filesystem::exists(pool + ".before-repair"));
+
+    std::string bytes = sound;
+    const std::uint64_t zone = 12288 + run_json({"pool", "info", pool, "--json"})["log_bytes"].get<std::uint64_t>();
+    for (const std::uint64_t offset : {std::uint64_t{100}, std::uint64_t{8192 + 80}, std::uint64_t{12288}, zone + 16})
+        bytes[offset] = static_cast<char>(bytes[offset] ^ 0x55);
+    std::ofstream(pool, std::ios::binary) << bytes;
+    const json mended = run_json({"pool", "check", "--repair", pool, "--json"});
+    EXPECT_EQ(mended["all_saved"], true) << mended;
+    EXPECT_EQ(mended["steps"].size(), 4u) << mended;
+    EXPECT_EQ(contents_of(pool + ".before-repair"), bytes);
+    EXPECT_EQ(run({"kv", pool, "scan"}).out, "one\t1\nthree\t3\ntwo\t2\n");
+
+    // What is gone is named, and the first copy stays.
+    bytes = contents_of(pool);
+    for (std::uint64_t i = 0; i < 4096; ++i) bytes[8192 + i] = 0;
+    std::ofstream(pool, std::ios::binary) << bytes;
+    const outcome lost = run({"pool", "check", "--repair", pool});
+    EXPECT_EQ(lost.status, 1);
+    EXPECT_NE(lost.out.find("not everything could be saved"), std::string::npos) << lost.out;
+    EXPECT_TRUE(std::filesystem::exists(pool + ".before-repair-2"));
+    EXPECT_FALSE(std::filesystem::exists(pool + ".repairing"));
+}
+
+TEST_F(command, DumpShowsEveryPartAndWhatIsDamaged) {
+    const std::string pool = in("pool");
+    write("lines", "one\ntwo\nthree\n");
+    ASSERT_EQ(run({"kv", pool, "--size", "1M", "load", in("lines")}).status, 0);
+    const json dump = run_json({"pool", "dump", pool, "--payload", "--json"});
+    EXPECT_EQ(dump["superblocks"][0]["engine"], "redo");
+    EXPECT_EQ(dump["log"]["needed"], 0);
+    ASSERT_FALSE(dump["log"]["segments"].empty());
+    EXPECT_EQ(dump["log"]["segments"][0]["records"][0]["kind"], "redo");
+    EXPECT_FALSE(dump["log"]["segments"][0]["records"][0]["entries"][0]["values"].empty());
+    EXPECT_EQ(dump["roots"]["entries"].size(), 2u);
+    EXPECT_EQ(dump["kv"]["entries"][1]["key"], "three");
+    EXPECT_GT(dump["heap"][0]["blocks"], 2);
+    const std::string text = run({"pool", "dump", pool}).out;
+    EXPECT_NE(text.find("key three"), std::string::npos) << text;
+
+    std::string bytes = contents_of(pool);
+    bytes[100] = static_cast<char>(bytes[100] ^ 1);
+    bytes[8192 + 80] = static_cast<char>(bytes[8192 + 80] ^ 1);
+    std::ofstream(pool, std::ios::binary) << bytes;
+    const json damaged = run_json({"pool", "dump", pool, "--json"});
+    EXPECT_TRUE(damaged["superblocks"][0].contains("damage"));
+    EXPECT_FALSE(damaged["roots"]["damage"].empty());
+}
+
 TEST_F(command, DoctorMeasuresAndNamesEveryLevel) {
     const json found = run_json({"doctor", directory_, "--json"});
     EXPECT_EQ(found["levels"].size(), 8u);
@@ -246,6 +308,79 @@ TEST_F(command, DoctorMeasuresAndNamesEveryLevel) {
         }
     EXPECT_NE(run({"doctor", directory_}).out.find("Durability levels on offer"), std::string::npos);
     EXPECT_EQ(run({"doctor", in("missing")}).status, 1);
+}
+
+TEST_F(command, AGrownPoolHoldsWhatItHeldAndMore) {
+    std::string lines;
+    for (int i = 0; i < 4000; ++i) lines += "key " + std::to_string(i) + "\t" + std::string(100, 'v') + "\n";
+    write("lines", lines);
+    for (const std::string engine : {"redo", "undo"}) {
+        const std::string pool = in(engine);
+        const std::vector<std::string> load = {"kv", pool, "--engine", engine, "--size", "512K", "--level", "process",
+                                               "load", in("lines"), "--batch", "20"};
+        const outcome full = run(load);
+        EXPECT_EQ(full.status, 1);
+        EXPECT_NE(full.err.find("holdfast pool grow"), std::string::npos) << full.err;
+        const std::uint64_t before = run_json({"kv", pool, "stats", "--json"})["entries"];
+        EXPECT_GT(before, 0u);
+        const json grown = run_json({"pool", "grow", pool, "4M", "--json"});
+        EXPECT_EQ(grown["bytes_before"], 512 << 10);
+        EXPECT_EQ(grown["bytes"], 4 << 20);
+        EXPECT_EQ(grown["zones"], 2);
+        EXPECT_EQ(run_json({"kv", pool, "stats", "--json"})["entries"], before);
+        EXPECT_EQ(run(load).status, 0) << "it goes on behind the last line that was committed";
+        EXPECT_EQ(run_json({"kv", pool, "stats", "--json"})["entries"], 4000);
+        EXPECT_EQ(run({"pool", "check", pool}).status, 0);
+        EXPECT_NE(run({"pool", "grow", pool, "5M"}).out.find("29 of 31 growths are left"), std::string::npos);
+    }
+}
+
+TEST_F(command, ARefusedGrowthChangesNothing) {
+    const std::string pool = in("pool");
+    ASSERT_EQ(run({"pool", "create", pool, "--size", "1M", "--reserve", "2M"}).status, 0);
+    const std::string before = contents_of(pool);
+    EXPECT_EQ(run({"pool", "grow", pool, "1M"}).status, 2);
+    const outcome beyond = run({"pool", "grow", pool, "3M"});
+    EXPECT_EQ(beyond.status, 2);
+    EXPECT_NE(beyond.err.find("at most 2097152 bytes"), std::string::npos) << beyond.err;
+    EXPECT_EQ(contents_of(pool), before);
+    EXPECT_EQ(run({"pool", "grow", in("missing"), "3M"}).status, 1);
+    EXPECT_EQ(run({"pool", "grow", pool, "2M"}).status, 0);
+}
+
+TEST_F(command, ASnapshotIsAnotherPoolWithTheSameEntries) {
+    for (const std::string engine : {"redo", "undo", "volatile_only"}) {
+        const std::string pool = in(engine), copy = in(engine + "-copy");
+        ASSERT_EQ(run({"kv", pool, "--engine", engine, "--size", "1M", "--level", "process", "put", "a", "b"}).status,
+                  0);
+        const json original = run_json({"pool", "info", pool, "--json"});
+        const json copied = run_json({"pool", "snapshot", pool, copy, "--json"});
+        EXPECT_EQ(copied["copy_of"], pool);
+        EXPECT_EQ(copied["clean"], true);
+        EXPECT_NE(copied["pool_id"], original["pool_id"]);
+        EXPECT_EQ(run({"kv", copy, "get", "a"}).out, "b\n");
+        EXPECT_EQ(run({"kv", pool, "get", "a"}).out, "b\n");
+        EXPECT_EQ(run({"pool", "check", copy}).status, 0);
+        EXPECT_EQ(std::filesystem::status(copy).permissions(), std::filesystem::status(pool).permissions());
+        EXPECT_EQ(run({"kv", copy, "put", "a", "c"}).status, 0);
+        EXPECT_EQ(run({"kv", pool, "get", "a"}).out, "b\n") << "they are apart";
+        EXPECT_EQ(run({"pool", "snapshot", copy, in(engine + "-second")}).status, 0);
+        EXPECT_EQ(run({"kv", in(engine + "-second"), "get", "a"}).out, "c\n");
+    }
+}
+
+TEST_F(command, ARefusedSnapshotChangesNothing) {
+    const std::string pool = in("pool");
+    ASSERT_EQ(run({"pool", "create", pool, "--size", "1M"}).status, 0);
+    const std::string before = contents_of(pool);
+    write("letter", "dear reader");
+    EXPECT_EQ(run({"pool", "snapshot", pool, pool}).status, 1);
+    EXPECT_EQ(run({"pool", "snapshot", pool, in("letter")}).status, 1);
+    EXPECT_EQ(run_json({"pool", "snapshot", pool, in("no/such"), "--json"}, 1)["error"]["code"], "not_found");
+    EXPECT_EQ(run_json({"pool", "snapshot", in("letter"), in("copy"), "--json"}, 1)["error"]["code"], "not_a_pool");
+    EXPECT_EQ(contents_of(pool), before);
+    EXPECT_EQ(contents_of(in("letter")), "dear reader");
+    EXPECT_FALSE(std::filesystem::exists(in("copy")));
 }
 
 TEST_F(command, AReaderThatGoesAwayLeavesThePoolClean) {

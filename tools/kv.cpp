@@ -232,6 +232,13 @@ kv_findings check_kv(const open_pool& pool, const std::vector<root_listing>& roo
     return found;
 }
 
+void visit_kv(const open_pool& pool, const std::vector<root_listing>& roots,
+              const std::function<void(std::string_view key, std::string_view value)>& visit) {
+    for_each_engine([&]<class Engine>() {
+        if (Engine::description.name == pool.engine_name()) visit_kv_of<Engine>(pool, roots, visit);
+    });
+}
+
 void add_kv_command(CLI::App& application, command_line& line) {
     auto* kv = application.add_subcommand("kv", "A persistent ordered map from strings to strings");
     auto options = std::make_shared<kv_options>();

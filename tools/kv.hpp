@@ -76,7 +76,14 @@ struct kv_findings {
 template <class Engine>
 kv_findings check_kv_of(const open_pool& pool, const std::vector<root_listing>& roots);
 
-/// By the engine in the pool's header.
+/// Calls visit for each entry in order. Requires: checked.
+template <class Engine>
+void visit_kv_of(const open_pool& pool, const std::vector<root_listing>& roots,
+                 const std::function<void(std::string_view key, std::string_view value)>& visit);
+
+/// The same by the engine in the pool's header.
 kv_findings check_kv(const open_pool& pool, const std::vector<root_listing>& roots);
+void visit_kv(const open_pool& pool, const std::vector<root_listing>& roots,
+              const std::function<void(std::string_view key, std::string_view value)>& visit);
 
 }  // namespace holdfast::tools

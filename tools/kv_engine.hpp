@@ -135,4 +135,14 @@ kv_findings check_kv_of(const open_pool& pool, const std::vector<root_listing>& 
     return found;
 }
 
+template <class Engine>
+void visit_kv_of(const open_pool& pool, const std::vector<root_listing>& roots,
+                 const std::function<void(std::string_view, std::string_view)>& visit) {
+    for (const root_listing& root : roots) {
+        if (root.name != kv_map_root) continue;
+        const auto& entries = *reinterpret_cast<const kv_map<Engine>*>(pool.base() + root.offset);
+        for (const auto& [key, value] : entries) visit(key.str(), value.str());
+    }
+}
+
 }  // namespace holdfast::tools

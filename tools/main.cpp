@@ -65,11 +65,14 @@ int main_of(int argc, char** argv) {
 }  // namespace
 
 void add_pool_command(CLI::App& application, command_line& line) {
-    auto* pool = application.add_subcommand("pool", "Create, describe and check pool files");
+    auto* pool = application.add_subcommand("pool", "Create, describe, check, grow and copy pool files");
     pool->require_subcommand(1);
     add_pool_create_command(*pool, line);
     add_pool_info_command(*pool, line);
     add_pool_check_command(*pool, line);
+    add_pool_grow_command(*pool, line);
+    add_pool_snapshot_command(*pool, line);
+    add_pool_dump_command(*pool, line);
 }
 
 }  // namespace holdfast::tools

@@ -103,6 +103,7 @@ json to_json(const pool_info& info) {
     value["base"] = info.base;
     value["bytes"] = info.bytes;
     value["reserved_bytes"] = info.reserved_bytes;
+    value["zones"] = info.zones;
     value["log_bytes"] = info.log_bytes;
     value["segment_bytes"] = info.segment_bytes;
     value["generation"] = info.generation;

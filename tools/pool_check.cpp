@@ -1,185 +1,141 @@
 // `holdfast pool check`: whether a pool is sound, without changing a byte of it.
+#include "pool_check.hpp"
+
 #include "command.hpp"
 #include "kv.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 
-#include <holdfast/base/checksum.hpp>
-#include <holdfast/engine/roots.hpp>
-#include <holdfast/pool/open_pool.hpp>
-#include <holdfast/pool/superblock.hpp>
+#include <holdfast/engine/repair.hpp>
 
 #include <fmt/core.h>
 
-#include <cstddef>
-#include <cstring>
 #include <memory>
 
 namespace holdfast::tools {
 namespace {
 
-/// One part of the check and what it found.
-struct finding {
-    std::string part;
-    bool sound;
-    std::string words;
-};
-
-class pool_checker {
-public:
-    explicit pool_checker(const std::string& path) : bar_("checking " + path, 5), path_(path) {}
-
-    /// Later parts rely on earlier ones, so the first that cannot be read ends the check.
-    void run() {
-        if (!check_header()) return;
-        auto pool = open_pool::inspect(path_);
-        if (!pool) {
-            rethrow_unless_damage(pool.error());
-            return bad("recovery", pool.error());
-        }
-        pool_ = std::move(*pool);
-        check_log();
-        if (check_roots()) check_contents();
+const char* word_of(check_finding::verdict is) noexcept {
+    switch (is) {
+        case check_finding::verdict::sound: return "ok";
+        case check_finding::verdict::worn: return "worn";
+        case check_finding::verdict::damaged: return "BAD";
     }
+    return "?";
+}
 
-    bool sound() const {
-        for (const finding& each : findings_)
-            if (!each.sound) return false;
-        return true;
+json json_of(const std::string& path, const check_report& report) {
+    json value;
+    value["path"] = path;
+    value["sound"] = report.sound();
+    value["worn"] = report.worn();
+    for (const check_finding& each : report.findings)
+        value["parts"].push_back({{"part", each.part},
+                                  {"sound", each.is != check_finding::verdict::damaged},
+                                  {"worn", each.is == check_finding::verdict::worn},
+                                  {"words", each.words}});
+    return value;
+}
+
+/// Lines after the first under the first.
+std::string indented(const std::string& words, std::size_t width) {
+    std::string text;
+    for (const char each : words) {
+        text += each;
+        if (each == '\n') text.append(width, ' ');
     }
+    return text;
+}
 
-    json to_json() const {
-        json value;
-        value["path"] = path_;
-        value["sound"] = sound();
-        for (const finding& each : findings_)
-            value["parts"].push_back({{"part", each.part}, {"sound", each.sound}, {"words", each.words}});
-        return value;
+const char* word_of(repair_step::outcome is) noexcept {
+    switch (is) {
+        case repair_step::outcome::restored: return "restored";
+        case repair_step::outcome::freed: return "freed";
+        case repair_step::outcome::lost: return "LOST";
     }
+    return "?";
+}
 
-    std::string text() const {
-        std::string text;
-        for (const finding& each : findings_)
-            text += fmt::format("{:<10}{:<5}{}\n", each.part, each.sound ? "ok" : "BAD", each.words);
-        return text + fmt::format("{}: {}\n", path_, sound() ? "sound" : "DAMAGED");
+json json_of(const std::string& path, const repair_report& report) {
+    json value = json_of(path, report.after);
+    value["before"] = json_of(path, report.before);
+    value["backup"] = report.backup;
+    value["all_saved"] = report.all_saved();
+    value["steps"] = json::array();
+    for (const repair_step& each : report.steps)
+        value["steps"].push_back({{"part", each.part}, {"outcome", word_of(each.is)}, {"words", each.words}});
+    return value;
+}
+
+std::string repair_table(const std::string& path, const repair_report& report) {
+    if (report.backup.empty()) return check_table(path, report.after) + "nothing to repair; the file was not touched\n";
+    constexpr std::size_t width = 21;
+    std::string text = "what was done\n";
+    for (const repair_step& each : report.steps)
+        text += fmt::format("{:<12}{:<9}{}\n", each.part, word_of(each.is), indented(each.words, width));
+    if (report.steps.empty()) text += "nothing could be mended\n";
+    text += "\nwhat is left\n" + check_table(path, report.after);
+    if (!report.all_saved()) text += "not everything could be saved\n";
+    return text + "the file as it was: " + report.backup + "\n";
+}
+
+int repair(const std::string& path, bool as_json) {
+    const repair_report report = repair_pool(path, known_contents).value();
+    if (as_json) {
+        print_json(json_of(path, report));
+    } else {
+        print(repair_table(path, report));
     }
+    return report.all_saved() ? exit_success : exit_failed;
+}
 
-private:
-    void good(std::string part, std::string words) { add({std::move(part), true, std::move(words)}); }
-    void bad(std::string part, std::string words) { add({std::move(part), false, std::move(words)}); }
-    void bad(std::string part, const error& reason) { bad(std::move(part), reason.text()); }
-    void add(finding found) {
-        findings_.push_back(std::move(found));
-        bar_.at(findings_.size());
+int check(const std::string& path, bool as_json) {
+    const check_report report = check_with_progress(path);
+    if (as_json) {
+        print_json(json_of(path, report));
+    } else {
+        print(check_table(path, report));
     }
-
-    /// What keeps the pool from being looked at says nothing about its soundness.
-    static void rethrow_unless_damage(const error& reason) {
-        if (reason.code != errc::corrupt && reason.code != errc::truncated) throw failure(reason);
-    }
-
-    bool check_header() {
-        auto file = persist::file::open(path_, persist::file::access::read_only).value();
-        const auto header = read_superblock(file);
-        if (!header) {
-            rethrow_unless_damage(header.error());
-            return bad("header", header.error()), false;
-        }
-        clean_ = header->state == format::pool_state::clean;
-        std::string words = fmt::format("format {}.{}, engine {}, {}", header->version_major, header->version_minor,
-                                        text_of(header->engine), clean_ ? "clean" : "not closed");
-        layout_ = text_of(header->layout);
-        for (const unsigned copy : {0u, 1u})
-            if (!copy_is_valid(file, copy)) words += fmt::format("; copy {} of 2 is torn, the other counts", copy + 1);
-        good("header", std::move(words));
-        return true;
-    }
-
-    static bool copy_is_valid(const persist::file& file, unsigned copy) {
-        format::superblock block;
-        return file.read_at(format::superblock_offset[copy], &block, sizeof block).has_value() &&
-               std::memcmp(block.magic, format::magic, sizeof block.magic) == 0 &&
-               block.checksum == ~crc32c(&block, offsetof(format::superblock, checksum), ~0u);
-    }
-
-    void check_log() {
-        const replay_report& found = pool_->recovery();
-        if (clean_) return good("log", "nothing to recover");
-        good("log", fmt::format("{} records, of which opening applies {}; checked as if applied", found.records,
-                                found.applied));
-    }
-
-    bool check_roots() {
-        auto roots = list_roots(*pool_);
-        if (!roots) return bad("roots", roots.error()), false;
-        roots_ = std::move(*roots);
-        std::string names;
-        for (const root_listing& root : roots_) names += (names.empty() ? "" : ", ") + root.name;
-        good("roots", roots_.empty() ? "none" : names);
-        return true;
-    }
-
-    void check_contents() {
-        std::vector<const void*> owned;
-        const bool is_kv = layout_ == kv_layout;
-        // A layout the command does not know may own blocks that only its program can name.
-        bool owners_known = is_kv;
-        const auto plain = heap::audit(pool_->base(), pool_->zones(), {}, false);
-        if (!plain.clean()) return report_heap(plain);
-        if (is_kv) {
-            const kv_findings found = check_kv(*pool_, roots_);
-            owned = found.owned;
-            owners_known = !found.problem;
-            if (found.problem) {
-                bad("kv", *found.problem);
-            } else {
-                good("kv", fmt::format("{} entries in order", found.entries));
-            }
-        }
-        if (!owners_known) return report_heap(plain);
-        report_heap(heap::audit(pool_->base(), pool_->zones(), owned, true));
-    }
-
-    void report_heap(const heap_audit& audit) {
-        if (!audit.clean()) {
-            std::string words = fmt::format("{} leaked, {} owned twice, {} dangling, {} damaged", audit.leaked_blocks,
-                                            audit.double_owners, audit.dangling_owners, audit.bad_metadata);
-            for (const auto& problem : audit.problems) words += "\n" + std::string(15, ' ') + problem;
-            return bad("heap", std::move(words));
-        }
-        good("heap", fmt::format("{} blocks, {} of {} in use", audit.usage.allocated_blocks,
-                                 readable_bytes(audit.usage.allocated_bytes),
-                                 readable_bytes(audit.usage.capacity_bytes)));
-    }
-
-    progress bar_;
-    std::string path_;
-    std::unique_ptr<open_pool> pool_;
-    std::string layout_;
-    bool clean_ = false;
-    std::vector<root_listing> roots_;
-    std::vector<finding> findings_;
-};
+    return report.sound() ? exit_success : exit_failed;
+}
 
 }  // namespace
+
+std::optional<contents_finding> known_contents(const open_pool& pool, const std::vector<root_listing>& roots) {
+    if (pool.info().layout != kv_layout) return std::nullopt;
+    kv_findings found = check_kv(pool, roots);
+    return contents_finding{"kv", std::move(found.problem), fmt::format("{} entries in order", found.entries),
+                            std::move(found.owned)};
+}
+
+check_report check_with_progress(const std::string& path) {
+    progress bar("checking " + path, 5);
+    std::uint64_t done = 0;
+    return check_pool(path, known_contents, [&](const check_finding&) { bar.at(++done); }).value();
+}
+
+std::string check_table(const std::string& path, const check_report& report) {
+    constexpr std::size_t width = 15;
+    std::string text;
+    for (const check_finding& each : report.findings)
+        text += fmt::format("{:<10}{:<5}{}\n", each.part, word_of(each.is), indented(each.words, width));
+    const char* verdict = "sound";
+    if (report.worn()) verdict = "sound, but a copy of something is lost";
+    if (!report.sound()) verdict = "DAMAGED";
+    return text + fmt::format("{}: {}\n", path, verdict);
+}
 
 void add_pool_check_command(CLI::App& pool, command_line& line) {
     auto* command = pool.add_subcommand(
         "check", "Validate a pool without changing it: header, log, roots, heap, and kv contents with their owners");
     auto file = std::make_shared<std::string>();
+    auto mend = std::make_shared<bool>(false);
     command->add_option("FILE", *file, "The pool's file; must not be in use")->required();
+    command->add_flag("--repair", *mend,
+                      "Save what can be saved and name what cannot; the file as it was goes to FILE.before-repair");
     add_json_flag(*command, line);
-    command->callback([file, &line] {
-        line.run = [file, &line] {
-            pool_checker checker(*file);
-            checker.run();
-            if (line.json) {
-                print_json(checker.to_json());
-            } else {
-                print(checker.text());
-            }
-            return checker.sound() ? exit_success : exit_failed;
-        };
+    command->callback([file, mend, &line] {
+        line.run = [file, mend, &line] { return *mend ? repair(*file, line.json) : check(*file, line.json); };
     });
 }
 

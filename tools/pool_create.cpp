@@ -89,6 +89,10 @@ void add_pool_create_command(CLI::App& pool, command_line& line) {
         "Address to map the pool at, 1 GiB-aligned (default: chosen at random)");
     command->add_option("--log-size", options->pool.log_bytes, "Size of the log (default: an eighth, at most 4 MiB)")
         ->transform(CLI::AsSizeValue(false));
+    command
+        ->add_option("--reserve", options->pool.reserved_bytes,
+                     "Addresses to reserve, up to which the pool can grow (default: four times its size, at least 64G)")
+        ->transform(CLI::AsSizeValue(false));
     command->add_option_function<std::string>(
         "--mode", [options](const std::string& text) { options->pool.mode = parse_mode(text); },
         "Mode of the file (default: 0600)");

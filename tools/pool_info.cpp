@@ -26,7 +26,9 @@ std::string report_of(const pool_info& info) {
     facts.add("engine", info.engine);
     facts.add("format", fmt::format("{}.{}", info.version_major, info.version_minor));
     facts.add("state", state_of(info));
-    facts.add("size", readable_bytes(info.bytes));
+    facts.add("size", info.zones == 1 ? readable_bytes(info.bytes)
+                                     : fmt::format("{}, grown {} of at most {} times", readable_bytes(info.bytes),
+                                                   info.zones - 1, format::zone_limit - 1));
     facts.add("log", fmt::format("{} in segments of {}", readable_bytes(info.log_bytes),
                                  readable_bytes(info.segment_bytes)));
     facts.add("address", fmt::format("{}, {} reserved", hexadecimal(info.base), readable_bytes(info.reserved_bytes)));

@@ -9,6 +9,7 @@
 #include <holdfast/heap/heap_format.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/replay.hpp>
+#include <holdfast/log/segment_header.hpp>
 #include <holdfast/log/truncation.hpp>
 
 #include <gtest/gtest.h>
@@ -25,6 +26,7 @@
 namespace holdfast {
 namespace {
 
+constexpr std::uint64_t second_root_at = format::roots_offset + sizeof(format::root_entry);
 constexpr std::uint64_t segment_at = 0x4000;
 constexpr std::uint64_t first_record_at = segment_at + 0x40;
 constexpr std::uint64_t second_record_at = segment_at + 0x200;
@@ -102,10 +104,13 @@ std::map<std::uint64_t, std::byte> page_bytes() {
     return shown;
 }
 
-/// The pool as the page shows it; what it leaves out is zero.
+/// The pool as the page shows it; what it leaves out is zero, or an unused root.
 std::vector<std::byte> page_pool() {
     std::vector<std::byte> bytes(example_bytes);
     for (const auto& [address, value] : page_bytes()) bytes.at(address) = value;
+    // The page shows one unused root and says that the others are alike.
+    for (std::uint64_t at = second_root_at + sizeof(format::root_entry); at < format::log_offset; ++at)
+        bytes[at] = bytes[at - sizeof(format::root_entry)];
     return bytes;
 }
 
@@ -116,7 +121,8 @@ bool differs_by_nature(std::uint64_t address) {
         if (within(copy + offsetof(format::superblock, pool_id), 8) ||
             within(copy + offsetof(format::superblock, checksum), 4))
             return true;
-    return within(segment_at, 8) || within(first_record_at + offsetof(format::record_header, checksum), 4) ||
+    return within(segment_at, 8) || within(segment_at + offsetof(format::segment_header, check), 8) ||
+           within(first_record_at + offsetof(format::record_header, checksum), 4) ||
            within(second_record_at + offsetof(format::record_header, checksum), 4);
 }
 
@@ -138,12 +144,13 @@ TEST(format_document, shows_the_bytes_that_the_library_writes) {
     }
 }
 
-TEST(format_document, leaves_out_nothing_but_zeros) {
+TEST(format_document, leaves_out_nothing_but_zeros_and_unused_roots) {
     const auto shown = page_bytes();
+    const auto page = page_pool();
     const auto pool = example_pool();
     for (std::uint64_t at = 0; at < pool.size(); ++at)
         if (!shown.contains(at)) {
-            ASSERT_EQ(std::to_integer<int>(pool[at]), 0) << "at " << std::hex << at;
+            ASSERT_EQ(std::to_integer<int>(pool[at]), std::to_integer<int>(page[at])) << "at " << std::hex << at;
         }
 }
 
@@ -159,6 +166,7 @@ TEST(format_document, shows_checksums_that_hold) {
         EXPECT_TRUE(truncation_slot_valid(read<format::truncation_slot>(pool, geometry.offset + slot)));
     const auto zone = read<heap_format::zone_header>(pool, zone_at);
     EXPECT_EQ(zone.checksum, heap_format::checksum_of(zone));
+    EXPECT_EQ(read_segment_header(pool.data(), geometry, 0).is, segment_header_view::state::sealed);
     const std::uint32_t seed = seed_of_salt(read<std::uint64_t>(pool, segment_at));
     record_view view;
     const std::byte* end = pool.data() + segment_at + geometry.segment_bytes;
@@ -182,7 +190,8 @@ TEST(format_document, shows_a_record_that_sealing_gives) {
 TEST(format_document, shows_a_pool_that_recovery_completes) {
     auto pool = page_pool();
     // As a power cut leaves it when no home line was written back.
-    std::fill(pool.begin() + format::roots_offset, pool.begin() + format::log_offset, std::byte{0});
+    const format::root_entry unused = format::unused_root();
+    std::memcpy(pool.data() + format::roots_offset, &unused, sizeof unused);
     std::fill(pool.begin() + zone_at + 0x1000, pool.end(), std::byte{0});
     auto replay = log_replay::read(pool, geometry);
     ASSERT_TRUE(replay) << replay.error().text();

@@ -154,6 +154,11 @@ public:
         const std::uint64_t offset = offset_of(address);
         return offset % 16 == 0 && bytes <= pool_->size() - offset;
     }
+    /// The usable size of the allocated block at `address`; 0 where none begins. Not inside a transaction, whose
+    /// allocations may not stand in the heap yet.
+    std::uint64_t block_bytes(const void* address) const noexcept {
+        return heap::block_bytes(pool_->base(), pool_->zones(), address);
+    }
     /// The largest number of objects of `bytes` that a pool of this size could hold.
     std::uint64_t most_of(std::uint64_t bytes) const noexcept { return pool_->size() / bytes; }
 

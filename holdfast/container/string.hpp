@@ -216,6 +216,10 @@ public:
         if (size() > capacity()) return pool.broken(this, "a string is longer than its capacity", capacity(), size());
         if (!is_inline() && !pool.hold(block_.get(), capacity()))
             return pool.broken_pointer(this, "a string's block is out of bounds");
+        if (is_inline() || open_transaction_of<Engine> != nullptr) return {};
+        // Where no block begins the audit finds an owner of nothing.
+        if (const std::uint64_t room = pool.block_bytes(block_.get()); room != 0 && room != capacity())
+            return pool.broken(this, "a string's capacity is not its block's size", room, capacity());
         return {};
     }
 

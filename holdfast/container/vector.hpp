@@ -266,6 +266,10 @@ public:
         if (data() == nullptr && capacity() != 0) return pool.broken(this, "a vector without block", 0, capacity());
         if (data() != nullptr && !pool.hold(data(), capacity() * sizeof(value_type)))
             return pool.broken_pointer(this, "a vector's block is out of bounds");
+        if (data() != nullptr && open_transaction_of<Engine> == nullptr)
+            // Where no block begins the audit finds an owner of nothing.
+            if (const auto room = pool.block_bytes(data()) / sizeof(value_type); room != 0 && room != capacity())
+                return pool.broken(this, "a vector's capacity is not what its block holds", room, capacity());
         for (size_type i = 0; i < size(); ++i)
             if (auto checked = detail::check_element(data()[i]); !checked) return checked;
         return {};

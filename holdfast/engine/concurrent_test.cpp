@@ -161,7 +161,6 @@ TEST(ConcurrentUndo, AnOpenTransactionDoesNotKeepOthersFromCommitting) {
     commit_much_beside_an_open_transaction<undo_paper>();
 }
 
-
 TEST(ConcurrentRedo, LargeTransactionsWaitForEachOthersRoomInsteadOfFailing) {
     // 15 segments of a page; each of these needs five.
     constexpr std::size_t words = 2200;

@@ -43,10 +43,18 @@ public:
 
     basic_pool<Engine>& operator*() { return *pool_; }
     basic_pool<Engine>* operator->() { return &*pool_; }
-    std::string path() const { return directory_.file("pool"); }
+    std::string path() const { return file("pool"); }
+    /// A name beside the pool.
+    std::string file(const std::string& name) const { return directory_.file(name); }
 
     void reopen() {
         pool_->close().value();
+        open_again();
+    }
+    /// Another pool in this one's place: one address, one pool.
+    void replace_by(const std::string& other) {
+        if (pool_->is_open()) pool_->close().value();
+        std::filesystem::rename(other, path());
         open_again();
     }
     /// Lets the pool go as a killed process would, and recovers it.

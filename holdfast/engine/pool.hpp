@@ -80,6 +80,18 @@ public:
 
     /// Brings all commits to their homes and empties the log. Thread-safe.
     result<void> checkpoint() { return core_ ? core_->checkpoint() : result<void>(closed_error()); }
+    /// Makes the pool `bytes` large in all, while it is in use; see open_pool::grow for errors and crashes. A
+    /// transaction that ran out of space may call it and allocate again; the growth stays if it is rolled back.
+    result<void> grow(std::uint64_t bytes) { return core_ ? core_->grow(bytes) : result<void>(closed_error()); }
+    /// Copies the pool to a new file while it is in use; see open_pool::snapshot for what the copy holds, for errors
+    /// and for crashes. Errors besides: misuse (inside a transaction), level_unavailable (an engine that keeps
+    /// nothing through a crash has no moment at which a copy is whole).
+    result<snapshot_report> snapshot(const std::string& path, const snapshot_options& options = {}) {
+        if (!core_) return closed_error();
+        if (open_transaction != nullptr) return detail::snapshot_in_transaction(*core_);
+        if constexpr (!Engine::description.recovers) return detail::snapshot_of_volatile(*core_);
+        return core_->snapshot(path, options);
+    }
     /// Closes cleanly. Requires: no transaction is open, nothing in the pool is in use.
     result<void> close() {
         if (!core_) return closed_error();

@@ -141,6 +141,9 @@ struct scenario {
     std::string path;
     create_options options;
     std::uint64_t seed = 0;
+    bool grows = false;
+    std::uint64_t least_bytes = 0;  ///< of the pool, after growths that returned
+    std::uint64_t most_bytes = 0;   ///< after one that was cut
     std::string trace;  ///< what happened so far, for a failure's message
 
     using pool_type = typename Engine::pool;
@@ -148,11 +151,21 @@ struct scenario {
 
     /// Installs a medium that takes what the file holds now for durable.
     void watch(observed& medium, std::uint64_t seed_of_medium, std::uint64_t cut) {
-        medium.emplace(power_cut::read_file(path), seed_of_medium);
+        medium.emplace(path, seed_of_medium);
         const bool lines = options.tmpfs_is_nvram;
         if (lines) medium->attach(reinterpret_cast<const std::byte*>(options.base));
         medium->cut_at(cut);
         persist::observe(&*medium);
+    }
+
+    /// Grows by a zone, or by most of what is reserved.
+    void grow(pool_type& pool, std::mt19937_64& random) {
+        const std::uint64_t now = pool.core().size();
+        most_bytes = now + (random() % 4 == 0 ? 128 << 10 : 12 << 10);
+        if (most_bytes > options.reserved_bytes) return;
+        auto grown = pool.grow(most_bytes);
+        EXPECT_TRUE(grown) << grown.error().text();
+        least_bytes = most_bytes;
     }
 
     /// Runs transactions until the cut; returns the states allowed after recovery.
@@ -166,6 +179,7 @@ struct scenario {
         std::vector<model> allowed{state};
         try {
             for (int i = 0; i < 60; ++i) {
+                if (grows && random() % 16 == 0) grow(*pool, random);
                 const step<Engine> next{random()};
                 const model after = next.on_model(state);
                 allowed = {state, after};
@@ -210,8 +224,14 @@ struct scenario {
             power_cut::write_file(path, medium->image());
         }
         auto pool = pool_type::open(path, options);
-        EXPECT_TRUE(pool) << pool.error().text();
+        if (!pool) {
+            ADD_FAILURE() << "seed " << seed << ":" << trace << ": " << pool.error().text();
+            return {};
+        }
         auto* root = pool->template root<data<Engine>>("data").value();
+        const std::uint64_t bytes = pool->core().size();
+        EXPECT_TRUE(bytes == least_bytes || bytes == most_bytes) << "seed " << seed << ":" << trace << "; " << bytes;
+        least_bytes = most_bytes = bytes;
         const model found = read_model(*root);
         EXPECT_TRUE(std::find(allowed.begin(), allowed.end(), found) != allowed.end())
             << "seed " << seed << ":" << trace << "; differs in" << describe(found, allowed);
@@ -248,13 +268,16 @@ struct scenario {
 };
 
 template <class Engine>
-void cut_again_and_again(const std::string& directory, bool nvram, std::uint64_t first, int rounds) {
+void cut_again_and_again(const std::string& directory, bool nvram, std::uint64_t first, int rounds,
+                         bool grows = false) {
     for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
         const std::uint64_t seed = first + static_cast<std::uint64_t>(round);
         scenario<Engine> scene;
         scene.seed = seed;
         scene.path = directory + "/holdfast-cut-" + std::to_string(::getpid()) + ".pool";
-        scene.options.bytes = 512 << 10;
+        scene.grows = grows;
+        scene.options.bytes = grows ? 256 << 10 : 512 << 10;
+        scene.least_bytes = scene.most_bytes = scene.options.bytes;
         scene.options.log_bytes = 64 << 10;
         scene.options.reserved_bytes = 1 << 20;
         scene.options.base = HOLDFAST_TEST_BASE_ADDRESS;
@@ -296,6 +319,69 @@ TEST(power_cut, undo_paper_keeps_every_acknowledged_transaction_on_byte_addressa
 }
 TEST(power_cut, redo_keeps_every_acknowledged_transaction_on_a_file) {
     cut_again_and_again<redo>(".", false, first_seed(4000), std::max(1, rounds() / 8));
+}
+
+TEST(power_cut, redo_grows_to_the_old_pool_or_the_new_on_byte_addressable_media) {
+    cut_again_and_again<redo>("/dev/shm", true, first_seed(5000), rounds(), true);
+}
+TEST(power_cut, undo_grows_to_the_old_pool_or_the_new_on_byte_addressable_media) {
+    cut_again_and_again<undo>("/dev/shm", true, first_seed(6000), rounds(), true);
+}
+TEST(power_cut, redo_grows_to_the_old_pool_or_the_new_on_a_file) {
+    cut_again_and_again<redo>(".", false, first_seed(7000), std::max(1, rounds() / 8), true);
+}
+
+/// Cuts one growth at that call; false when it has none so late. What arrives follows from the seed.
+template <class Engine>
+bool cut_growth(const std::string& directory, bool nvram, std::uint64_t call, std::uint64_t seed) {
+    scenario<Engine> scene;
+    scene.seed = seed;
+    scene.path = directory + "/holdfast-cut-" + std::to_string(::getpid()) + ".pool";
+    scene.options.bytes = scene.least_bytes = 256 << 10;
+    scene.most_bytes = 320 << 10;
+    scene.options.reserved_bytes = 1 << 20;
+    scene.options.base = HOLDFAST_TEST_BASE_ADDRESS;
+    scene.options.tmpfs_is_nvram = nvram;
+    std::filesystem::remove(scene.path);
+    auto pool = Engine::pool::create(scene.path, scene.options).value();
+    auto* root = pool.template root<data<Engine>>("data").value();
+    pool.atomically([&] { root->values[3] = 7; }).value();
+    pool.checkpoint().value();
+    const model state = read_model(*root);
+    std::optional<power_cut::medium> medium;
+    scene.watch(medium, seed, call);
+    try {
+        EXPECT_TRUE(pool.grow(scene.most_bytes));
+    } catch (const persist::simulated_crash&) {
+    }
+    persist::observe(nullptr);
+    const bool was_cut = medium->was_cut();
+    if (!was_cut) scene.least_bytes = scene.most_bytes;
+    scene.trace = was_cut ? std::string(name_of(medium->cut_site())) : "the end";
+    const auto image = medium->image();
+    pool.abandon();
+    power_cut::write_file(scene.path, image);
+    std::mt19937_64 random(seed);
+    scene.recover(random, {state});
+    std::filesystem::remove(scene.path);
+    return was_cut;
+}
+
+/// How many calls a growth has, after each of which it was cut.
+template <class Engine>
+std::uint64_t cut_growth_at_every_call(const std::string& directory, bool nvram) {
+    for (std::uint64_t call = 1;; ++call) {
+        bool was_cut = false;
+        for (std::uint64_t seed = 0; seed < 8; ++seed) was_cut |= cut_growth<Engine>(directory, nvram, call, seed);
+        if (!was_cut || testing::Test::HasFailure()) return call - 1;
+    }
+}
+
+TEST(power_cut, every_call_of_growing_leaves_the_old_pool_or_the_new) {
+    // The header, its sync and two superblocks.
+    EXPECT_EQ(cut_growth_at_every_call<redo>("/dev/shm", true), 4u);
+    EXPECT_EQ(cut_growth_at_every_call<undo>("/dev/shm", true), 4u);
+    EXPECT_EQ(cut_growth_at_every_call<redo>(".", false), 4u);
 }
 
 }  // namespace

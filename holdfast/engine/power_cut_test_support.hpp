@@ -3,9 +3,12 @@
 // Byte-addressable media: what a fence completed is there. A line that was stored to since then
 // holds its old or its new bytes, each line independently; an unfenced stream arrives in 8-byte
 // pieces, each independently. Files: what a sync completed is there; of each write since then any
-// 512-byte sectors arrive. Stores to private mappings never arrive.
+// 512-byte sectors arrive. Stores to private mappings never arrive. A file that became longer since the last
+// sync has its old length or its new one.
 #pragma once
 
+#include <holdfast/base/checksum.hpp>
+#include <holdfast/format/superblock.hpp>
 #include <holdfast/persist/observer.hpp>
 
 #include <fcntl.h>
@@ -15,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,8 +28,8 @@ namespace holdfast::power_cut {
 /// A medium that remembers what is durable, and the cut itself.
 class medium final : public persist::observer {
 public:
-    /// `durable`: the file's bytes now, all taken for durable.
-    medium(std::vector<std::byte> durable, std::uint64_t seed) : durable_(std::move(durable)), random_(seed) {}
+    /// The file's bytes now are all taken for durable.
+    medium(const std::string& path, std::uint64_t seed);
 
     /// Where the pool is mapped; without, stores are private and only file writes count.
     void attach(const std::byte* mapped) noexcept { mapped_ = mapped; }
@@ -40,6 +44,7 @@ public:
     std::vector<std::byte> image() {
         if (was_cut()) return at_cut_;
         std::vector<std::byte> bytes = durable_;
+        if (bytes.size() < file_bytes() && coin()) bytes.resize(file_bytes());
         if (mapped_ != nullptr) keep_some_lines(bytes);
         for (const pending& each : pending_) keep_some_pieces(bytes, each);
         return bytes;
@@ -69,6 +74,7 @@ public:
     }
     void file_sync(persist::site where) override {
         step(where);
+        durable_.resize(std::max<std::size_t>(durable_.size(), file_bytes()));
         complete();
     }
 
@@ -105,10 +111,23 @@ private:
         for (const pending& each : pending_) keep(each);
         pending_.clear();
     }
+    std::size_t file_bytes() const { return std::filesystem::file_size(path_); }
     bool coin() { return (random_() & 1) != 0; }
 
+    /// The pool may end before its file, and only the pool is mapped.
+    std::size_t mapped_bytes() const {
+        format::superblock newest{};
+        for (const std::uint64_t at : format::superblock_offset) {
+            format::superblock copy;
+            std::memcpy(&copy, mapped_ + at, sizeof copy);
+            const bool valid = copy.checksum == ~crc32c(&copy, offsetof(format::superblock, checksum), ~0u);
+            if (valid && copy.generation > newest.generation) newest = copy;
+        }
+        return newest.pool_bytes;
+    }
     void keep_some_lines(std::vector<std::byte>& bytes) {
-        for (std::size_t line = 0; line < bytes.size(); line += 64)
+        const std::size_t end = std::min(bytes.size(), mapped_bytes());
+        for (std::size_t line = 0; line < end; line += 64)
             if (std::memcmp(&bytes[line], mapped_ + line, 64) != 0 && coin())
                 std::memcpy(&bytes[line], mapped_ + line, 64);
     }
@@ -119,11 +138,12 @@ private:
             const std::uint64_t at = each.offset + done;
             const std::uint64_t room = each.piece_bytes - at % each.piece_bytes;
             const std::uint64_t count = std::min<std::uint64_t>(room, each.bytes.size() - done);
-            if (coin()) std::memcpy(&bytes[at], &each.bytes[done], count);
+            if (at + count <= bytes.size() && coin()) std::memcpy(&bytes[at], &each.bytes[done], count);
             done += count;
         }
     }
 
+    std::string path_;
     const std::byte* mapped_ = nullptr;
     std::vector<std::byte> durable_;
     std::vector<std::byte> at_cut_;
@@ -143,8 +163,11 @@ inline std::vector<std::byte> read_file(const std::string& path) {
     return bytes;
 }
 
+inline medium::medium(const std::string& path, std::uint64_t seed)
+    : path_(path), durable_(read_file(path)), random_(seed) {}
+
 inline void write_file(const std::string& path, const std::vector<std::byte>& bytes) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
     if (::pwrite(descriptor, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
     ::close(descriptor);
 }

@@ -40,6 +40,11 @@ void redo_transaction::load_into(const void* home, void* bytes, std::size_t size
 }
 
 void redo_transaction::store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask) {
+    if (pool_->contains(home)) {
+        // The pool has grown since the transaction began.
+        size_ = pool_->size();
+        return store(home, value, mask);
+    }
     check_in_no_other_pool(home);
     persist::store_word(home, value, mask, persist::site::redo_home);
 }

@@ -6,17 +6,15 @@
 #include <holdfast/pool/superblock.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <optional>
 #include <string>
 
 namespace holdfast {
 namespace {
 
 using format::root_entry;
-
-std::uint32_t checksum_of(const root_entry& entry) noexcept {
-    return ~crc32c(&entry, offsetof(root_entry, checksum), ~0u);
-}
 
 bool in_use(const root_entry& entry) noexcept { return entry.name[0] != 0; }
 
@@ -31,10 +29,15 @@ error about(const open_pool& pool, std::uint64_t offset, errc code, std::string 
 
 std::uint64_t entry_offset(std::size_t index) noexcept { return format::roots_offset + index * sizeof(root_entry); }
 
-/// Errors: corrupt when a used entry cannot be.
+/// Errors: corrupt when the entry can neither be used nor unused.
 result<void> check_entry(const open_pool& pool, std::size_t index, const root_entry& entry) {
-    const bool inside = entry.offset < pool.size() && entry.bytes <= pool.size() - entry.offset;
-    if (entry.checksum == checksum_of(entry) && inside) return {};
+    static constexpr root_entry zeros{};
+    if (!pool.has_sealed_roots() && std::memcmp(&entry, &zeros, sizeof entry) == 0) return {};
+    // Aligned and in the heap even where the checksum holds: a program is about to follow it.
+    const bool in_heap = !pool.zones().empty() && entry.offset >= pool.zones().front().offset &&
+                         entry.offset < pool.size() && entry.bytes <= pool.size() - entry.offset &&
+                         std::has_single_bit(entry.alignment) && entry.offset % entry.alignment == 0;
+    if (entry.checksum == checksum_of(entry) && (in_heap || !in_use(entry))) return {};
     error reason = about(pool, entry_offset(index), errc::corrupt, "a root entry fails its checksum or bounds");
     reason.expected = std::to_string(checksum_of(entry));
     reason.found = std::to_string(entry.checksum);
@@ -51,16 +54,19 @@ result<std::size_t> search(transaction_base& transaction, std::string_view name,
                            std::size_t& free) {
     const open_pool& pool = *transaction.pool();
     free = format::root_limit;
+    std::optional<error> damaged;
     for (std::size_t index = 0; index < format::root_limit; ++index) {
         transaction.load_into(pool.base() + entry_offset(index), &entry, sizeof entry);
-        if (!in_use(entry)) {
+        if (auto checked = check_entry(pool, index, entry); !checked) {
+            if (!damaged) damaged = checked.error();
+        } else if (!in_use(entry)) {
             free = std::min(free, index);
-            continue;
+        } else if (text_of(entry.name) == name) {
+            return index;
         }
-        if (text_of(entry.name) != name) continue;
-        if (auto checked = check_entry(pool, index, entry); !checked) return checked.error();
-        return index;
     }
+    // The one that cannot be read may be the one that is looked for.
+    if (damaged) return *damaged;
     return format::root_limit;
 }
 
@@ -110,16 +116,25 @@ result<void> enter_root(transaction_base& transaction, std::string_view name, co
     return {};
 }
 
-result<std::vector<root_listing>> list_roots(const open_pool& pool) {
+std::vector<root_listing> list_roots(const open_pool& pool, std::vector<error>& damaged) {
     std::vector<root_listing> roots;
     for (std::size_t index = 0; index < format::root_limit; ++index) {
         root_entry entry;
         std::memcpy(&entry, pool.base() + entry_offset(index), sizeof entry);
-        if (!in_use(entry)) continue;
-        if (auto checked = check_entry(pool, index, entry); !checked) return checked.error();
-        roots.push_back({std::string(text_of(entry.name)), entry.offset, entry.bytes, entry.alignment,
-                         std::string(text_of(entry.version))});
+        if (auto checked = check_entry(pool, index, entry); !checked) {
+            damaged.push_back(checked.error());
+        } else if (in_use(entry)) {
+            roots.push_back({std::string(text_of(entry.name)), entry.offset, entry.bytes, entry.alignment,
+                             std::string(text_of(entry.version))});
+        }
     }
+    return roots;
+}
+
+result<std::vector<root_listing>> list_roots(const open_pool& pool) {
+    std::vector<error> damaged;
+    auto roots = list_roots(pool, damaged);
+    if (!damaged.empty()) return damaged.front();
     return roots;
 }
 

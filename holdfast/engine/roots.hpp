@@ -27,7 +27,8 @@ struct root_listing {
 };
 
 /// The object of root `name`, or nullptr when there is none yet. Inside a transaction sees its
-/// writes. Errors: root_mismatch, corrupt, invalid_argument (empty or over 71 bytes).
+/// writes. Errors: root_mismatch, corrupt (it, or one that it may be, is damaged), invalid_argument (empty or over 71
+/// bytes).
 result<std::byte*> find_root(transaction_base& transaction, std::string_view name, const root_type& type);
 
 /// Enters a root in the open transaction. Requires: find_root said nullptr. Errors: out_of_space
@@ -37,5 +38,7 @@ result<void> enter_root(transaction_base& transaction, std::string_view name, co
 
 /// The roots of a pool that no transaction is changing. Errors: corrupt.
 result<std::vector<root_listing>> list_roots(const open_pool& pool);
+/// The same of a damaged pool: those that can be read, and what is wrong with the others.
+std::vector<root_listing> list_roots(const open_pool& pool, std::vector<error>& damaged);
 
 }  // namespace holdfast

@@ -52,6 +52,22 @@ error refused_in_child(const open_pool& pool) {
     return reason;
 }
 
+error snapshot_in_transaction(const open_pool& pool) {
+    error reason;
+    reason.code = errc::misuse;
+    reason.what = "a snapshot inside a transaction would wait for it";
+    reason.path = pool.path();
+    return reason;
+}
+
+error snapshot_of_volatile(const open_pool& pool) {
+    error reason;
+    reason.code = errc::level_unavailable;
+    reason.what = "volatile_only stores in place without a log; close the pool and copy it with holdfast pool snapshot";
+    reason.path = pool.path();
+    return reason;
+}
+
 error doomed_by_inner() {
     error reason;
     reason.code = errc::aborted;

@@ -5,6 +5,7 @@
 #include <holdfast/engine/transaction.hpp>
 
 #include <array>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -30,11 +31,30 @@ struct unwrapped<result<T>> {
 /// True when a signal handler is among the callers of this function. Costs about a microsecond.
 bool inside_signal_handler() noexcept;
 
+/// Frames in which this thread was found outside every signal handler, each with the place that
+/// called it. A handler runs in other frames, so it is looked at; a frame seen before is not.
+inline constinit thread_local std::array<std::uintptr_t, 64> frames_outside_handlers{};
+
+/// inside_signal_handler, at the cost of a comparison for a frame that was looked at before.
+inline bool is_handler_frame(const void* frame, const void* caller) noexcept {
+    constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15u;
+    const std::uintptr_t key =
+        (reinterpret_cast<std::uintptr_t>(frame) ^ reinterpret_cast<std::uintptr_t>(caller) << 17) * golden_ratio;
+    std::uintptr_t& seen = frames_outside_handlers[key >> 58];
+    if (seen == key) [[likely]]
+        return false;
+    if (inside_signal_handler()) return true;
+    seen = key;
+    return false;
+}
+
 error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
 error refused_in_signal_handler();
 error doomed_by_inner();
 
 error refused_in_child(const open_pool& pool);
+error snapshot_in_transaction(const open_pool& pool);
+error snapshot_of_volatile(const open_pool& pool);
 
 /// What the call's own function returns, held until the commit has succeeded.
 template <class R>
@@ -190,16 +210,8 @@ result<R> join_transaction(open_pool& pool, F& f, Locks&... locks) {
 
 template <class Engine, class R, class F, class... Locks>
 result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
-    // Each call site looks once per thread: enough to find a handler that runs transactions, and
-    // nothing on the hot path.
-    thread_local bool looked = false;
-    if (!looked) {
-        looked = true;
-        if (inside_signal_handler()) {
-            looked = false;
-            return refused_in_signal_handler();
-        }
-    }
+    if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
+        return refused_in_signal_handler();
     auto& transaction = transaction_runner::of_this_thread<Engine>();
     transaction_locks<Locks...> held_locks(transaction, locks...);
     transaction.begin(pool);

@@ -13,7 +13,8 @@
 //   6. Append the end record.
 //   7. FENCE. The commit is durable only with it: without, a cut after the acknowledgement would
 //      roll the transaction back. And the next transaction's stores must not pass it.
-// Rolling back restores the old values, newest first, then does 4 to 7. At `process` the same
+//   8. Give the lane back; it empties segments that this transaction left behind (log/lanes.hpp).
+// Rolling back restores the old values, newest first, then does 4 to 8. At `process` the same
 // without write-backs and fences.
 //
 // Fresh blocks (`undo` only): a clean block that this transaction allocated holds nothing anyone could
@@ -23,6 +24,8 @@
 //   * Every word differing from its value before the transaction has that value durable in the lane.
 //   * The lane always has room for the end record: rolling back cannot fail.
 #include <holdfast/engine/undo.hpp>
+
+#include <holdfast/base/planted.hpp>
 
 #include <utility>
 
@@ -99,7 +102,9 @@ void undo_transaction_base::send_gathered() {
         records_ = 0;
     }
     gathered_.resize(format::record_bytes(words) / 8);
-    log.append(*lane_, gathered_.data(), words, sequence_, format::record_kind::undo, records_++);
+    // Recovery misses none that this one says was durable.
+    const auto kind = is_first || fence_owed_ ? format::record_kind::undo : format::record_kind::undo_fenced;
+    log.append(*lane_, gathered_.data(), words, sequence_, kind, records_++);
     gathered_.resize(format::record_header_words);
     fence_owed_ = true;
 }
@@ -123,8 +128,9 @@ void undo_transaction_base::store_word(pool_word* home, std::uint64_t value, std
     if (!fresh_.empty() && fresh_.note_store(home))
         return persist::store_word(home, value, mask, site::undo_home);
     if (!covered(home, mask, true)) gather(home, mask, true);
-    fence_records();
+    if (!is_planted(planted::old_value_recorded_late)) fence_records();
     persist::store_word(home, value, mask, site::undo_home);
+    if (is_planted(planted::old_value_recorded_late)) fence_records();
 }
 
 void undo_transaction_base::log_range(const void* begin, std::size_t size, bool stored) {
@@ -171,6 +177,7 @@ void undo_transaction_base::for_each_dirty_line(F&& f) {
         if (dirty_lines_.find(line) != nullptr) continue;
         dirty_lines_.insert(line, 0);
         f(reinterpret_cast<const std::byte*>(line * persist::line_bytes));
+        if (is_planted(planted::dirty_lines_forgotten)) return;
     }
 }
 

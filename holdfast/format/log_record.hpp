@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 namespace holdfast::format {
 
@@ -21,18 +22,38 @@ struct truncation_slot {
 static_assert(sizeof(truncation_slot) == 16);
 inline constexpr std::uint64_t truncation_slot_offset[2] = {0, 512};
 
-/// First line of a segment. Salt 0: the segment holds no records.
+/// First line of a segment. Salt 0: the segment holds no records. In pools without feature_seals
+/// everything behind the salt is 0.
 struct segment_header {
     std::uint64_t salt;
-    std::uint64_t reserved_words[7];
+    std::uint64_t acknowledged;  ///< a commit of the same writer, durable before this lap began; 0: none named
+    std::uint64_t truncated;     ///< S was at least this, durably, before this lap began
+    std::uint64_t check;         ///< the salt, xor segment_mark of the other two and the segment's index
+    std::uint64_t reserved_words[4];
 };
+static_assert(offsetof(segment_header, check) == 24);
 static_assert(sizeof(segment_header) == segment_header_bytes);
+
+/// What stands in `check` beside the salt: with the index in it, a header in another's place is found.
+constexpr std::uint64_t segment_mark(std::uint64_t index, std::uint64_t acknowledged,
+                                     std::uint64_t truncated) noexcept {
+    std::uint64_t mark = index + 1;
+    for (const std::uint64_t word : {acknowledged, truncated}) {
+        mark = (mark ^ word) * 0x9E3779B97F4A7C15;
+        mark ^= mark >> 32;
+    }
+    return mark;
+}
 
 enum class record_kind : std::uint8_t {
     redo = 1,         ///< new values; applied when the record is whole
     undo = 2,         ///< old values; applied in reverse when no end of their transaction is found
     undo_end = 3,     ///< the transaction is home (committed or rolled back); no payload
+    undo_fenced = 4,  ///< undo, sent behind a fence that made all records of its transaction before it durable
 };
+constexpr bool is_undo(record_kind kind) noexcept {
+    return kind == record_kind::undo || kind == record_kind::undo_fenced;
+}
 
 /// Begins every record, at a multiple of record_alignment.
 struct record_header {

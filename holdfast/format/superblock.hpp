@@ -12,9 +12,12 @@ inline constexpr std::uint64_t page_bytes = 4096;
 inline constexpr char magic[8] = {'H', 'O', 'L', 'D', 'F', 'A', 'S', 'T'};
 /// A reader refuses another major version and accepts any minor one.
 inline constexpr std::uint16_t version_major = 1;
-inline constexpr std::uint16_t version_minor = 0;
-/// Features a reader must know to touch the pool; none are defined yet.
-inline constexpr std::uint64_t known_required_features = 0;
+inline constexpr std::uint16_t version_minor = 1;
+/// Segment headers say more than a salt, and unused roots have a checksum. Required, because one who wrote only salts
+/// would leave what another lap's header said beside them.
+inline constexpr std::uint64_t feature_seals = 1;
+/// Features a reader must know to touch the pool. New pools have them all.
+inline constexpr std::uint64_t known_required_features = feature_seals;
 
 inline constexpr std::uint64_t superblock_offset[2] = {0, page_bytes};
 inline constexpr std::uint64_t roots_offset = 2 * page_bytes;

@@ -12,6 +12,7 @@
 
 #include <holdfast/base/result.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,7 +50,7 @@ struct heap_block {
     bool clean = false;
 };
 
-/// A contiguous part of the pool that the heap manages. A pool starts with one; growing adds one.
+/// A contiguous part of the pool that the heap manages. A pool starts with one; each growing adds one.
 struct heap_zone {
     std::uint64_t offset = 0;  ///< from the start of the pool, page-aligned
     std::uint64_t bytes = 0;   ///< a whole number of pages
@@ -77,6 +78,13 @@ struct heap_audit {
     }
 };
 
+/// What mending a heap's metadata did, each as a sentence with pool offsets.
+struct heap_repair {
+    std::vector<std::string> restored;
+    std::vector<std::string> freed;
+    std::vector<std::string> lost;
+};
+
 /// The volatile side of the allocator over the persistent metadata in the pool's zones.
 /// Thread safety: sessions of different threads may run concurrently; the rest as stated.
 class heap {
@@ -89,11 +97,20 @@ public:
     /// The caller makes it durable. `pool` is the mapped first byte of the pool.
     /// Requires: offset and bytes page-aligned, bytes at least the smallest, the end below 16 TiB.
     static void format_zone(std::byte* pool, heap_zone zone);
+    /// The same as bytes, for who writes them to a file: what a new zone begins with; the rest of it is zero.
+    /// Errors: invalid_argument (unaligned, too small, or too far out).
+    static result<std::array<std::byte, 64>> zone_header(heap_zone zone);
     /// Opens the zones; cost grows with their number and not with their size (metadata is read
     /// when first needed). Requires: no log holds a record for the pool any more, and all bytes of the zones are
-    /// mapped. Errors: corrupt (a zone header; names offset, expected, found), invalid_argument
-    /// (zones that overlap, are unaligned, too small or too far out).
-    static result<std::unique_ptr<heap>> open(std::byte* pool, std::span<const heap_zone> zones);
+    /// mapped. `reserved_bytes`: up to where zones may be added later; 0: none will be. Errors: corrupt (a zone
+    /// header; names offset, expected, found), invalid_argument (zones that overlap, are unaligned, too small or
+    /// too far out; more than 32).
+    static result<std::unique_ptr<heap>> open(std::byte* pool, std::span<const heap_zone> zones,
+                                              std::uint64_t reserved_bytes = 0);
+    /// Takes a zone in, from which allocations are served from now on. Sessions may run meanwhile. Requires: all
+    /// its bytes are mapped, it is formatted and durable, and it lies behind all others, below `reserved_bytes`.
+    /// Errors: as `open`. After an error everything is as before.
+    result<void> add_zone(heap_zone zone);
 
     ~heap();
     heap(const heap&) = delete;
@@ -109,6 +126,17 @@ public:
     /// With `check_owners` false only the metadata is checked. Trusts no byte of the zones.
     static heap_audit audit(const std::byte* pool, std::span<const heap_zone> zones,
                             std::span<const void* const> owned, bool check_owners);
+
+    /// Mends descriptors of which one byte is damaged and block states that cannot be; a block whose state is lost
+    /// counts as allocated unless its owners are known. With `owned`, every block of the pool that has an owner,
+    /// also: what has an owner is allocated, what has none is freed, and a slab's lost descriptor is derived.
+    /// For a pool that nobody uses, whose zone headers hold. The caller makes it durable.
+    static heap_repair repair(std::byte* pool, std::span<const heap_zone> zones,
+                              const std::vector<const void*>* owned);
+    /// The usable size of the allocated block that begins at `address`, 0 where none does. Of a pool that no
+    /// transaction is changing; trusts no byte of the zones.
+    static std::uint64_t block_bytes(const std::byte* pool, std::span<const heap_zone> zones,
+                                     const void* address) noexcept;
 
 private:
     explicit heap(std::unique_ptr<detail::heap_state> state) noexcept;

@@ -187,5 +187,71 @@ TEST(hostile_metadata, never_brings_down_open_allocate_release_usage_or_audit) {
     }
 }
 
+class repaired_pool : public audited_pool {
+protected:
+    heap_repair repair(const std::vector<const void*>* owned) {
+        const heap_zone zone = pool_.zone();
+        return heap::repair(pool_.data(), std::span(&zone, 1), owned);
+    }
+    std::vector<std::byte> bytes() { return {pool_.data() + pool_.zone().offset, pool_.data() + pool_.zone().bytes}; }
+};
+
+TEST_F(repaired_pool, is_left_alone_when_it_is_sound) {
+    const auto before = bytes();
+    for (const std::vector<const void*>* owned : {static_cast<const std::vector<const void*>*>(nullptr),
+                                                  static_cast<const std::vector<const void*>*>(&owned_)}) {
+        const heap_repair done = repair(owned);
+        EXPECT_TRUE(done.restored.empty() && done.freed.empty() && done.lost.empty());
+    }
+    EXPECT_EQ(bytes(), before);
+}
+
+TEST_F(repaired_pool, has_every_descriptor_back_of_which_one_bit_was_flipped) {
+    const auto before = bytes();
+    for (const std::byte* head : {small_[0], large_[1]})
+        for (unsigned bit = 0; bit < 64; ++bit) {
+            flip(pool_.descriptor_of(head), bit);
+            EXPECT_EQ(repair(nullptr).restored.size(), 1u);
+            EXPECT_EQ(bytes(), before) << bit;
+        }
+}
+
+TEST_F(repaired_pool, asks_the_owners_for_states_and_lost_slabs) {
+    const auto before = bytes();
+    flip(pool_.state_of(small_[2], 112), 4);
+    EXPECT_TRUE(repair(&owned_).lost.empty());
+    EXPECT_EQ(bytes(), before);
+    std::memset(pool_.descriptor_of(small_[0]), 0, 8);
+    EXPECT_EQ(repair(&owned_).restored.size(), 1u);
+    EXPECT_EQ(bytes(), before);
+    // What has no owner is freed, and nothing else.
+    owned_.erase(std::find(owned_.begin(), owned_.end(), large_[0]));
+    owned_.erase(std::find(owned_.begin(), owned_.end(), small_[0]));
+    EXPECT_EQ(repair(&owned_).freed.size(), 2u);
+    EXPECT_TRUE(pool_.audit(owned_).clean());
+}
+
+TEST_F(repaired_pool, names_what_cannot_be_certain) {
+    std::memset(pool_.state_of(small_[0], 112), 0, 3);
+    EXPECT_EQ(repair(&owned_).lost.size(), 1u) << "what zeroed the states may have gone on into the blocks";
+    EXPECT_TRUE(pool_.audit(owned_).clean());
+    std::memset(pool_.descriptor_of(large_[0]), 0, 8);
+    EXPECT_EQ(repair(&owned_).lost.size(), 1u) << "nothing says how long the block was";
+}
+
+TEST_F(repaired_pool, tells_the_usable_size_of_blocks) {
+    const heap_zone zone = pool_.zone();
+    const auto bytes_at = [&](const std::byte* at) {
+        return heap::block_bytes(pool_.data(), std::span(&zone, 1), at);
+    };
+    EXPECT_EQ(bytes_at(small_[3]), 112u);
+    EXPECT_EQ(bytes_at(large_[2]), 5 * page);
+    EXPECT_EQ(bytes_at(small_[3] + 16), 0u);
+    EXPECT_EQ(bytes_at(large_[2] + page), 0u);
+    EXPECT_EQ(bytes_at(small_[4] + 112), 0u) << "free";
+    EXPECT_EQ(bytes_at(pool_.data()), 0u);
+    EXPECT_EQ(bytes_at(pool_.data() - page), 0u);
+}
+
 }  // namespace
 }  // namespace holdfast::heap_test

@@ -1,6 +1,8 @@
 // Cursors, views and lists of the volatile heap. page_source.cpp holds the other half: where pages come from.
 #include <holdfast/heap/heap_state.hpp>
 
+#include <holdfast/base/planted.hpp>
+
 #include <algorithm>
 #include <cassert>
 
@@ -15,42 +17,46 @@ std::uint64_t next_heap_id() noexcept {
     return ++last;
 }
 
-std::uint64_t page_limit_of(std::span<const heap_zone> zones) noexcept {
-    std::uint64_t limit = 0;
-    for (const heap_zone& each : zones) limit = std::max(limit, (each.offset + each.bytes) / page_bytes);
-    return limit;
+std::uint64_t page_limit_of(std::span<const heap_zone> zones, std::uint64_t reserved_bytes) noexcept {
+    std::uint64_t end = reserved_bytes;
+    for (const heap_zone& each : zones) end = std::max(end, each.offset + each.bytes);
+    return std::min(end / page_bytes, pool_pages_max);
 }
 
 }  // namespace
 
-heap_state::heap_state(std::byte* first_byte, std::span<const heap_zone> zones)
-    : id(next_heap_id()), pool(first_byte), pages_(page_limit_of(zones)) {
-    for (const heap_zone& each : zones) {
-        const zone_header header = header_for(each.offset, each.bytes);
-        zone made;
-        made.where = each;
-        made.first_page = static_cast<std::uint32_t>(header.data_offset / page_bytes);
-        made.end_page = static_cast<std::uint32_t>(made.first_page + header.page_count);
-        made.cursor = made.first_page;
-        made.table = pool + header.table_offset;
-        zones_.push_back(made);
-    }
+heap_state::heap_state(std::byte* first_byte, std::span<const heap_zone> zones, std::uint64_t reserved_bytes)
+    : id(next_heap_id()), pool(first_byte), pages_(page_limit_of(zones, reserved_bytes)) {
+    for (const heap_zone& each : zones) add_zone(each);
+}
+
+void heap_state::add_zone(const heap_zone& each) noexcept {
+    const zone_header header = header_for(each.offset, each.bytes);
+    const std::size_t index = zone_count_.load(std::memory_order_relaxed);
+    zone& made = zones_[index];
+    made.where = each;
+    made.first_page = static_cast<std::uint32_t>(header.data_offset / page_bytes);
+    made.end_page = static_cast<std::uint32_t>(made.first_page + header.page_count);
+    made.cursor = made.first_page;
+    made.table = pool + header.table_offset;
+    zone_count_.store(index + 1, std::memory_order_release);
 }
 
 std::vector<heap_zone> heap_state::zones() const {
     std::vector<heap_zone> all;
-    for (const zone& each : zones_) all.push_back(each.where);
+    for (const zone& each : known_zones()) all.push_back(each.where);
     return all;
 }
 
 heap_state::zone* heap_state::zone_of(std::uint64_t page) noexcept {
-    for (zone& each : zones_)
+    for (zone& each : known_zones())
         if (page >= each.first_page && page < each.end_page) return &each;
     return nullptr;
 }
 
 const heap_state::zone& heap_state::zone_of_known(std::uint32_t page) const noexcept {
-    return *std::find_if(zones_.begin(), zones_.end(),
+    const auto zones = known_zones();
+    return *std::find_if(zones.begin(), zones.end(),
                          [page](const zone& each) { return page >= each.first_page && page < each.end_page; });
 }
 
@@ -83,9 +89,10 @@ void heap_state::fail_damaged(const zone& in, std::uint32_t page) const {
 }
 
 void heap_state::fail_out_of_space(std::size_t bytes) const {
-    for (const zone& each : zones_)
+    for (const zone& each : known_zones())
         if (each.damaged) fail_damaged(each, each.cursor);
-    fail(errc::out_of_space, "the heap has no free block of " + std::to_string(bytes) + " bytes");
+    fail(errc::out_of_space, "the heap has no free block of " + std::to_string(bytes) +
+                                 " bytes; grow the pool (its member grow, or holdfast pool grow)");
 }
 
 // ---- cursors
@@ -134,7 +141,7 @@ heap_state::step heap_state::advance(zone& in, std::uint32_t wanted_pages) {
 }
 
 bool heap_state::find_more(std::uint32_t wanted_pages) {
-    for (zone& each : zones_) {
+    for (zone& each : known_zones()) {
         step last = step::passed_head;
         while (last == step::passed_head) last = advance(each, wanted_pages);
         if (last == step::found_free) return true;
@@ -302,7 +309,7 @@ void heap_state::commit(const heap_op& op, std::uint64_t sequence) noexcept {
         case op_kind::slab_dissolved: discard(op.view); break;
         case op_kind::large_released:
             pages_.set(op.page, {});
-            runs_.insert({op.page, op.index, sequence});
+            runs_.insert({op.page, op.index, is_planted(planted::freed_block_taken_for_clean) ? 0 : sequence});
             break;
         case op_kind::run_taken:
         case op_kind::large_allocated:

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/format/superblock.hpp>
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/heap/page_table.hpp>
 #include <holdfast/heap/slab.hpp>
@@ -91,14 +92,13 @@ struct located {
 
 class heap_state {
 public:
-    heap_state(std::byte* pool, std::span<const heap_zone> zones);
+    heap_state(std::byte* pool, std::span<const heap_zone> zones, std::uint64_t reserved_bytes);
 
     const std::uint64_t id;  ///< never the same for two heaps of a process
     std::byte* const pool;
     std::mutex mutex;
     std::atomic<std::uint64_t> truncated_sequence{0};
 
-    std::vector<heap_zone> zones() const;
     page_entry entry_of(const void* address) const noexcept {
         return pages_.entry(static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pool) /
                             heap_format::page_bytes);
@@ -115,6 +115,8 @@ public:
 
     // All below require the mutex.
 
+    std::vector<heap_zone> zones() const;
+    void add_zone(const heap_zone& each) noexcept;
     /// A slab of the class with a free block, in `mine`. Records what it took in `ops`.
     refilled refill(arena& mine, std::uint8_t class_index, std::vector<heap_op>& ops);
     /// Pages for a large block, marked as allocated. `mine` may be null.
@@ -150,6 +152,11 @@ private:
     };
     enum class step : std::uint8_t { passed_head, found_free, stuck };
 
+    /// Any thread, without the mutex: what it sees of a zone never changes, but for cursor and damage.
+    std::span<const zone> known_zones() const noexcept {
+        return {zones_.data(), zone_count_.load(std::memory_order_acquire)};
+    }
+    std::span<zone> known_zones() noexcept { return {zones_.data(), zone_count_.load(std::memory_order_acquire)}; }
     zone* zone_of(std::uint64_t page) noexcept;
     const zone& zone_of_known(std::uint32_t page) const noexcept;
     std::uint64_t word_at(const zone& in, std::uint32_t page) const noexcept;
@@ -195,7 +202,8 @@ private:
     /// Wholly free slabs of a class beyond which other classes take them before fresh pages.
     static constexpr std::uint64_t idle_slabs_max = 4;
 
-    std::vector<zone> zones_;
+    std::array<zone, format::zone_limit> zones_;
+    std::atomic<std::size_t> zone_count_{0};
     page_table pages_;
     free_runs runs_{pages_};
     std::array<slab_list, heap_format::class_count> partial_;

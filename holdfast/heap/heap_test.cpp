@@ -336,5 +336,34 @@ TEST_P(heap_law, a_heap_of_several_zones_uses_them_all) {
     EXPECT_EQ(heap::open(pool, overlapping).error().code, errc::invalid_argument);
 }
 
+TEST_P(heap_law, a_zone_added_to_a_full_heap_serves_what_did_not_fit) {
+    const heap_zone zones[] = {{page, 20 * page}, {21 * page, 5000 * page}};
+    std::vector<std::byte> memory(5022 * page);
+    std::byte* pool = memory.data() + (page - number_of(memory.data()) % page) % page;
+    for (const heap_zone& each : zones) heap::format_zone(pool, each);
+    auto opened = heap::open(pool, {zones, 1}, 5021 * page);
+    ASSERT_TRUE(opened);
+    test_writer writer(how());
+    heap::session session;
+    std::vector<const void*> owned{session.allocate(**opened, 18 * page, 16, writer).address};
+    EXPECT_EQ(code_of([&] { session.allocate(**opened, 1, 1, writer); }), errc::out_of_space);
+    const heap_zone unformatted{21 * page + page, 40 * page};
+    EXPECT_EQ((*opened)->add_zone(unformatted).error().code, errc::corrupt);
+    EXPECT_EQ((*opened)->add_zone(zones[0]).error().code, errc::invalid_argument);
+    EXPECT_EQ((*opened)->usage().capacity_bytes, 18 * page) << "a zone that is refused is not there";
+    ASSERT_TRUE((*opened)->add_zone(zones[1])) << "also to a session that is open";
+    owned.push_back(session.allocate(**opened, 1, 1, writer).address);
+    owned.push_back(session.allocate(**opened, 4900 * page, 16, writer).address);
+    writer.commit();
+    session.committed(1);
+    EXPECT_TRUE(heap::audit(pool, zones, owned, true).clean());
+    EXPECT_EQ((*opened)->usage().allocated_blocks, 3u);
+    session.release(**opened, const_cast<void*>(owned[2]), writer);
+    session.release(**opened, const_cast<void*>(owned[1]), writer);
+    writer.commit();
+    session.committed(2);
+    EXPECT_EQ((*opened)->usage().allocated_blocks, 1u);
+}
+
 }  // namespace
 }  // namespace holdfast::heap_test

@@ -209,7 +209,7 @@ heap_state::piece heap_state::piece_at(std::uint32_t page) const noexcept {
 
 // Slabs shorter than an aligned window begin and end on its border or inside; longer ones served alone.
 taken_pages heap_state::reclaim_window(std::uint32_t pages, std::uint32_t alignment, std::vector<heap_op>& ops) {
-    for (const zone& in : zones_) {
+    for (const zone& in : known_zones()) {
         std::uint32_t start = in.first_page;
         std::size_t parts = 0;
         for (std::uint32_t page = in.first_page; page < in.cursor;) {

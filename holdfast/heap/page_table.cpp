@@ -3,22 +3,27 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <new>
 
 namespace holdfast::detail {
 
 page_table::page_table(std::uint64_t page_limit)
     : chunk_count_((page_limit + chunk_pages - 1) / chunk_pages),
-      chunks_(std::make_unique<std::atomic<page_info*>[]>(chunk_count_)) {}
+      chunks_(static_cast<page_info**>(std::calloc(chunk_count_, sizeof(page_info*)))) {
+    if (chunks_ == nullptr) throw std::bad_alloc();
+}
 
 page_table::~page_table() {
-    for (std::uint64_t i = 0; i < chunk_count_; ++i) delete[] chunks_[i].load(std::memory_order_relaxed);
+    // A table for a large reserved range is read no further than it was entered.
+    for (std::uint64_t i = 0; i < entered_; ++i) delete[] chunks_[i];
 }
 
 void page_table::ensure(std::uint64_t first, std::uint64_t count) {
     if (count == 0) return;
-    for (std::uint64_t i = first / chunk_pages; i <= (first + count - 1) / chunk_pages; ++i)
-        if (chunks_[i].load(std::memory_order_relaxed) == nullptr)
-            chunks_[i].store(new page_info[chunk_pages](), std::memory_order_release);
+    const std::uint64_t last = (first + count - 1) / chunk_pages;
+    for (std::uint64_t i = first / chunk_pages; i <= last; ++i)
+        if (chunks_[i] == nullptr) __atomic_store_n(&chunks_[i], new page_info[chunk_pages](), __ATOMIC_RELEASE);
+    entered_ = std::max(entered_, last + 1);
 }
 
 // Lengths below 16 have a bin each; above, eight to a doubling.

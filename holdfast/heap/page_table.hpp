@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 
 namespace holdfast::detail {
@@ -63,16 +64,16 @@ public:
     page_entry entry(std::uint64_t page) const noexcept {
         const std::uint64_t chunk = page / chunk_pages;
         if (chunk >= chunk_count_) return {};
-        const page_info* infos = chunks_[chunk].load(std::memory_order_acquire);
+        const page_info* infos = __atomic_load_n(&chunks_[chunk], __ATOMIC_ACQUIRE);
         if (infos == nullptr) return {};
         return {infos[page % chunk_pages].entry.load(std::memory_order_acquire)};
     }
     /// Requires: ensured.
     page_info& at(std::uint64_t page) noexcept {
-        return chunks_[page / chunk_pages].load(std::memory_order_relaxed)[page % chunk_pages];
+        return chunks_[page / chunk_pages][page % chunk_pages];
     }
     const page_info& at(std::uint64_t page) const noexcept {
-        return chunks_[page / chunk_pages].load(std::memory_order_relaxed)[page % chunk_pages];
+        return chunks_[page / chunk_pages][page % chunk_pages];
     }
     void set(std::uint64_t page, page_entry entry) noexcept {
         at(page).entry.store(entry.word, std::memory_order_release);
@@ -80,8 +81,14 @@ public:
 
 private:
     static constexpr std::uint64_t chunk_pages = 2048;
+    struct free_memory {
+        void operator()(page_info** chunks) const noexcept { std::free(chunks); }
+    };
     std::uint64_t chunk_count_;
-    std::unique_ptr<std::atomic<page_info*>[]> chunks_;
+    std::uint64_t entered_ = 0;  ///< chunks from here on were never made
+    /// Sized for all pages that the pool may ever have, and zeroed by the kernel: what nobody enters takes no memory.
+    /// Written under the mutex.
+    std::unique_ptr<page_info*[], free_memory> chunks_;
 };
 
 /// A run of free pages. `sequence`: the largest commit at which one of them was freed, 0 if none was.

@@ -5,6 +5,8 @@
 // writer, so the heap adds no fence and no write-back of its own.
 #include <holdfast/heap/heap_state.hpp>
 
+#include <holdfast/base/planted.hpp>
+
 #include <array>
 #include <bit>
 
@@ -174,6 +176,11 @@ void heap::session::release(heap& from, void* address, heap_writer& writer) {
     const std::uint32_t index = view->index_of(static_cast<const std::byte*>(address));
     if (index == slab::none) fail(errc::misuse, "the address is not the beginning of an allocated block");
     if (!view->start_release(index)) fail_not_live(all, *view, index);
+    if (is_planted(planted::freed_block_reused_early)) {
+        store(mine, writer, view->states + index, &block_free, 1);
+        view->give_back(index);
+        return;
+    }
     mine.ops.push_back(heap_op::of_block(op_kind::small_released, view, index));
     store(mine, writer, view->states + index, &block_free, 1);
 }

@@ -1,5 +1,7 @@
 #include <holdfast/heap/zone.hpp>
 
+#include <holdfast/format/superblock.hpp>
+
 #include <algorithm>
 #include <vector>
 
@@ -35,6 +37,7 @@ result<void> check_places(std::span<const heap_zone> zones) {
     std::sort(sorted.begin(), sorted.end(),
               [](const heap_zone& a, const heap_zone& b) { return a.offset < b.offset; });
     constexpr std::uint64_t end_max = pool_pages_max * page_bytes;
+    if (zones.size() > format::zone_limit) return bad_place("a pool has at most 32 heap zones", zones.back());
     std::uint64_t end = page_bytes;
     for (const heap_zone& each : sorted) {
         if (each.offset % page_bytes != 0 || each.bytes % page_bytes != 0)
@@ -77,6 +80,30 @@ result<void> check_header(const std::byte* pool, const heap_zone& zone) {
             return damaged_header(at(each.offset), std::string("a heap zone's header has another ") + each.name,
                                   each.expected, each.found);
     return {};
+}
+
+std::uint64_t block_bytes_at(const std::byte* pool, const heap_zone& zone, std::uint64_t offset) noexcept {
+    const zone_header shape = header_for(zone.offset, zone.bytes);
+    const std::uint64_t first = shape.data_offset / page_bytes;
+    const std::uint64_t page = offset / page_bytes;
+    if (page < first || page - first >= shape.page_count) return 0;
+    for (std::uint64_t pages = 1; pages <= slab_pages_max; pages *= 2) {
+        const std::uint64_t head = page & ~(pages - 1);
+        if (head < first) return 0;
+        std::uint64_t word;
+        std::memcpy(&word, pool + shape.table_offset + (head - first) * 8, sizeof word);
+        const descriptor what = decode(word, head - first, head, shape.page_count).what;
+        if (what.kind == kind_none) continue;
+        if (what.kind == kind_large) return offset == page * page_bytes && head == page ? what.pages * page_bytes : 0;
+        const slab_class& blocks = slab_classes[what.slab_class];
+        const std::uint64_t distance = offset - head * page_bytes;
+        if (distance < blocks.first_block || (distance - blocks.first_block) % blocks.block_bytes != 0) return 0;
+        const std::uint64_t index = (distance - blocks.first_block) / blocks.block_bytes;
+        if (index >= blocks.blocks) return 0;
+        const auto state = std::to_integer<std::uint8_t>(pool[head * page_bytes + index]);
+        return state == block_allocated ? blocks.block_bytes : 0;
+    }
+    return 0;
 }
 
 }  // namespace holdfast::detail

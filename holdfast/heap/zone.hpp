@@ -19,6 +19,10 @@ result<void> check_places(std::span<const heap_zone> zones);
 /// Checks a zone's header against its place. Errors: corrupt.
 result<void> check_header(const std::byte* pool, const heap_zone& zone);
 
+/// The usable size of the allocated block that begins at `offset` of the pool, 0 where none does. Requires: the zone
+/// holds the offset.
+std::uint64_t block_bytes_at(const std::byte* pool, const heap_zone& zone, std::uint64_t offset) noexcept;
+
 /// Walks a zone in address order. Requires: its header was checked. Trusts nothing behind it: what cannot be is
 /// reported and passed by one page.
 /// The visitor has: block(offset, bytes) for each allocated one, slab(pages), large(pages), free(pages), and

@@ -13,6 +13,7 @@ struct log_geometry {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
     std::uint64_t segment_bytes = 0;
+    bool sealed_segments = true;  ///< headers say more than the salt: feature_seals
 
     std::uint32_t segment_count() const noexcept {
         return static_cast<std::uint32_t>((bytes - format::log_header_bytes) / segment_bytes);

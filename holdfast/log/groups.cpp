@@ -1,6 +1,7 @@
 #include <holdfast/log/groups.hpp>
 
 #include <holdfast/log/parts.hpp>
+#include <holdfast/log/segment_header.hpp>
 #include <holdfast/log/truncation.hpp>
 
 #include <algorithm>
@@ -21,6 +22,15 @@ error poisoned_error(const std::string& path, errc code) {
                       ? "a sync failed while this commit waited; it may or may not be durable"
                       : "an earlier sync failed; close and reopen the pool to see what is durable";
     return reason;
+}
+
+/// What stands in memory instead; the normal build never asks.
+const unsigned char* planted_bytes([[maybe_unused]] std::uint64_t offset) noexcept {
+#ifdef HOLDFAST_OBSERVED
+    return static_cast<const unsigned char*>(planted_pool) + offset;
+#else
+    return nullptr;
+#endif
 }
 
 result<void> write_truncation(persist::file& file, const log_geometry& geometry, unsigned slot,
@@ -154,7 +164,9 @@ result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::
 result<void> group_log::write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
                                      std::uint16_t part, std::uint16_t parts, bool durable) {
     seal_record(record, payload_words, sequence, part, parts, record_kind::redo, seed_of_salt(salt_));
-    format::segment_header header{salt_, {}};
+    // Durable is what the groups before this one wrote, and no other part of this one.
+    format::segment_header header = make_segment_header(
+        segments_.geometry(), segment_, salt_, durable_.load(std::memory_order_relaxed), truncated());
     const bool first = position_ == format::segment_header_bytes;
     const std::uint64_t bytes = format::record_bytes(payload_words);
     const iovec pieces[] = {{&header, first ? sizeof header : 0}, {record, bytes}};
@@ -187,6 +199,10 @@ result<void> group_log::begin_segment() {
 
 result<void> group_log::checkpoint_to(std::uint64_t sequence) {
     if (sequence == truncated()) return {};
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return !homes_held_; });
+    }
     if (auto written = write_homes(sequence); !written) return written;
     // Homes before the truncation point: were it durable first, a cut would lose those commits.
     if (auto synced = file_.sync(site::log_checkpoint_home_sync); !synced) return synced;
@@ -225,6 +241,7 @@ result<void> group_log::write_entries(std::span<const std::uint64_t> payload) {
     for (std::size_t at = 0; at < payload.size();) {
         const format::entry each = format::entry_of(payload[at]);
         const auto* bytes = reinterpret_cast<const unsigned char*>(&payload[at + 1]);
+        if (is_planted(planted::checkpoint_from_memory)) bytes = planted_bytes(each.offset);
         if (each.mask == 0xFF) {
             if (auto written = file_.write_at(each.offset, bytes, each.words * 8, site::log_checkpoint_home); !written)
                 return written;
@@ -245,7 +262,21 @@ result<void> group_log::write_entries(std::span<const std::uint64_t> payload) {
     return {};
 }
 
-result<void> group_log::checkpoint() {
+result<void> group_log::checkpoint() { return checkpoint(false); }
+
+result<std::uint64_t> group_log::hold_homes() {
+    if (auto done = checkpoint(true); !done) return done.error();
+    // Nobody moves it meanwhile.
+    return truncated();
+}
+
+void group_log::release_homes() {
+    const std::lock_guard guard(mutex_);
+    homes_held_ = false;
+    changed_.notify_all();
+}
+
+result<void> group_log::checkpoint(bool hold) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !leading_; });
     if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
@@ -257,19 +288,26 @@ result<void> group_log::checkpoint() {
     auto done = checkpoint_to(last_written_);
     lock.lock();
     leading_ = false;
+    // Before another leader may begin.
+    if (hold && done) homes_held_ = true;
     if (!done) poisoned_.store(true, std::memory_order_release);
     changed_.notify_all();
     return done;
 }
 
 result<void> group_log::reset(persist::file& file, const log_geometry& geometry, std::uint64_t last_sequence) {
-    for (unsigned slot = 0; slot < 2; ++slot)
+    std::vector<std::byte> header(format::log_header_bytes);
+    if (auto read = file.read_at(geometry.offset, header.data(), header.size()); !read) return read;
+    const auto current = read_truncation_point(header.data());
+    const unsigned last = current ? current->slot : 1;
+    // The slot that holds the current point comes last: the other may be torn already.
+    for (const unsigned slot : {last ^ 1u, last})
         if (auto written = write_truncation(file, geometry, slot, last_sequence); !written) return written;
     const format::segment_header empty{};
     for (std::uint32_t index = 0; index < geometry.segment_count(); ++index) {
-        std::uint64_t salt = 0;
-        if (auto read = file.read_at(geometry.segment_offset(index), &salt, sizeof salt); !read) return read;
-        if (salt == 0) continue;
+        format::segment_header found;
+        if (auto read = file.read_at(geometry.segment_offset(index), &found, sizeof found); !read) return read;
+        if (is_unused(found)) continue;
         if (auto written = file.write_at(geometry.segment_offset(index), &empty, sizeof empty, site::log_salt);
             !written)
             return written;

@@ -52,10 +52,22 @@ public:
     /// Writes every durable group home and empties the log. Requires: no commit is waiting.
     result<void> checkpoint();
 
+    /// The same, and then no home is written to the file until `release_homes`: outside the log the file holds
+    /// exactly the commits up to the sequence returned, but for blocks that are free in it. Commits go on as long
+    /// as the log has room. One holder at a time. Errors: as checkpoint.
+    result<std::uint64_t> hold_homes();
+    void release_homes();
+
     std::uint64_t truncated() const noexcept { return truncated_.load(std::memory_order_acquire); }
     std::uint64_t checkpoints() const noexcept { return checkpoints_.load(std::memory_order_relaxed); }
     std::uint64_t groups() const noexcept { return durable_.load(std::memory_order_relaxed); }
     bool poisoned() const noexcept { return poisoned_.load(std::memory_order_acquire); }
+    /// A sync of the file failed elsewhere: as if it had been the log's own. Thread-safe.
+    void poison() {
+        const std::lock_guard guard(mutex_);
+        poisoned_.store(true, std::memory_order_release);
+        changed_.notify_all();
+    }
 
     /// Called by the leader after each checkpoint with the new truncation point.
     std::function<void(std::uint64_t)> on_truncated;
@@ -77,6 +89,7 @@ private:
     result<void> write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
                               std::uint16_t part, std::uint16_t parts, bool durable);
     result<void> begin_segment();
+    result<void> checkpoint(bool hold);
     result<void> checkpoint_to(std::uint64_t sequence);
     result<void> write_homes(std::uint64_t sequence);
     result<void> write_entries(std::span<const std::uint64_t> payload);
@@ -98,6 +111,7 @@ private:
     group sealed_;
     std::uint64_t open_number_;
     bool leading_ = false;
+    bool homes_held_ = false;
     std::atomic<std::uint64_t> durable_;
     std::atomic<bool> poisoned_{false};
     std::atomic<std::uint64_t> truncated_;

@@ -1,6 +1,7 @@
 #include <holdfast/log/lanes.hpp>
 
 #include <holdfast/log/parts.hpp>
+#include <holdfast/log/segment_header.hpp>
 #include <holdfast/log/truncation.hpp>
 
 #include <algorithm>
@@ -15,12 +16,6 @@ using persist::site;
 std::size_t lane_count(const log_geometry& geometry) {
     // Each lane may sit on an open segment; half of them stay free to move on to.
     return std::clamp<std::size_t>(geometry.segment_count() / 2, 1, 64);
-}
-
-unsigned lane_hint() noexcept {
-    static std::atomic<unsigned> next{0};
-    thread_local const unsigned hint = next.fetch_add(1, std::memory_order_relaxed);
-    return hint;
 }
 
 std::uint64_t next_instance() noexcept {
@@ -92,19 +87,23 @@ lane_log::lane* lane_log::find_lane_to_own() noexcept {
     }
     last_instance_ = instance_;
     last_lane_ = found;
+    // The log's own count, so that a thread's lane depends on what happened in its pool alone.
+    if (found == nullptr) last_hint_ = next_hint_.fetch_add(1, std::memory_order_relaxed);
     return found;
 }
 
 lane_log::lane* lane_log::acquire_shared(std::size_t tries_at_most) noexcept {
-    const std::size_t hint = lane_hint();
     const std::size_t shared = lanes_->size() - ownable_;
     for (std::size_t tries = 0; tries < tries_at_most; ++tries) {
-        lane& candidate = (*lanes_)[ownable_ + (hint + tries) % shared];
+        lane& candidate = (*lanes_)[ownable_ + (last_hint_ + tries) % shared];
         std::uint64_t expected = lane::idle;
         // Reading next_ before the exchange makes the bound too low, never too high.
         if (candidate.in_flight_.compare_exchange_strong(expected, next_.load(std::memory_order_relaxed),
-                                                         std::memory_order_seq_cst))
-            return &candidate;
+                                                         std::memory_order_seq_cst)) {
+            if (!held_.load(std::memory_order_seq_cst)) return &candidate;
+            candidate.in_flight_.store(lane::idle, std::memory_order_release);
+            held_.wait(true, std::memory_order_acquire);
+        }
         if (tries % shared == shared - 1) std::this_thread::yield();
     }
     return nullptr;
@@ -160,16 +159,21 @@ void lane_log::close_segment(lane& held) {
 }
 
 void lane_log::empty_filled(lane& held) {
-    constexpr std::uint64_t no_salt = 0;
-    for (const std::uint32_t index : held.filled_) {
-        persist::copy(segment_address(index), &no_salt, sizeof no_salt, site::log_empty);
-        if (options_.persists)
-            persist::write_back(options_.lines, segment_address(index), sizeof no_salt, site::log_empty);
-    }
+    if (is_planted(planted::filled_segments_kept)) return;
+    for (const std::uint32_t index : held.filled_) empty_segment(index);
     // Orders the emptied salts before anything that overwrites the end records which spoke for these
     // segments: an old value without its end would be restored.
     if (options_.persists) persist::fence(options_.lines, site::log_empty_fence);
     truncations_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void lane_log::empty_segment(std::uint32_t index) {
+    format::segment_header header;
+    std::memcpy(&header, segment_address(index), sizeof header);
+    header = make_segment_header(segments_.geometry(), index, 0, header.acknowledged, header.truncated);
+    constexpr std::size_t size = offsetof(format::segment_header, reserved_words);
+    persist::copy(segment_address(index), &header, size, site::log_empty);
+    if (options_.persists) persist::write_back(options_.lines, segment_address(index), size, site::log_empty);
 }
 
 void lane_log::retire_filled(lane& held) {
@@ -283,6 +287,9 @@ void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payload_wor
     put(segment + held.position_, record, bytes, site::log_record);
     held.position_ = end;
     if (retires_at_once_) return;
+    // Not with a part before the last: the next one's segment begins before the fence.
+    const bool is_last = kind == format::record_kind::redo ? part + 1 == parts : kind == format::record_kind::undo_end;
+    if (is_last) held.ended_ = sequence;
     auto& filled = segments_[held.segment_];
     filled.last_sequence.store(sequence, std::memory_order_relaxed);
     filled.used_bytes.store(end, std::memory_order_release);
@@ -290,13 +297,15 @@ void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payload_wor
 
 void lane_log::send_salt(lane& held, std::byte* segment) {
     held.salt_owed_ = false;
-    const format::segment_header header{held.salt_, {}};
+    const format::segment_header header =
+        make_segment_header(segments_.geometry(), held.segment_, held.salt_, held.ended_, truncated());
     put(segment, &header, sizeof header, site::log_salt);
 }
 
 std::uint64_t lane_log::choose_truncation_point() noexcept {
     // next_ first: a commit whose lane still looks idle below draws a sequence of at least this.
     std::uint64_t lowest = next_.load(std::memory_order_seq_cst);
+    if (is_planted(planted::truncated_in_flight)) return lowest - 1;
     for (const lane& each : *lanes_) lowest = std::min(lowest, each.in_flight_.load(std::memory_order_seq_cst));
     return lowest - 1;
 }
@@ -313,6 +322,7 @@ void lane_log::reclaim_shared_lanes() {
             empty_filled(each);
             give_filled_back(each);
         }
+        each.ended_ = 0;
         release(each);
     }
 }
@@ -321,6 +331,7 @@ void lane_log::write_homes_back(std::uint64_t up_to) {
     const auto& geometry = segments_.geometry();
     const std::uint64_t from = truncated();
     for (std::uint32_t index = 0; index < segments_.count(); ++index) {
+        if (is_planted(planted::lane_truncated_alone) && index != lanes_->front().segment_) continue;
         const std::uint64_t used = segments_[index].used_bytes.load(std::memory_order_acquire);
         const std::byte* segment = pool_ + geometry.segment_offset(index);
         std::uint64_t position = format::segment_header_bytes;

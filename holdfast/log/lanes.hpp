@@ -5,7 +5,8 @@
 //      that truncation stays below every commit in flight.
 //   2. It makes room for its record (this may truncate), draws the global sequence while the
 //      caller's locks are held, seals and streams the record, and passes ONE fence. A segment's
-//      new salt travels with the segment's first record under that same fence.
+//      new salt travels with the segment's first record under that same fence. Beside the salt its header
+//      names the lane's commit before, which an earlier fence made durable, and S.
 //   3. It stores homes and gives the lane back; that lets truncation pass.
 //   4. Truncation of redo records, by whoever finds no free segment: S = below all lanes in flight; write back the
 //      home lines of all records <= S in all segments, each line once; fence; persist S; fence;
@@ -33,6 +34,7 @@
 #include <holdfast/persist/seam.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -67,6 +69,7 @@ public:
         std::uint32_t seed_ = 0;
         bool salt_owed_ = false;  ///< the segment's header goes with its first record
         std::uint64_t salt_ = 0;
+        std::uint64_t ended_ = 0;  ///< the last commit or end that was sent whole; the next lap's header names it
         std::uint64_t position_ = 0;          ///< in the segment, of the next record
         std::vector<std::uint32_t> reserved_; ///< segments for the parts of a large record
         /// Segments before the current one that go free when the commit ends: parts of a record that
@@ -88,6 +91,10 @@ public:
             return acquire_shared(tries_at_most);
         // A plain store: draw_sequence's exchange makes it visible before the number it draws.
         own->in_flight_.store(next_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        // Keeps the compiler from looking first; what keeps the processor from it is in `hold`.
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (held_.load(std::memory_order_relaxed)) [[unlikely]]
+            wait_while_held(*own);
         return own;
     }
     /// Ends what `acquire` began: homes are stored. Thread-safe.
@@ -133,8 +140,24 @@ public:
     /// Brings home every record below all commits in flight and frees their segments. Thread-safe.
     void truncate();
 
+    /// Holds commits off until `resume`: when it returns none is in flight, every home is as the commits so
+    /// far left it, and none begins. An undo transaction counts from its first store to its end. Thread-safe, but
+    /// one holder at a time. Requires: the calling thread has no transaction open.
+    /// Errors: busy, when one stayed in flight for `patience`, and io (membarrier): then all go on.
+    result<void> hold(std::chrono::milliseconds patience);
+    /// Ends what `hold` began.
+    void resume() noexcept;
+
+    /// The pool has so many bytes from now on. Returns before a record may name the new ones. Thread-safe.
+    void grow(std::uint64_t pool_bytes) {
+        const std::lock_guard guard(mutex_);
+        touched_.grow(pool_bytes);
+    }
+
     /// Every record with a sequence up to this one is home, durably.
     std::uint64_t truncated() const noexcept { return truncated_.load(std::memory_order_acquire); }
+    /// The highest sequence drawn so far; exact while commits are held off.
+    std::uint64_t last_sequence() const noexcept { return next_.load(std::memory_order_acquire) - 1; }
     /// How often space of the log was made free.
     std::uint64_t truncations() const noexcept { return truncations_.load(std::memory_order_relaxed); }
     /// True where recovery never applies a record of a transaction that has ended.
@@ -144,6 +167,8 @@ public:
     std::function<void(std::uint64_t)> on_truncated;
 
 private:
+    void wait_while_held(lane& own) noexcept;
+    bool all_idle() const noexcept;
     result<void> reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words);
     lane* find_lane_to_own() noexcept;
     lane* acquire_shared(std::size_t tries_at_most) noexcept;
@@ -162,6 +187,7 @@ private:
     }
     void take_parts_back(lane& held);
     void empty_filled(lane& held);
+    void empty_segment(std::uint32_t index);
     void retire_filled(lane& held);
     void give_filled_back(lane& held) noexcept;
     std::byte* segment_address(std::uint32_t index) const noexcept {
@@ -186,6 +212,8 @@ private:
     // The lane that this thread used last, and of which log.
     static inline constinit thread_local std::uint64_t last_instance_ = 0;
     static inline constinit thread_local lane* last_lane_ = nullptr;
+    /// Where it begins to look for a shared one, when it owns none.
+    static inline constinit thread_local unsigned last_hint_ = 0;
 
     std::byte* pool_;
     lane_log_options options_;
@@ -196,9 +224,11 @@ private:
     std::shared_ptr<std::vector<lane>> lanes_;
     std::size_t ownable_;
     std::uint64_t instance_;
+    std::atomic<bool> held_{false};
     alignas(128) std::atomic<std::uint64_t> next_;
     alignas(128) std::atomic<std::uint64_t> truncated_;
     std::atomic<std::uint64_t> truncations_{0};
+    std::atomic<unsigned> next_hint_{0};
     std::mutex mutex_;  ///< segments' free list and truncation
     unsigned truncation_slot_ = 0;  ///< the slot that holds the current point
     line_set touched_;

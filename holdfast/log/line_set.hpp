@@ -13,6 +13,9 @@ class line_set {
 public:
     explicit line_set(std::uint64_t pool_bytes) : pages_(pool_bytes / 64 / lines_per_page + 1) {}
 
+    /// Makes room for the lines of a larger pool.
+    void grow(std::uint64_t pool_bytes) { pages_.resize(pool_bytes / 64 / lines_per_page + 1); }
+
     /// Returns true when `line` was not in the set. Requires: line < pool_bytes / 64.
     bool insert(std::uint64_t line) {
         auto& page = pages_[line / lines_per_page];

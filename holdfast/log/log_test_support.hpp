@@ -42,11 +42,11 @@ public:
     }
     std::vector<std::byte> bytes() { return {data(), data() + size()}; }
 
-    /// Writes a record by hand at `at` of a segment; returns the position behind it.
+    /// Writes a record by hand at `at` of a segment, and the segment's header; returns the position behind it.
     std::uint64_t put(std::uint32_t index, std::uint64_t at, std::uint64_t salt, std::uint64_t sequence,
                       const std::vector<std::uint64_t>& payload, format::record_kind kind = format::record_kind::redo,
                       std::uint16_t part = 0, std::uint16_t parts = 1) {
-        std::memcpy(segment(index), &salt, sizeof salt);
+        put_header(index, salt);
         std::vector<std::uint64_t> record(format::record_bytes(payload.size()) / 8);
         std::copy(payload.begin(), payload.end(), record.begin() + format::record_header_words);
         seal_record(record.data(), payload.size(), sequence, part, parts, kind, seed_of_salt(salt));
@@ -54,8 +54,14 @@ public:
         return at + record.size() * 8;
     }
 
-    result<replay_report> recover() {
-        auto replay = log_replay::read({data(), size()}, geometry_);
+    void put_header(std::uint32_t index, std::uint64_t salt, std::uint64_t acknowledged = 0,
+                    std::uint64_t truncated = 0) {
+        const auto header = make_segment_header(geometry_, index, salt, acknowledged, truncated);
+        std::memcpy(segment(index), &header, sizeof header);
+    }
+
+    result<replay_report> recover(log_reading how = log_reading::strict) {
+        auto replay = log_replay::read({data(), size()}, geometry_, how);
         if (!replay) return replay.error();
         line_set touched(size());
         replay->apply({data(), size()}, touched);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/base/checksum.hpp>
+#include <holdfast/base/planted.hpp>
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/geometry.hpp>
 
@@ -58,6 +59,7 @@ inline bool read_record(const std::byte* at, const std::byte* end, std::uint32_t
     constexpr unsigned reserved_shift = 40;
     if (words[0] >> reserved_shift != 0) return false;
     out.payload = words + format::record_header_words;
+    if (is_planted(planted::checksum_ignored)) return true;
     return record_checksum(words, out.header.payload_words, out.header.kind, seed) == out.header.checksum;
 }
 

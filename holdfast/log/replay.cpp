@@ -5,6 +5,7 @@
 #include <holdfast/log/truncation.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -30,12 +31,16 @@ error out_of_bounds(std::uint64_t sequence, std::uint64_t tag_offset, std::uint6
     return reason;
 }
 
-/// Writes S to both slots: a slot of before must not win again.
+/// Writes S to both slots: a slot of before must not win again. The one that holds the current point comes
+/// last, because the other may be torn already.
 void put_truncation_point(std::byte* pool, const log_geometry& geometry, std::uint64_t sequence, bool persists,
                           const persist::line_path& lines, site where, site where_fence) {
     const format::truncation_slot value = make_truncation_slot(sequence);
-    for (const std::uint64_t offset : format::truncation_slot_offset) {
-        std::byte* slot = pool + geometry.offset + offset;
+    const auto current = read_truncation_point(pool + geometry.offset);
+    const unsigned last = current ? current->slot : 1;
+    const bool swapped = is_planted(planted::slots_in_fixed_order) && last == 0;
+    for (const unsigned index : {last ^ (swapped ? 0u : 1u), last ^ (swapped ? 1u : 0u)}) {
+        std::byte* slot = pool + geometry.offset + format::truncation_slot_offset[index];
         persist::copy(slot, &value, sizeof value, where);
         if (!persists) continue;
         persist::write_back(lines, slot, sizeof value, where);
@@ -45,79 +50,148 @@ void put_truncation_point(std::byte* pool, const log_geometry& geometry, std::ui
 
 }  // namespace
 
-result<log_replay> log_replay::read(std::span<const std::byte> pool, const log_geometry& geometry) {
-    log_replay replay;
+result<void> log_replay::find_truncation_point(std::span<const std::byte> pool, const log_geometry& geometry,
+                                               log_reading how) {
     const auto point = read_truncation_point(pool.data() + geometry.offset);
-    if (!point) {
+    if (point) {
+        report_.truncated = point->sequence;
+    } else {
         error reason;
         reason.code = errc::corrupt;
         reason.what = "neither copy of the log's truncation point is valid";
         reason.offset = geometry.offset;
-        return reason;
+        if (how != log_reading::salvage) return reason;
+        damage_.push_back(std::move(reason));
     }
-    replay.report_.truncated = point->sequence;
-    replay.report_.last_sequence = point->sequence;
-    for (std::uint32_t segment = 0; segment < geometry.segment_count(); ++segment)
-        replay.scan(pool, geometry, segment, point->sequence);
+    // A segment that began a lap held nothing above the S that its header names. So without the slot that said so,
+    // too, everything above that S is still in the log.
+    if (how != log_reading::torn_anywhere)
+        for (std::uint32_t index = 0; index < geometry.segment_count(); ++index)
+            report_.truncated =
+                std::max(report_.truncated, read_segment_header(pool.data(), geometry, index).truncated);
+    report_.last_sequence = report_.truncated;
+    return {};
+}
+
+result<log_replay> log_replay::read(std::span<const std::byte> pool, const log_geometry& geometry, log_reading how) {
+    log_replay replay;
+    if (auto found = replay.find_truncation_point(pool, geometry, how); !found) return found.error();
+    replay.scan(pool, geometry, how);
+    if (how == log_reading::strict && !replay.damage_.empty()) return replay.damage_.front();
     replay.report_.records = replay.records_.size();
-    if (auto checked = replay.check_bounds(pool, geometry); !checked) return checked.error();
-    const auto before = [](const found_record& a, const found_record& b) {
-        return a.sequence != b.sequence ? a.sequence < b.sequence : a.number < b.number;
-    };
-    auto& records = replay.records_;
-    if (!std::is_sorted(records.begin(), records.end(), before)) std::sort(records.begin(), records.end(), before);
+    if (auto checked = replay.check_bounds(pool, geometry, how); !checked) return checked.error();
     std::sort(replay.used_.begin(), replay.used_.end(), [](const used_segment& a, const used_segment& b) {
-        return a.first_sequence != b.first_sequence ? a.first_sequence < b.first_sequence : a.first_part < b.first_part;
+        if (a.first_sequence != b.first_sequence) return a.first_sequence < b.first_sequence;
+        return (a.first_part < b.first_part) != is_planted(planted::kept_parts_out_of_order);
     });
+    if (is_planted(planted::replayed_newest_first)) std::reverse(replay.records_.begin(), replay.records_.end());
     return replay;
 }
 
-void log_replay::scan(std::span<const std::byte> pool, const log_geometry& geometry, std::uint32_t segment,
-                      std::uint64_t truncated) {
-    const std::byte* begin = pool.data() + geometry.segment_offset(segment);
-    std::uint64_t salt;
-    std::memcpy(&salt, begin, sizeof salt);
-    if (salt == 0) return;
-    const std::byte* end = begin + geometry.segment_bytes;
-    used_segment used{segment};
-    record_view view;
-    for (const std::byte* at = begin + format::segment_header_bytes; read_record(at, end, seed_of_salt(salt), view);
-         at += format::record_bytes(view.header.payload_words)) {
-        const auto& header = view.header;
-        report_.last_sequence = std::max(report_.last_sequence, header.sequence);
-        if (header.sequence <= truncated) continue;
-        if (used.used_bytes == 0) {
-            used.first_sequence = header.sequence;
-            used.first_part = header.part;
-        }
-        used.last_sequence = header.sequence;
-        used.used_bytes = static_cast<std::uint64_t>(at - begin) + format::record_bytes(header.payload_words);
-        const bool redo = header.kind == record_kind::redo;
-        const std::uint32_t number = redo ? header.part : header.part | std::uint32_t{header.parts} << 16;
-        const auto offset =
-            static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(view.payload) - pool.data());
-        records_.push_back({header.sequence, number, redo ? header.parts : std::uint16_t{1}, header.kind, offset,
-                            header.payload_words});
+void log_replay::scan(std::span<const std::byte> pool, const log_geometry& geometry, log_reading how) {
+    std::vector<segment_contents> naming;  // segments whose headers name an acknowledged commit
+    for (std::uint32_t index = 0; index < geometry.segment_count(); ++index) {
+        segment_contents found = scan_segment(pool, geometry, index, report_.truncated, how, records_);
+        if (!is_planted(planted::sequence_forgotten))
+            report_.last_sequence = std::max(report_.last_sequence, found.last_sequence);
+        if (found.used.used_bytes != 0) used_.push_back(found.used);
+        std::move(found.damage.begin(), found.damage.end(), std::back_inserter(damage_));
+        if (found.header.acknowledged > report_.truncated) naming.push_back(std::move(found));
     }
-    if (used.used_bytes != 0) used_.push_back(used);
+    const auto before = [](const found_record& a, const found_record& b) {
+        return a.sequence != b.sequence ? a.sequence < b.sequence : a.number < b.number;
+    };
+    if (!std::is_sorted(records_.begin(), records_.end(), before)) std::sort(records_.begin(), records_.end(), before);
+    if (how == log_reading::torn_anywhere) return;
+    check_acknowledged(naming, geometry);
+    check_fenced();
 }
 
-result<void> log_replay::check_bounds(std::span<const std::byte> pool, const log_geometry& geometry) const {
-    const std::uint64_t heap_begin = geometry.offset + geometry.bytes;
-    for (const found_record& record : records_) {
-        const std::uint64_t* payload = payload_at(pool, record.payload_offset);
-        for (std::uint64_t at = 0; at < record.payload_words;) {
-            const format::entry each = format::entry_of(payload[at]);
-            const bool in_roots = each.offset >= format::roots_offset && each.offset < format::log_offset;
-            const std::uint64_t begin = in_roots ? format::roots_offset : heap_begin;
-            const std::uint64_t end = in_roots ? format::log_offset : pool.size();
-            const bool inside = each.offset >= begin && each.offset < end && each.offset % 8 == 0 &&
-                                each.words <= (end - each.offset) / 8;
-            if (!inside || each.words == 0 || each.words > record.payload_words - at - 1)
-                return out_of_bounds(record.sequence, record.payload_offset + at * 8, pool.size(), each);
-            at += 1 + each.words;
+void log_replay::check_fenced() {
+    std::uint64_t next = 0;  // number of the first record missing of the transaction at hand
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+        const found_record& each = records_[i];
+        if (!is_undo(each.kind)) continue;
+        if (i == 0 || records_[i - 1].sequence != each.sequence) next = 0;
+        if (each.number == next) {
+            ++next;
+        } else if (each.kind == record_kind::undo_fenced && !has_ended(each.sequence)) {
+            error reason;
+            reason.code = errc::corrupt;
+            reason.what = "an undo record that was durable is missing in the log";
+            reason.offset = each.payload_offset - sizeof(format::record_header);
+            reason.expected = "record " + std::to_string(next) + " of transaction " + std::to_string(each.sequence);
+            reason.found = "none, though record " + std::to_string(each.number) + " was sent behind its fence";
+            damage_.push_back(std::move(reason));
+            return;
         }
     }
+}
+
+void log_replay::check_acknowledged(std::span<const segment_contents> segments, const log_geometry& geometry) {
+    for (const segment_contents& each : segments) {
+        const std::uint64_t sequence = each.header.acknowledged;
+        // An undo transaction that has ended empties what its thread had filled before it.
+        const bool may_be_gone = each.used.used_bytes != 0 && has_ended(each.used.first_sequence);
+        if (may_be_gone || is_acknowledged_there(sequence)) continue;
+        error reason;
+        reason.code = errc::corrupt;
+        reason.what = "an acknowledged commit is missing in the log";
+        reason.offset = geometry.segment_offset(each.used.index);
+        reason.expected = "all of record " + std::to_string(sequence) + ", older than segment " +
+                          std::to_string(each.used.index) + ", whose header names it";
+        reason.found = "none, or not all of it";
+        damage_.push_back(std::move(reason));
+    }
+}
+
+bool log_replay::is_acknowledged_there(std::uint64_t sequence) const {
+    const auto begin = std::lower_bound(records_.begin(), records_.end(), sequence,
+                                        [](const found_record& a, std::uint64_t b) { return a.sequence < b; });
+    if (begin == records_.end() || begin->sequence != sequence) return false;
+    if (begin->kind != record_kind::redo) return has_ended(sequence);
+    const auto end = std::find_if(begin, records_.end(), [&](const auto& each) { return each.sequence != sequence; });
+    return is_whole(static_cast<std::size_t>(begin - records_.begin()),
+                    static_cast<std::size_t>(end - records_.begin()));
+}
+
+bool log_replay::has_ended(std::uint64_t sequence) const {
+    return std::any_of(records_.begin(), records_.end(), [&](const found_record& each) {
+        return each.kind == record_kind::undo_end && each.sequence == sequence;
+    });
+}
+
+result<void> log_replay::check_bounds(std::span<const std::byte> pool, const log_geometry& geometry,
+                                      const found_record& record) {
+    const std::uint64_t heap_begin = geometry.offset + geometry.bytes;
+    const std::uint64_t* payload = payload_at(pool, record.payload_offset);
+    for (std::uint64_t at = 0; at < record.payload_words;) {
+        const format::entry each = format::entry_of(payload[at]);
+        const bool in_roots = each.offset >= format::roots_offset && each.offset < format::log_offset;
+        const std::uint64_t begin = in_roots ? format::roots_offset : heap_begin;
+        const std::uint64_t end = in_roots ? format::log_offset : pool.size();
+        const bool inside = each.offset >= begin && each.offset < end && each.offset % 8 == 0 &&
+                            each.words <= (end - each.offset) / 8;
+        if (!inside || each.words == 0 || each.words > record.payload_words - at - 1)
+            return out_of_bounds(record.sequence, record.payload_offset + at * 8, pool.size(), each);
+        at += 1 + each.words;
+    }
+    return {};
+}
+
+result<void> log_replay::check_bounds(std::span<const std::byte> pool, const log_geometry& geometry,
+                                      log_reading how) {
+    std::size_t kept = 0;
+    for (const found_record& record : records_) {
+        auto checked = check_bounds(pool, geometry, record);
+        if (checked) {
+            records_[kept++] = record;
+            continue;
+        }
+        if (how != log_reading::salvage) return checked;
+        damage_.push_back(checked.error());
+    }
+    records_.resize(kept);
     return {};
 }
 
@@ -142,6 +216,7 @@ void log_replay::apply_record(std::span<std::byte> pool, const found_record& rec
 }
 
 bool log_replay::is_whole(std::size_t begin, std::size_t end) const {
+    if (is_planted(planted::missing_part_ignored)) return true;
     if (records_[begin].parts != end - begin) return false;
     for (std::size_t i = begin; i < end; ++i)
         if (records_[i].number != i - begin) return false;
@@ -171,21 +246,30 @@ void log_replay::apply_redo(std::span<std::byte> pool, line_set& touched) {
 void log_replay::apply_undo(std::span<std::byte> pool, line_set& touched) {
     std::unordered_set<std::uint64_t> ended;
     for (const found_record& record : records_)
-        if (record.kind == record_kind::undo_end) ended.insert(record.sequence);
+        if (record.kind == record_kind::undo_end && !is_planted(planted::end_record_ignored))
+            ended.insert(record.sequence);
     for (std::size_t i = records_.size(); i > 0; --i) {
         const found_record& record = records_[i - 1];
-        if (record.kind == record_kind::undo && !ended.contains(record.sequence)) apply_record(pool, record, touched);
+        if (is_undo(record.kind) && !ended.contains(record.sequence)) apply_record(pool, record, touched);
     }
 }
 
 void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_geometry& geometry, bool persists,
                      const persist::line_path& lines) {
     line_set touched(pool.size());
+    if (is_planted(planted::log_reset_before_homes))
+        reset_log(pool.data(), geometry, replay.report().last_sequence, persists, lines);
     replay.apply(pool, touched);
     if (persists) {
         touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
             persist::write_back(lines, pool.data() + first * 64, count * 64, site::recovery_home);
         });
+        // A killed process may have stored the slot in force and not have written it back: the other, which is
+        // written first, may be torn by a cut.
+        if (const auto point = read_truncation_point(pool.data() + geometry.offset);
+            point && !is_planted(planted::slot_believed_durable))
+            persist::write_back(lines, pool.data() + geometry.offset + format::truncation_slot_offset[point->slot],
+                                sizeof(format::truncation_slot), site::recovery_slot);
         // Homes before the truncation point that reset_log moves past their records.
         persist::fence(lines, site::recovery_home_fence);
     } else {
@@ -201,9 +285,9 @@ void reset_log(std::byte* pool, const log_geometry& geometry, std::uint64_t last
     const format::segment_header empty{};
     for (std::uint32_t index = 0; index < geometry.segment_count(); ++index) {
         std::byte* segment = pool + geometry.segment_offset(index);
-        std::uint64_t salt;
-        std::memcpy(&salt, segment, sizeof salt);
-        if (salt == 0) continue;
+        format::segment_header header;
+        std::memcpy(&header, segment, sizeof header);
+        if (is_unused(header)) continue;
         persist::copy(segment, &empty, sizeof empty, site::log_salt);
         if (persists) persist::write_back(lines, segment, sizeof empty, site::log_salt);
     }

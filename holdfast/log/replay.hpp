@@ -4,6 +4,7 @@
 #include <holdfast/base/result.hpp>
 #include <holdfast/log/geometry.hpp>
 #include <holdfast/log/line_set.hpp>
+#include <holdfast/log/scan.hpp>
 #include <holdfast/log/segments.hpp>
 #include <holdfast/persist/seam.hpp>
 
@@ -25,17 +26,20 @@ struct replay_report {
 
 /// The log as recovery finds it. `read` looks and judges, `apply` stores; nothing is stored
 /// before everything was judged.
-///   1. Read the truncation point S.
+///   1. Read the truncation point S: of the valid slots and of what sealed segment headers say of it the highest.
 ///   2. Read each segment from its start while records verify under its salt; the first that does
-///      not ends the segment.
-///   3. Redo: keep records above S whose parts are all there; a missing number is a commit that
+///      not ends the segment. Where it cannot be a torn tail (log/scan.hpp), it is damage.
+///   3. Look for every commit that a sealed header calls acknowledged, and for every record of an open undo
+///      transaction that a later one calls fenced. A missing one is damage.
+///   4. Redo: keep records above S whose parts are all there; a missing number is a commit that
 ///      was not acknowledged. Apply in order of sequence.
 ///      Undo: keep transactions above S without an end; apply their records, newest first.
 class log_replay {
 public:
-    /// Errors: corrupt (no valid truncation point; an entry outside roots and heap). `pool` is the
-    /// whole pool, mapped anywhere.
-    static result<log_replay> read(std::span<const std::byte> pool, const log_geometry& geometry);
+    /// Errors, unless the log is read to salvage it: corrupt (no valid truncation point; an entry outside roots and
+    /// heap; read strictly, damage that is no torn tail). `pool` is the whole pool, mapped anywhere.
+    static result<log_replay> read(std::span<const std::byte> pool, const log_geometry& geometry,
+                                   log_reading how = log_reading::strict);
 
     /// Stores to the homes in `pool` and adds each touched line to `touched`. Idempotent: it reads
     /// only the log, which it does not write. What holds if the process dies inside: the log is as
@@ -47,26 +51,30 @@ public:
     const std::vector<used_segment>& used_segments() const noexcept { return used_; }
     /// True when every record above the truncation point is whole, none lacking a part.
     bool all_whole() const;
+    /// By sequence, then number.
+    const std::vector<found_record>& records() const noexcept { return records_; }
+    /// Whether records [begin, end), all of one sequence, are all parts of a redo commit.
+    bool is_whole(std::size_t begin, std::size_t end) const;
+    /// What was found when read to salvage.
+    const std::vector<error>& damage() const noexcept { return damage_; }
 
 private:
-    struct found_record {
-        std::uint64_t sequence;
-        std::uint32_t number;  ///< redo: part. undo: number within the transaction
-        std::uint16_t parts;
-        format::record_kind kind;
-        std::uint64_t payload_offset;  ///< from the start of the pool
-        std::uint64_t payload_words;
-    };
-
-    void scan(std::span<const std::byte> pool, const log_geometry& geometry, std::uint32_t segment,
-              std::uint64_t truncated);
-    result<void> check_bounds(std::span<const std::byte> pool, const log_geometry& geometry) const;
-    bool is_whole(std::size_t begin, std::size_t end) const;
+    result<void> find_truncation_point(std::span<const std::byte> pool, const log_geometry& geometry,
+                                       log_reading how);
+    void scan(std::span<const std::byte> pool, const log_geometry& geometry, log_reading how);
+    void check_acknowledged(std::span<const segment_contents> segments, const log_geometry& geometry);
+    void check_fenced();
+    bool is_acknowledged_there(std::uint64_t sequence) const;
+    bool has_ended(std::uint64_t sequence) const;
+    static result<void> check_bounds(std::span<const std::byte> pool, const log_geometry& geometry,
+                                     const found_record& record);
+    result<void> check_bounds(std::span<const std::byte> pool, const log_geometry& geometry, log_reading how);
     void apply_redo(std::span<std::byte> pool, line_set& touched);
     void apply_undo(std::span<std::byte> pool, line_set& touched);
     void apply_record(std::span<std::byte> pool, const found_record& record, line_set& touched);
 
-    std::vector<found_record> records_;  ///< by sequence, then number
+    std::vector<found_record> records_;
+    std::vector<error> damage_;
     std::vector<used_segment> used_;
     replay_report report_;
 };

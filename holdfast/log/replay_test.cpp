@@ -189,5 +189,221 @@ TEST(Replay, AfterResetNoRecordOfBeforeVerifies) {
     for (std::uint32_t i = 0; i < 15; ++i) EXPECT_EQ(pool.salt(i), 0u);
 }
 
+/// Recovery refuses, names `offset`, and changes nothing.
+void expect_damage(memory_pool& pool, std::uint64_t offset, const char* what) {
+    const auto before = pool.bytes();
+    const auto found = pool.recover();
+    ASSERT_FALSE(found) << what;
+    EXPECT_EQ(found.error().code, errc::corrupt);
+    EXPECT_EQ(found.error().offset, offset) << found.error().text();
+    EXPECT_NE(found.error().text().find(what), std::string::npos) << found.error().text();
+    EXPECT_EQ(pool.bytes(), before);
+    EXPECT_TRUE(pool.recover(log_reading::torn_anywhere)) << "below power a cut may have done this";
+}
+
+TEST(Replay, ABadRecordInFrontOfAValidOneIsDamageAndNamesBoth) {
+    memory_pool pool;
+    auto at = pool.put(3, 64, 11, 1, run(pool.offset(0), {1}));
+    const auto bad = pool.geometry().segment_offset(3) + at;
+    at = pool.put(3, at, 11, 2, run(pool.offset(1), {2}));
+    pool.put(3, at, 11, 3, run(pool.offset(2), {3}));
+    pool.data()[bad + 32] ^= std::byte{4};
+    expect_damage(pool, bad, "record 3 at offset");
+    expect_damage(pool, bad, "(segment 3)");
+}
+
+TEST(Replay, AllThatAPowerCutMayHaveTornIsReadAsFarAsItVerifies) {
+    memory_pool pool;
+    auto at = pool.put(3, 64, 11, 1, run(pool.offset(0), {1}));
+    const auto bad = at;
+    at = pool.put(3, at, 11, 2, run(pool.offset(1), {2}));
+    pool.put(3, at, 11, 3, run(pool.offset(2), {3}));
+    pool.segment(3)[bad] ^= std::byte{4};
+    ASSERT_TRUE(pool.recover(log_reading::torn_anywhere));
+    EXPECT_EQ(pool.word(0), 1u);
+    EXPECT_EQ(pool.word(2), 0u);
+}
+
+TEST(Replay, ABadRecordThatWasTruncatedIsDamageTooWhenALaterOneIsNeeded) {
+    memory_pool pool;
+    const auto slot = make_truncation_slot(1);
+    std::memcpy(pool.data() + pool.geometry().offset + 512, &slot, sizeof slot);
+    const auto at = pool.put(0, 64, 11, 1, run(pool.offset(0), {1}));
+    const auto end = pool.put(0, at, 11, 2, run(pool.offset(1), {2}));
+    pool.segment(0)[64] ^= std::byte{1};
+    expect_damage(pool, pool.geometry().segment_offset(0) + 64, "record 2");
+    const auto both = make_truncation_slot(2);
+    std::memcpy(pool.data() + pool.geometry().offset, &both, sizeof both);
+    EXPECT_TRUE(pool.recover()) << "nothing behind it is needed";
+    pool.put(0, end, 11, 3, run(pool.offset(2), {3}));
+    expect_damage(pool, pool.geometry().segment_offset(0) + 64, "record 3");
+}
+
+TEST(Replay, WhatAnEarlierLapLeftBehindTheTailIsNoDamage) {
+    memory_pool pool;
+    auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {1}));
+    for (std::uint64_t sequence = 8; sequence < 30; ++sequence)
+        at = pool.put(0, at, 11, sequence, run(pool.offset(0), {sequence}));
+    at = pool.put(0, 64, 12, 40, run(pool.offset(0), {40}));
+    const auto found = pool.recover();
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(found->records, 1u);
+}
+
+TEST(Replay, ATornUndoRecordInFrontOfOthersOfItsOpenTransactionIsATornTail) {
+    memory_pool pool;
+    auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0, 0);
+    const auto torn = at;
+    at = pool.put(0, at, 11, 7, run(pool.offset(1), {11}), record_kind::undo, 1, 0);
+    at = pool.put(0, at, 11, 7, run(pool.offset(2), {12}), record_kind::undo, 2, 0);
+    pool.segment(0)[torn] ^= std::byte{1};
+    const auto found = pool.recover();
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(found->applied, 1u) << "nothing was stored that relied on those behind the tear";
+    EXPECT_EQ(pool.word(0), 10u);
+    // An end behind it says that there was a fence.
+    pool.put(0, at, 11, 7, {}, record_kind::undo_end);
+    expect_damage(pool, pool.geometry().segment_offset(0) + torn, "record 7");
+}
+
+TEST(Replay, ABadUndoRecordInFrontOfALaterTransactionIsDamage) {
+    memory_pool pool;
+    auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0, 0);
+    const auto end = at;
+    at = pool.put(0, at, 11, 7, {}, record_kind::undo_end);
+    pool.put(0, at, 11, 8, run(pool.offset(1), {11}), record_kind::undo, 0, 0);
+    pool.segment(0)[end] ^= std::byte{1};
+    expect_damage(pool, pool.geometry().segment_offset(0) + end, "record 8");
+    pool.segment(0)[end] ^= std::byte{1};
+    // The first place of the segment: the record behind it is the first of its transaction.
+    pool.segment(0)[64] ^= std::byte{1};
+    pool.segment(0)[end] ^= std::byte{1};
+    expect_damage(pool, pool.geometry().segment_offset(0) + 64, "record 8");
+}
+
+TEST(Replay, WhatAnUndoRecordCallsFencedMustBeThereWhileItsTransactionIsOpen) {
+    memory_pool pool;
+    pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0, 0);
+    pool.put(1, 64, 12, 7, run(pool.offset(1), {11}), record_kind::undo, 1, 0);
+    const auto at = pool.put(2, 64, 13, 7, run(pool.offset(2), {12}), record_kind::undo_fenced, 2, 0);
+    ASSERT_TRUE(pool.recover());
+    EXPECT_EQ(pool.word(2), 12u);
+    pool.segment(1)[64] ^= std::byte{1};
+    expect_damage(pool, pool.geometry().segment_offset(2) + 64, "record 1 of transaction 7");
+    pool.put(2, at, 13, 7, {}, record_kind::undo_end);
+    EXPECT_TRUE(pool.recover()) << "nobody asks for it any more";
+}
+
+TEST(Replay, ABrokenHeaderIsReadByEitherOfItsSaltsAndIsDamageBehindAnAcknowledgedRecord) {
+    for (const std::uint64_t byte : {0u, 3u, 8u, 17u, 24u, 31u}) {
+        memory_pool pool;
+        const auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
+        pool.segment(2)[byte] ^= std::byte{0x10};
+        const auto found = pool.recover();
+        ASSERT_TRUE(found) << "torn with its only record it may be: " << found.error().text();
+        EXPECT_EQ(pool.word(0), 1u) << byte;
+        pool.segment(2)[byte] ^= std::byte{0x10};
+        pool.put(2, at, 11, 2, run(pool.offset(1), {2}));
+        ASSERT_TRUE(pool.recover());
+        pool.segment(2)[byte] ^= std::byte{0x10};
+        expect_damage(pool, pool.geometry().segment_offset(2), "header is damaged");
+    }
+}
+
+TEST(Replay, AHeaderInAnotherSegmentsPlaceIsDamage) {
+    memory_pool pool;
+    const auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
+    pool.put(2, at, 11, 2, run(pool.offset(1), {2}));
+    std::memcpy(pool.segment(5), pool.segment(2), 4096);
+    std::memset(pool.segment(2), 0, 4096);
+    expect_damage(pool, pool.geometry().segment_offset(5), "header is damaged");
+}
+
+TEST(Replay, AZeroedHeaderInFrontOfRecordsIsDamageAndAnEmptiedOneIsNot) {
+    memory_pool pool;
+    auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
+    std::memset(pool.segment(2), 0, 64);
+    ASSERT_TRUE(pool.recover()) << "one record that nobody was told of";
+    pool.put(2, at, 11, 2, run(pool.offset(1), {2}));
+    std::memset(pool.segment(2), 0, 64);
+    expect_damage(pool, pool.geometry().segment_offset(2), "header is lost");
+    pool.put_header(2, 0);
+    EXPECT_TRUE(pool.recover());
+}
+
+TEST(Replay, AnUndoHeaderHalfWayToEmptiedIsNoDamage) {
+    for (const unsigned word : {0u, 3u}) {
+        memory_pool pool;
+        pool.word(0) = 5;
+        auto at = pool.put(2, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0, 0);
+        pool.put(2, at, 11, 7, {}, record_kind::undo_end);
+        const auto emptied = make_segment_header(pool.geometry(), 2, 0, 0, 0);
+        std::memcpy(pool.segment(2) + word * 8, reinterpret_cast<const std::byte*>(&emptied) + word * 8, 8);
+        const auto found = pool.recover();
+        ASSERT_TRUE(found) << found.error().text();
+        EXPECT_EQ(found->applied, 0u);
+    }
+}
+
+TEST(Replay, ACommitThatALaterLapNamesMustBeThereUntilItIsTruncated) {
+    memory_pool pool;
+    auto at = pool.put(0, 64, 11, 1, run(pool.offset(0), {1}));
+    pool.put(0, at, 11, 2, run(pool.offset(1), {2}));
+    pool.put(1, 64, 12, 3, run(pool.offset(2), {3}));
+    pool.put_header(1, 12, 2);
+    ASSERT_TRUE(pool.recover());
+    std::memset(pool.segment(0), 0, 4096);
+    expect_damage(pool, pool.geometry().segment_offset(1), "record 2");
+    pool.put_header(1, 12, 2, 2);
+    const auto found = pool.recover();
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(found->truncated, 2u) << "the header knows it, whatever the slots say";
+}
+
+TEST(Replay, AnUndoLapNamesTheTransactionBeforeItUntilItsOwnHasEnded) {
+    memory_pool pool;
+    auto at = pool.put(0, 64, 11, 1, run(pool.offset(0), {1}), record_kind::undo, 0, 0);
+    const auto end_at = at;
+    pool.put(0, at, 11, 1, {}, record_kind::undo_end);
+    at = pool.put(1, 64, 12, 2, run(pool.offset(2), {3}), record_kind::undo, 0, 0);
+    pool.put_header(1, 12, 1);
+    ASSERT_TRUE(pool.recover());
+    pool.segment(0)[end_at] ^= std::byte{1};
+    expect_damage(pool, pool.geometry().segment_offset(1), "record 1");
+    pool.put(1, at, 12, 2, {}, record_kind::undo_end);
+    pool.put_header(1, 12, 1);
+    std::memset(pool.segment(0), 0, 4096);
+    EXPECT_TRUE(pool.recover()) << "emptied when transaction 2 had ended";
+}
+
+TEST(Replay, SalvagedIsWhatVerifiesAndTheDamageIsListed) {
+    memory_pool pool;
+    auto at = pool.put(3, 64, 11, 1, run(pool.offset(0), {1}));
+    const auto bad = at;
+    at = pool.put(3, at, 11, 2, run(pool.offset(1), {2}));
+    pool.put(3, at, 11, 3, run(pool.offset(2), {3}));
+    pool.segment(3)[bad] ^= std::byte{4};
+    const auto replay = log_replay::read({pool.data(), pool.size()}, pool.geometry(), log_reading::salvage);
+    ASSERT_TRUE(replay);
+    EXPECT_EQ(replay->damage().size(), 1u);
+    EXPECT_EQ(replay->records().size(), 2u);
+    ASSERT_TRUE(pool.recover(log_reading::salvage));
+    EXPECT_EQ(pool.word(1), 0u);
+    EXPECT_EQ(pool.word(2), 3u);
+}
+
+TEST(Replay, ALogWithoutSealedHeadersIsReadByItsSaltsAlone) {
+    memory_pool pool;
+    auto old = pool.geometry();
+    old.sealed_segments = false;
+    const auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
+    pool.put(2, at, 11, 2, run(pool.offset(1), {2}));
+    std::memset(pool.segment(2) + 8, 0, 56);
+    const auto replay = log_replay::read({pool.data(), pool.size()}, old);
+    ASSERT_TRUE(replay) << replay.error().text();
+    EXPECT_EQ(replay->records().size(), 2u);
+    EXPECT_FALSE(log_replay::read({pool.data(), pool.size()}, pool.geometry()));
+}
+
 }  // namespace
 }  // namespace holdfast

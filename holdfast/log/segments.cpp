@@ -1,5 +1,7 @@
 #include <holdfast/log/segments.hpp>
 
+#include <holdfast/base/planted.hpp>
+
 #include <sys/random.h>
 
 #include <chrono>
@@ -42,6 +44,7 @@ void segment_table::free_truncated(std::uint64_t truncated) noexcept {
 }
 
 std::uint64_t segment_table::draw_salt() noexcept {
+    if (is_planted(planted::salt_not_renewed)) return 1;
     // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): distinct values for 2^64 draws.
     std::uint64_t z = salt_state_.fetch_add(0x9E3779B97F4A7C15ull, std::memory_order_relaxed) + 0x9E3779B97F4A7C15ull;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;

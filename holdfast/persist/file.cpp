@@ -137,7 +137,10 @@ result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed)
 result<void> file::publish() {
     if (auto linked = link_to_path(); !linked) return linked;
     drop_prepared_name();
-    auto synced = sync_directory();
+#ifdef HOLDFAST_OBSERVED
+    observe_file_publish();
+#endif
+    auto synced = sync_directory(directory_of(path_));
     if (!synced) ::unlink(path_.c_str());
     return synced;
 }
@@ -204,8 +207,7 @@ result<void> file::lock() {
     return system_error("fcntl(F_SETLK)", path_, answer.number);
 }
 
-result<void> file::sync_directory() {
-    const std::string directory = directory_of(path_);
+result<void> sync_directory(const std::string& directory) {
     const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return system_error("open", directory, errno);
     const int answer = ::fsync(descriptor);
@@ -214,6 +216,9 @@ result<void> file::sync_directory() {
     ++detail::this_thread.syncs;
     // EINVAL: this file system has no way to sync a directory, and needs none.
     if (answer != 0 && number != EINVAL) return system_error("fsync", directory, number);
+#ifdef HOLDFAST_OBSERVED
+    observe_directory_sync();
+#endif
     return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,6 +18,8 @@ namespace holdfast::persist {
 
 /// The directory in which `path` names something.
 std::string directory_of(const std::string& path);
+/// Makes the names in a directory durable. Counts one sync. Errors: not_found, permission_denied, io.
+result<void> sync_directory(const std::string& directory);
 
 /// An open file: move-only, close-on-exec, closed on destruction.
 /// Thread safety: read_at, write_at, write_durable and sync may run concurrently.
@@ -64,6 +67,25 @@ public:
     /// size it had; whoever created it removes it. Errors: no_space (bytes needed, bytes free), io.
     result<void> allocate(std::uint64_t size);
 
+    /// Cuts the file off behind `size` bytes; a file that is no longer stays as it is. Requires: nothing mapped
+    /// behind them is touched any more. Not durable until sync. Errors: io; then the file has the size it had.
+    result<void> shrink(std::uint64_t size);
+
+    /// The permission bits.
+    result<unsigned> mode() const;
+
+    /// Makes this empty file a copy of `from` that shares its blocks until one of them is written (FICLONE), at
+    /// once whatever the size. False, and nothing is done, where the file system cannot. Errors: no_space, io.
+    result<bool> clone(const file& from);
+    /// Copies [offset, offset + bytes) of `from` to the same place here, leaving out what `from` has never
+    /// written. `done` hears now and then of the bytes dealt with. Requires: allocated, and zero there. Not
+    /// durable until sync. Errors: truncated, no_space, io.
+    result<void> copy_range(const file& from, std::uint64_t offset, std::uint64_t bytes, site where,
+                            const std::function<void(std::uint64_t)>& done);
+    /// The same once more, writing only the 4 KiB that have changed since: reading both is faster than writing.
+    result<void> copy_changes(const file& from, std::uint64_t offset, std::uint64_t bytes, site where,
+                              const std::function<void(std::uint64_t)>& done);
+
     /// Reads exactly `size` bytes. Errors: truncated, io.
     result<void> read_at(std::uint64_t offset, void* bytes, std::size_t size) const;
     /// Writes exactly; not durable until sync. Counts written bytes. Errors: no_space, io.
@@ -81,7 +103,6 @@ private:
     void release() noexcept;
     void drop_prepared_name() noexcept;
     result<void> link_to_path();
-    result<void> sync_directory();
 
     std::string path_;
     std::string prepared_name_;  ///< where a prepared file stands that could not do without a name
@@ -115,6 +136,15 @@ public:
     std::byte* data() const noexcept { return base_; }
     std::uint64_t size() const noexcept { return size_; }
     std::uint64_t reserved() const noexcept { return reserved_; }
+
+    /// Maps the file up to `size` bytes, in place behind what is mapped already. Threads may use what was
+    /// mapped before meanwhile. Requires: size above size().
+    /// Errors: invalid_argument (more than is reserved; the end so far is none of a page, which only processors with
+    /// pages above 4 KiB can meet), truncated (the file is shorter), level_unavailable,
+    /// io. After an error everything is as before.
+    result<void> extend(const file& from, std::uint64_t size);
+    /// Takes `extend` back: what is mapped behind `size` bytes is only reserved again.
+    void retract(std::uint64_t size) noexcept;
 
     /// Touches all pages now (MADV_POPULATE_WRITE; _READ for read_only and private_copy), so that no
     /// later access faults; a private copy still faults once per page at its first store, for

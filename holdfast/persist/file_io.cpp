@@ -119,12 +119,25 @@ result<void> file::allocate(std::uint64_t size) {
         call = "pwrite";
         number = write_zeros(descriptor_, *before, size);
     }
-    if (number == 0) return {};
+    if (number == 0) {
+#ifdef HOLDFAST_OBSERVED
+        observe_file_resize(std::max(*before, size));
+#endif
+        return {};
+    }
     if (*before < size && ::ftruncate(descriptor_, static_cast<off_t>(*before)) != 0)
         return system_error("ftruncate", path_, errno);
     if (number == ENOSPC || number == EDQUOT || number == EFBIG)
         return no_space(call, path_, descriptor_, size - std::min(size, *before), number);
     return system_error(call, path_, number);
+}
+
+result<void> file::shrink(std::uint64_t size) {
+    const auto before = this->size();
+    if (!before) return before.error();
+    if (*before > size && ::ftruncate(descriptor_, as_offset(size)) != 0)
+        return system_error("ftruncate", path_, errno);
+    return {};
 }
 
 result<void> file::read_at(std::uint64_t offset, void* bytes, std::size_t size) const {

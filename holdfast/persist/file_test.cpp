@@ -218,6 +218,21 @@ TEST(File, AllocationWritesZerosWhereTheFileSystemCannotAllocate) {
     EXPECT_GE(status.st_blocks * 512, 200'000);
 }
 
+TEST(File, ShrinkingCutsTheEndOffAndNeverLengthens) {
+    const scratch_directory scratch;
+    auto made = *test::create_file(scratch.file("a"), 0600);
+    ASSERT_TRUE(made.allocate(8192));
+    ASSERT_TRUE(made.write_at(0, "kept", 4, site::pool_format));
+    ASSERT_TRUE(made.write_at(4096, "gone", 4, site::pool_format));
+    ASSERT_TRUE(made.shrink(10000));
+    EXPECT_EQ(*made.size(), 8192u);
+    ASSERT_TRUE(made.shrink(4096));
+    EXPECT_EQ(*made.size(), 4096u);
+    ASSERT_TRUE(made.allocate(8192));
+    EXPECT_EQ(content_of(made, 0, 4), "kept");
+    EXPECT_EQ(content_of(made, 4096, 4), std::string(4, '\0'));
+}
+
 TEST(File, AFullDiskSaysWhatIsNeededAndWhatIsFree) {
     const small_tmpfs scratch("size=256k");
     if (!scratch.mounted()) GTEST_SKIP() << "mounting is not permitted";

@@ -104,7 +104,8 @@ result<std::byte*> reserve(const std::string& path, std::uintptr_t base, std::ui
     return static_cast<std::byte*>(got);
 }
 
-void* map_file(const file& from, std::byte* base, std::uint64_t size, mapping::kind how) noexcept {
+/// Maps the file's bytes from `offset` to `end` at their places behind `base`.
+result<void> map_file(const file& from, std::byte* base, std::uint64_t offset, std::uint64_t end, mapping::kind how) {
     const int protection = how == mapping::kind::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
     int flags = MAP_FIXED;
     switch (how) {
@@ -114,7 +115,16 @@ void* map_file(const file& from, std::byte* base, std::uint64_t size, mapping::k
         // Pools may be larger than memory; only the pages that are changed need any.
         case mapping::kind::private_copy: flags |= MAP_PRIVATE | MAP_NORESERVE; break;
     }
-    return ::mmap(base, size, protection, flags, from.descriptor(), 0);
+    if (::mmap(base + offset, end - offset, protection, flags, from.descriptor(), static_cast<off_t>(offset)) !=
+        MAP_FAILED)
+        return {};
+    const int number = errno;
+    error reason = system_error("mmap", from.path(), number);
+    if (how == mapping::kind::shared_sync && (number == EOPNOTSUPP || number == EINVAL)) {
+        reason.code = errc::level_unavailable;
+        reason.expected = "storage that accepts MAP_SYNC";
+    }
+    return reason;
 }
 
 /// For kernels before 5.14, which lack MADV_POPULATE_*.
@@ -174,18 +184,37 @@ result<mapping> mapping::map(const file& from, std::uintptr_t base, std::uint64_
     const auto range = reserve(from.path(), base, reserved);
     if (!range) return range.error();
     mapping made(*range, size, reserved, how, from.path());
-    if (map_file(from, made.data(), size, how) == MAP_FAILED) {
-        const int number = errno;
-        error reason = system_error("mmap", from.path(), number);
-        if (how == kind::shared_sync && (number == EOPNOTSUPP || number == EINVAL)) {
-            reason.code = errc::level_unavailable;
-            reason.expected = "storage that accepts MAP_SYNC";
-        }
-        return reason;
-    }
+    if (auto mapped = map_file(from, made.data(), 0, size, how); !mapped) return mapped.error();
     if (::madvise(made.data(), reserved, MADV_DONTFORK) != 0)
         return system_error("madvise(MADV_DONTFORK)", from.path(), errno);
     return made;
+}
+
+result<void> mapping::extend(const file& from, std::uint64_t size) {
+    const auto base = reinterpret_cast<std::uintptr_t>(base_);
+    if (auto checked = check_arguments(from, base, reserved_, size); !checked) return checked;
+    const std::uint64_t before = size_;
+    if (before % page_bytes() != 0)
+        return bad_argument(path_, "an end aligned to " + std::to_string(page_bytes()) + ", to map on from there",
+                            std::to_string(before) + " bytes mapped");
+    auto mapped = map_file(from, base_, before, size, kind_);
+    if (mapped) {
+        size_ = size;
+        // The new pages are a mapping of their own, which forgot what was said of the reserved range.
+        if (::madvise(base_ + before, size - before, MADV_DONTFORK) == 0) return {};
+        mapped = system_error("madvise(MADV_DONTFORK)", path_, errno);
+    }
+    // A mapping that failed may have unmapped what it was to replace.
+    retract(before);
+    return mapped;
+}
+
+void mapping::retract(std::uint64_t size) noexcept {
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (size >= reserved_) return;
+    static_cast<void>(::mmap(base_ + size, reserved_ - size, PROT_NONE, flags, -1, 0));
+    static_cast<void>(::madvise(base_ + size, reserved_ - size, MADV_DONTFORK));
+    size_ = size;
 }
 
 result<void> mapping::populate() {
@@ -200,7 +229,7 @@ result<void> mapping::sync_all([[maybe_unused]] site where) {
     ++detail::this_thread.syncs;
     if (::msync(base_, size_, MS_SYNC) != 0) return system_error("msync", path_, errno);
 #ifdef HOLDFAST_OBSERVED
-    observe_file_sync(where);
+    observe_mapping_sync(base_, size_, where);
 #endif
     return {};
 }

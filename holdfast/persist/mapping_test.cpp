@@ -207,5 +207,58 @@ TEST(Mapping, AnInheritedObjectNeverUnmapsWhatTheChildMappedThere) {
     EXPECT_TRUE(test::exited_with(status, 0)) << status;
 }
 
+TEST(Mapping, ExtendsInPlaceWithinWhatItReserved) {
+    for (const kind how : {kind::shared, kind::private_copy}) {
+        const scratch_directory scratch;
+        auto pool = new_file(scratch, page);
+        auto mapped = mapping::map(pool, fixed_base, 4 * page, page, how);
+        ASSERT_TRUE(mapped) << mapped.error().text();
+        *mapped->data() = std::byte{'1'};
+        ASSERT_TRUE(pool.allocate(3 * page));
+        ASSERT_TRUE(pool.write_at(2 * page, "2", 1, site::pool_format));
+        const auto extended = mapped->extend(pool, 3 * page);
+        ASSERT_TRUE(extended) << extended.error().text();
+        EXPECT_EQ(mapped->size(), 3 * page);
+        EXPECT_EQ(*mapped->data(), std::byte{'1'}) << "a private page that was changed is still the same";
+        EXPECT_EQ(mapped->data()[2 * page], std::byte{'2'});
+        *mapped->data() = std::byte{'3'};
+        EXPECT_EQ(first_byte_of(pool), how == kind::shared ? '3' : '\0');
+    }
+}
+
+TEST(Mapping, AnExtensionThatCannotBeLeavesEverythingAsItWas) {
+    const scratch_directory scratch;
+    auto pool = new_file(scratch, 2 * page);
+    auto mapped = mapping::map(pool, fixed_base, 4 * page, 2 * page, kind::shared);
+    ASSERT_TRUE(mapped) << mapped.error().text();
+    *mapped->data() = std::byte{'1'};
+    const auto refused = [&](std::uint64_t size, errc code) {
+        const auto extended = mapped->extend(pool, size);
+        ASSERT_FALSE(extended);
+        EXPECT_EQ(extended.error().code, code);
+        EXPECT_EQ(mapped->size(), 2 * page);
+        EXPECT_EQ(*mapped->data(), std::byte{'1'});
+    };
+    refused(3 * page, errc::truncated);
+    ASSERT_TRUE(pool.allocate(5 * page));
+    refused(5 * page, errc::invalid_argument);
+    ASSERT_TRUE(mapped->extend(pool, 4 * page));
+    mapped->retract(2 * page);
+    EXPECT_EQ(mapped->size(), 2 * page);
+    EXPECT_EQ(*mapped->data(), std::byte{'1'});
+    EXPECT_TRUE(mapped->extend(pool, 3 * page)) << "what was given up is still reserved";
+}
+
+TEST(Mapping, AnExtensionIsNotInheritedByForkEither) {
+    if (test::emulated()) GTEST_SKIP() << "qemu-user ignores MADV_DONTFORK";
+    const scratch_directory scratch;
+    auto pool = new_file(scratch, 2 * page);
+    auto mapped = mapping::map(pool, fixed_base, 4 * page, page, kind::shared);
+    ASSERT_TRUE(mapped && mapped->extend(pool, 2 * page));
+    ASSERT_FALSE(read_faults(mapped->data() + page));
+    const int status = test::run_in_child([&] { return read_faults(mapped->data() + page) ? 0 : 1; });
+    EXPECT_TRUE(test::exited_with(status, 0));
+}
+
 }  // namespace
 }  // namespace holdfast::persist

@@ -43,6 +43,22 @@ void observe_file_sync(site where) {
     if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->file_sync(where);
 }
 
+void observe_mapping_sync(const void* base, std::size_t size, site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->mapping_sync(base, size, where);
+}
+
+void observe_file_resize(std::uint64_t size) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->file_resize(size);
+}
+
+void observe_file_publish() {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->file_publish();
+}
+
+void observe_directory_sync() {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->directory_sync();
+}
+
 }  // namespace holdfast::persist
 
 #endif

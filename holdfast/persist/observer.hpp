@@ -24,6 +24,12 @@ public:
     virtual void after_fence(site where) = 0;
     virtual void file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where) = 0;
     virtual void file_sync(site where) = 0;
+    /// All of a shared mapping of the file is durable, however it was stored to.
+    virtual void mapping_sync(const void* /*base*/, std::size_t /*size*/, site where) { file_sync(where); }
+    virtual void file_resize(std::uint64_t /*size*/) {}
+    /// The file got its name, which a sync of its directory makes durable.
+    virtual void file_publish() {}
+    virtual void directory_sync() {}
 };
 
 /// Installs `next` (nullptr: none) and returns the one before. Not while transactions run.
@@ -36,5 +42,9 @@ void observe_before_fence(site where);
 void observe_after_fence(site where);
 void observe_file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where);
 void observe_file_sync(site where);
+void observe_mapping_sync(const void* base, std::size_t size, site where);
+void observe_file_resize(std::uint64_t size);
+void observe_file_publish();
+void observe_directory_sync();
 
 }  // namespace holdfast::persist

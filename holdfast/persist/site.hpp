@@ -10,6 +10,9 @@ namespace holdfast::persist {
 #define HOLDFAST_PERSIST_SITES(X) \
     X(pool_format)                \
     X(superblock)                 \
+    X(pool_grow)                  \
+    X(pool_grow_sync)             \
+    X(pool_snapshot)              \
     X(pool_strengthen)            \
     X(pool_strengthen_fence)      \
     X(log_format)                 \
@@ -28,8 +31,9 @@ namespace holdfast::persist {
     X(log_checkpoint_home_sync)   \
     X(log_checkpoint_sequence)    \
     X(recovery_home)              \
+    X(recovery_slot)              \
     X(recovery_home_fence)        \
-    X(recovery_log_sync)          \
+    X(pool_open_sync)             \
     X(redo_home)                  \
     X(redo_fresh)                 \
     X(redo_fresh_fence)           \

@@ -207,7 +207,7 @@ result<storage> discover(const std::string& path, const discovery& where) {
         // It stands for a named device where one is given, so that every domain can be run for real.
         found.domain =
             where.device.empty() ? persistence_domain::memory_controller : find_domain(where, status.st_dev);
-    } else if (known.in_memory) {
+    } else if (known.in_memory && !where.tmpfs_is_file) {
         found.kind = medium::tmpfs;
     }
     return found;

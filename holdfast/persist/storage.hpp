@@ -46,6 +46,8 @@ struct discovery {
     std::string sysfs_root = "/sys";
     /// tmpfs is to be taken for NVRAM (measurements).
     bool tmpfs_is_nvram = false;
+    /// Or for an ordinary file, whose syncs then cost nothing (exploration).
+    bool tmpfs_is_file = false;
     /// Overrides the try of MAP_SYNC: 0 refused, 1 accepted, -1 try.
     int map_sync_answer = -1;
     /// Overrides the device number looked up in sysfs ("259:0"); empty: the file's own.

@@ -1,4 +1,5 @@
 // Every kind of bad input has its own error, names what is wrong, and changes nothing.
+#include <holdfast/log/segment_header.hpp>
 #include <holdfast/log/truncation.hpp>
 #include <holdfast/pool/pool_test_support.hpp>
 #include <holdfast/pool/superblock.hpp>
@@ -84,7 +85,7 @@ TEST_F(PoolBadInput, ATruncatedPoolIsRefusedWhereverItWasCut) {
 TEST_F(PoolBadInput, ANewerFormatIsRefused) {
     make();
     edit_superblocks(path(), [](auto& block) { block.version_major = 2; });
-    expect_details(expect_refused(errc::version_unsupported), 0, "format 1.x", "2.0");
+    expect_details(expect_refused(errc::version_unsupported), 0, "format 1.x", "2.1");
     EXPECT_EQ(code_of(open_pool::inspect(path())), errc::version_unsupported);
 }
 
@@ -94,11 +95,37 @@ TEST_F(PoolBadInput, ANewerMinorFormatOpens) {
     expect_opens();
 }
 
+TEST_F(PoolBadInput, AnOlderMinorFormatOpensAndIsWrittenAsItWas) {
+    make();
+    // 1.0 had no required features: a segment's header was its salt, an unused root was zero.
+    edit_superblocks(path(), [](auto& block) { block.version_minor = 0, block.required_features = 0; });
+    const std::vector<std::byte> zeros(4096);
+    write_bytes(path(), format::roots_offset, zeros.data(), zeros.size());
+    for (const std::uint64_t value : {71u, 72u}) {
+        auto pool = open_pool::open(path(), redo_like, small_nvram_pool());
+        ASSERT_TRUE(pool) << pool.error().text();
+        if (value == 72) {
+            EXPECT_EQ(*last_word(**pool), 71u) << "recovered from a log without sealed headers";
+        }
+        EXPECT_EQ((*pool)->info().version_minor, 0u);
+        EXPECT_FALSE((*pool)->has_sealed_roots());
+        commit_word(**pool, value, false);
+        (*pool)->abandon();
+    }
+    const auto bytes = bytes_of(path());
+    const auto header = read_segment_header(bytes.data(), log_geometry::divide(format::log_offset, 64 << 10), 0);
+    EXPECT_EQ(header.is, segment_header_view::state::broken) << "a salt and zeros";
+    auto pool = open_pool::inspect(path());
+    ASSERT_TRUE(pool) << pool.error().text();
+    EXPECT_EQ(*last_word(**pool), 72u);
+}
+
 TEST_F(PoolBadInput, AnUnknownFeatureIsRefused) {
     make();
     edit_superblocks(path(), [](auto& block) { block.required_features = 4; });
     const error reason = expect_refused(errc::feature_unsupported);
-    expect_details(reason, 0, "feature bits within 0", "4");
+    expect_details(reason, 0, "feature bits within 1", "4");
+    EXPECT_NE(reason.text().find("the pool needs features this library lacks"), std::string::npos);
 }
 
 TEST_F(PoolBadInput, AnUnknownFeatureInTheNewerCopyIsNotPassedOver) {
@@ -106,7 +133,7 @@ TEST_F(PoolBadInput, AnUnknownFeatureInTheNewerCopyIsNotPassedOver) {
     for (unsigned copy = 0; copy < 2; ++copy) {
         const auto sound = superblock_copy(path(), copy);
         auto newer = sound;
-        newer.required_features = 1;
+        newer.required_features = 3;
         newer.generation += 2;
         put_superblock(path(), copy, newer);
         expect_refused(errc::feature_unsupported);

@@ -20,15 +20,14 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(const std::string& path) {
         return reason;
     };
     const std::span<std::byte> bytes(mapped->data(), block->pool_bytes);
-    auto replay = log_replay::read(bytes, {block->log_offset, block->log_bytes, block->segment_bytes});
+    auto replay = log_replay::read(bytes, log_of(*block), log_reading_of(*block));
     if (!replay) return blame(replay.error());
     // Also of a pool that says clean, where this is nothing: the copy that said dirty may be damaged.
     line_set touched(block->pool_bytes);
     replay->apply(bytes, touched);
     std::unique_ptr<open_pool> pool(new open_pool);
-    for (std::uint32_t i = 0; i < block->zone_count; ++i)
-        pool->zones_.push_back({block->zones[i].offset, block->zones[i].bytes});
-    auto heap = heap::open(bytes.data(), pool->zones_);
+    pool->take_zones(zones_of(*block));
+    auto heap = heap::open(bytes.data(), pool->zones());
     if (!heap) return blame(heap.error());
     pool->heap_ = std::move(*heap);
     pool->recovery_ = replay->report();

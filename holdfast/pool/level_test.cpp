@@ -190,8 +190,9 @@ TEST_F(PoolLevel, BelowPowerTheLevelIsRecordedDurablyBeforeAnythingElse) {
     const auto before = persist::thread_counters();
     auto pool = open(small_nvram_pool(level::process));
     ASSERT_TRUE(pool) << pool.error().text();
-    EXPECT_EQ((persist::thread_counters() - before).syncs, 1u);
-    EXPECT_EQ(seen.first(), site::superblock);
+    EXPECT_EQ((persist::thread_counters() - before).syncs, 3u) << "name, what a killed process left, level";
+    EXPECT_EQ(seen.first(), site::pool_open_sync);
+    EXPECT_TRUE(seen.in_order(site::pool_open_sync, site::superblock));
     EXPECT_TRUE(seen.in_order(site::superblock, site::recovery_home));
     EXPECT_EQ((*pool)->info().last_level, level::process);
 }
@@ -206,7 +207,8 @@ TEST_F(PoolLevel, StrengtheningWritesTheWholePoolBackAndRecordsItLast) {
     auto pool = open(options);
     ASSERT_TRUE(pool) << pool.error().text();
     EXPECT_GE((persist::thread_counters() - before).write_backs, (1u << 20) / 64);
-    EXPECT_EQ(seen.first(), site::pool_strengthen);
+    EXPECT_EQ(seen.first(), site::pool_open_sync);
+    EXPECT_TRUE(seen.in_order(site::pool_open_sync, site::pool_strengthen));
     EXPECT_TRUE(seen.in_order(site::pool_strengthen_fence, site::recovery_home));
     EXPECT_TRUE(seen.in_order(site::recovery_home_fence, site::superblock));
     EXPECT_EQ(seen.last(), site::superblock);
@@ -222,7 +224,8 @@ TEST_F(PoolLevel, StrengtheningAFileSyncsIt) {
     const recorder seen;
     auto pool = open_pool::open(here.file("pool"), redo_like, small_pool(level::power));
     ASSERT_TRUE(pool) << pool.error().text();
-    EXPECT_EQ(seen.first(), site::pool_strengthen);
+    EXPECT_EQ(seen.first(), site::pool_open_sync);
+    EXPECT_TRUE(seen.in_order(site::pool_open_sync, site::pool_strengthen));
     EXPECT_TRUE(seen.in_order(site::pool_strengthen, site::recovery_home));
     EXPECT_TRUE(seen.in_order(site::recovery_home_fence, site::log_checkpoint_sequence));
     EXPECT_EQ(seen.last(), site::superblock);

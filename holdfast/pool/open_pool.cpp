@@ -1,5 +1,7 @@
 #include <holdfast/pool/open_pool.hpp>
 
+#include <holdfast/base/planted.hpp>
+#include <holdfast/format/roots.hpp>
 #include <holdfast/log/replay.hpp>
 #include <holdfast/pool/address.hpp>
 #include <holdfast/pool/boot.hpp>
@@ -47,6 +49,7 @@ pool_info info_of(const std::string& path, const format::superblock& block, pers
     info.bytes = block.pool_bytes;
     info.log_bytes = block.log_bytes;
     info.segment_bytes = block.segment_bytes;
+    info.zones = block.zone_count;
     info.generation = block.generation;
     info.clean = block.state == format::pool_state::clean;
     info.last_level = static_cast<level>(block.level);
@@ -101,6 +104,7 @@ format::superblock new_superblock(const engine_description& engine, const create
     block.version_major = format::version_major;
     block.version_minor = format::version_minor;
     block.superblock_bytes = sizeof block;
+    block.required_features = format::known_required_features;
     block.pool_id = random_seed();
     block.base = options.base != 0 ? options.base : random_base(options.reserved_bytes);
     block.reserved_bytes = options.reserved_bytes;
@@ -119,17 +123,24 @@ format::superblock new_superblock(const engine_description& engine, const create
     return block;
 }
 
-result<void> zero_fill(persist::file& file, std::uint64_t offset, std::uint64_t bytes) {
-    const std::vector<std::byte> zeros(std::min<std::uint64_t>(bytes, 1 << 20));
-    for (std::uint64_t done = 0; done < bytes; done += zeros.size()) {
-        const std::uint64_t count = std::min<std::uint64_t>(zeros.size(), bytes - done);
-        if (auto written = file.write_at(offset + done, zeros.data(), count, persist::site::pool_format); !written)
-            return written;
-    }
-    return {};
+void format_roots(std::byte* pool) {
+    const format::root_entry unused = format::unused_root();
+    for (std::size_t index = 0; index < format::root_limit; ++index)
+        persist::copy(pool + format::roots_offset + index * sizeof unused, &unused, sizeof unused,
+                      persist::site::pool_format);
 }
 
 }  // namespace
+
+result<void> pool_opener::clear_segments(persist::file& file, const log_geometry& log) {
+    const std::vector<std::byte> zeros(log.segment_bytes);
+    for (std::uint32_t index = 0; index < log.segment_count(); ++index)
+        if (auto written = file.write_at(log.segment_offset(index), zeros.data(), zeros.size(),
+                                         persist::site::pool_format);
+            !written)
+            return written;
+    return {};
+}
 
 result<void> pool_opener::format(persist::file& file, const engine_description& engine, const create_options& options,
                                  const persist::storage& storage) {
@@ -140,14 +151,13 @@ result<void> pool_opener::format(persist::file& file, const engine_description& 
         auto mapped = persist::mapping::map(file, 0, options.bytes, options.bytes, persist::mapping::kind::shared);
         if (!mapped) return mapped.error();
         format_log(mapped->data(), log, false, {});
+        format_roots(mapped->data());
         heap::format_zone(mapped->data(), {block.zones[0].offset, block.zones[0].bytes});
         if (auto synced = mapped->sync_all(persist::site::pool_format); !synced) return synced;
     }
     // Written, not merely allocated: a first write to an allocated block journals its extent.
-    if (storage.kind == persist::medium::file) {
-        const std::uint64_t segments = log.offset + format::log_header_bytes;
-        if (auto zeroed = zero_fill(file, segments, log.bytes - format::log_header_bytes); !zeroed) return zeroed;
-    }
+    if (storage.kind == persist::medium::file)
+        if (auto cleared = clear_segments(file, log); !cleared) return cleared;
     if (auto synced = file.sync(persist::site::pool_format); !synced) return synced;
     for (block.generation = 1; block.generation <= 2; ++block.generation)
         if (auto written = write_superblock(file, block); !written) return written;
@@ -160,9 +170,11 @@ result<std::unique_ptr<open_pool>> pool_opener::create(const std::string& path, 
     auto file = persist::file::prepare(path, options.mode);
     if (!file) return file.error();
     if (auto locked = file->lock(); !locked) return locked.error();
+    if (is_planted(planted::published_before_format)) static_cast<void>(file->publish());
     if (auto formatted = format(*file, engine, options, storage); !formatted) return formatted.error();
     auto opened = open(std::move(*file), engine, options, storage);
     if (!opened) return opened;
+    if (is_planted(planted::published_before_format)) return opened;
     if (auto published = (*opened)->file_->publish(); !published) {
         (*opened)->abandon();
         return published.error();
@@ -196,6 +208,11 @@ result<std::unique_ptr<open_pool>> open_pool::open(const std::string& path, cons
     auto file = persist::file::open(path, persist::file::access::read_write);
     if (!file) return file.error();
     if (auto locked = file->lock(); !locked) return locked.error();
+    // A process killed while it created the pool may have left a name that is not durable yet. (Where the directory
+    // may not be read there is nothing that could be done.)
+    if (auto synced = persist::sync_directory(persist::directory_of(path));
+        !synced && synced.error().code != errc::permission_denied)
+        return synced.error();
     return pool_opener::open(std::move(*file), engine, options);
 }
 
@@ -209,7 +226,15 @@ result<pool_info> open_pool::info(const std::string& path, const persist::discov
     return info_of(path, *block, std::move(*storage));
 }
 
-pool_info open_pool::info() const { return info_of(path_, superblock_, storage_); }
+pool_info open_pool::info() const {
+    const std::lock_guard lock(header_);
+    return info_of(path_, superblock_, storage_);
+}
+
+void open_pool::take_zones(std::span<const heap_zone> zones) noexcept {
+    std::copy(zones.begin(), zones.end(), zones_.begin());
+    zone_count_.store(zones.size(), std::memory_order_release);
+}
 
 open_pool::~open_pool() {
     if (file_ && (lanes_ || groups_)) static_cast<void>(close());
@@ -251,7 +276,10 @@ result<void> open_pool::close() {
         abandon();
         return reason;
     }
+    if (is_planted(planted::clean_before_checkpoint))
+        static_cast<void>(write_superblock(format::pool_state::clean, level_));
     result<void> done = checkpoint();
+    if (done && sync_failed_) done = poisoned_error();
     // A clean pool promises `power` whatever it ran at: nobody asks a clean pool which boot it saw.
     const bool needs_sync = level_ < level::power && storage_.kind != persist::medium::tmpfs;
     if (done && needs_sync) done = file_->sync(persist::site::pool_strengthen);
@@ -268,7 +296,7 @@ void open_pool::abandon() noexcept {
     mapping_.reset();
     file_.reset();
     base_ = nullptr;
-    size_ = 0;
+    size_.store(0, std::memory_order_release);
 }
 
 }  // namespace holdfast

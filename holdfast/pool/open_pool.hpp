@@ -13,9 +13,11 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,7 +38,7 @@ struct engine_description {
 };
 
 /// One open pool. Created and opened by the functions below, closed by `close` or destruction.
-/// Thread safety: const members may be called concurrently.
+/// Thread safety: const members may be called concurrently, and others where they say so.
 class open_pool {
 public:
     /// Creates and opens. What holds if the process dies inside: either nothing stands at `path`, or
@@ -76,9 +78,10 @@ public:
     void abandon() noexcept;
 
     std::byte* base() const noexcept { return base_; }
-    std::uint64_t size() const noexcept { return size_; }
+    /// May become more meanwhile, never less.
+    std::uint64_t size() const noexcept { return size_.load(std::memory_order_acquire); }
     bool contains(const void* address) const noexcept {
-        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_) < size_;
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_) < size();
     }
     const std::string& path() const noexcept { return path_; }
     std::string_view engine_name() const noexcept { return engine_name_; }
@@ -97,16 +100,45 @@ public:
     /// touched; destroying the handle is harmless.
     bool is_inherited() const noexcept { return inherited_; }
     const replay_report& recovery() const noexcept { return recovery_; }
-    std::span<const heap_zone> zones() const noexcept { return zones_; }
+    std::span<const heap_zone> zones() const noexcept {
+        return {zones_.data(), zone_count_.load(std::memory_order_acquire)};
+    }
     /// True when homes are private to the process and become durable by the log alone.
     bool homes_are_private() const noexcept { return groups_ != nullptr; }
     /// True at `power` on byte-addressable media: commits write back and fence.
     bool persists_lines() const noexcept { return persists_lines_; }
+    /// True where an unused entry of the roots has a checksum too.
+    bool has_sealed_roots() const noexcept {
+        return (superblock_.required_features & format::feature_seals) != 0;
+    }
     const persist::line_path& lines() const noexcept { return lines_; }
     persist::file& backing_file() noexcept { return *file_; }
 
     /// Brings all commits home and empties the log. Thread-safe.
     result<void> checkpoint();
+
+    /// Makes the pool `bytes` large in all (rounded up to whole pages), in place: no object moves, and the new
+    /// room is there for the next allocation. Each growth adds a heap zone, of which a pool has at most 32.
+    /// Thread-safe; transactions run on meanwhile, also one of this thread, of which growing is no part.
+    /// What holds if the process dies inside, or the power fails: the pool has its old size or the new one.
+    /// Errors: invalid_argument (not more than now, too little more, more than is reserved, no zone left), no_space,
+    /// level_unavailable, io, poisoned, misuse (a forked child; a pool that is only inspected) - nothing changed;
+    /// outcome_unknown: the pool has the old size here, and the old or the new when it is opened again, which
+    /// this handle then leaves to do: it cannot be closed cleanly.
+    result<void> grow(std::uint64_t bytes);
+
+    /// Copies the pool to a new file at `path` while it is in use: a whole pool, closed, that holds exactly the
+    /// transactions committed before some moment of this call, with an id of its own and the same address. The copy
+    /// shares blocks where the file system can (reflink).
+    /// Where homes are shared memory (anything but a file at `power`) commits wait while what changed during the
+    /// copying is found and copied again, and open undo transactions are waited for. Thread-safe. Requires: the
+    /// calling thread has no transaction open and holds no lock that one may wait for; for an engine that does not
+    /// recover, nobody has one open.
+    /// What holds if the process dies inside: the pool as ever; at `path` nothing, or the whole copy.
+    /// Errors: already_exists, not_found, permission_denied, no_space, busy (transactions stayed open for longer than
+    /// `patience`), io, poisoned, misuse (a forked child; a pool that is only inspected). A failure leaves nothing
+    /// behind.
+    result<snapshot_report> snapshot(const std::string& path, const snapshot_options& options);
 
 private:
     open_pool() = default;
@@ -115,11 +147,24 @@ private:
 
     void connect_heap();
     result<void> write_superblock(format::pool_state state, level promise);
+    void take_zones(std::span<const heap_zone> zones) noexcept;
+    result<void> prepare_zone(heap_zone zone);
+    result<void> write_grown_superblocks(heap_zone zone);
+    error note_failed_sync(error reason) noexcept;
+    result<std::uint64_t> hold_commits(std::chrono::milliseconds patience_in_all);
+    void release_commits() noexcept;
+    result<std::uint64_t> copy_at_boundary(persist::file& copy, const snapshot_options& options,
+                                           snapshot_report& report);
+    enum class copying : std::uint8_t { all, changes };
+    result<void> copy_homes(persist::file& copy, copying how, const snapshot_options& options) const;
+    result<void> finish_copy(persist::file& copy, std::uint64_t last_sequence) const;
+    error poisoned_error() const;
+    result<void> check_usable(const char* what_for) const;
 
     std::optional<persist::file> file_;
     std::optional<persist::mapping> mapping_;
     std::byte* base_ = nullptr;
-    std::uint64_t size_ = 0;
+    std::atomic<std::uint64_t> size_{0};
     level level_ = level::power;
     bool persists_lines_ = false;
     bool inherited_ = false;
@@ -132,13 +177,22 @@ private:
     format::superblock superblock_{};
     std::string path_;
     std::string engine_name_;
-    std::vector<heap_zone> zones_;
+    std::array<heap_zone, format::zone_limit> zones_{};
+    std::atomic<std::size_t> zone_count_{0};
+    std::mutex care_;            ///< one growth or snapshot at a time
+    mutable std::mutex header_;  ///< guards superblock_ against who looks while it grows
+    /// A sync that was not the log's own failed: nobody knows what the file lacks.
+    std::atomic<bool> sync_failed_{false};
     std::unique_ptr<lane_log> lanes_;
     std::unique_ptr<group_log> groups_;
     std::unique_ptr<class heap> heap_;
 };
 
 void mark_pools_inherited() noexcept;
+
+/// The heap zone that a pool with that header gets when it grows to `bytes`. Errors: invalid_argument (see
+/// open_pool::grow), which a tool can thus give before it opens the pool.
+result<heap_zone> zone_of_growth(const std::string& path, const format::superblock& now, std::uint64_t bytes);
 
 /// The open pool of this process whose range holds `address`, or nullptr. Thread-safe.
 open_pool* find_open_pool(const void* address) noexcept;

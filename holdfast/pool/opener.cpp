@@ -1,5 +1,6 @@
 #include <holdfast/pool/opener.hpp>
 
+#include <holdfast/base/planted.hpp>
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/registry.hpp>
 #include <holdfast/pool/superblock.hpp>
@@ -35,10 +36,6 @@ std::string engine_cannot(const engine_description& engine, std::string_view res
     return line;
 }
 
-log_geometry geometry_of(const format::superblock& block) noexcept {
-    return {block.log_offset, block.log_bytes, block.segment_bytes};
-}
-
 persist::mapping::kind mapping_kind(const persist::storage& storage, level promise) noexcept {
     if (storage.kind == medium::dax) return persist::mapping::kind::shared_sync;
     if (storage.kind == medium::file && promise == level::power) return persist::mapping::kind::private_copy;
@@ -54,7 +51,7 @@ std::unique_ptr<open_pool> pool_opener::over(std::span<std::byte> bytes, const p
     pool->engine_name_ = info.engine;
     pool->base_ = bytes.data();
     pool->size_ = bytes.size();
-    pool->zones_ = std::move(zones);
+    pool->take_zones(zones);
     register_pool(*pool);
     return pool;
 }
@@ -110,14 +107,11 @@ result<void> pool_opener::check_durable(const open_pool& pool, const engine_desc
     if (!engine.recovers)
         return about(pool.path_, errc::not_durable,
                      "a volatile_only pool was not closed; its contents may be torn (accept_not_durable opens it)");
-    if (block.level >= static_cast<std::uint32_t>(level::power)) return {};
-    const std::string boot = current_boot_id();
-    // Where the kernel has no boot id nothing proves that the machine did not go down.
-    if (!boot.empty() && text_of(block.boot_id) == boot) return {};
+    if (!may_be_torn(block)) return {};
     error reason = about(pool.path_, errc::not_durable,
                          "the pool was in use below level power when the machine went down; its last moments may "
                          "be lost or torn (accept_not_durable opens it)");
-    reason.expected = "boot " + boot;
+    reason.expected = "boot " + current_boot_id();
     reason.found = "boot " + std::string(text_of(block.boot_id));
     return reason;
 }
@@ -132,8 +126,7 @@ result<void> pool_opener::map(open_pool& pool, const open_options& options) {
     pool.size_ = block.pool_bytes;
     pool.lines_ = pool.storage_.lines(options.delay_ns);
     pool.persists_lines_ = pool.level_ == level::power && pool.storage_.byte_addressable();
-    for (std::uint32_t i = 0; i < block.zone_count; ++i)
-        pool.zones_.push_back({block.zones[i].offset, block.zones[i].bytes});
+    pool.take_zones(zones_of(block));
     if (options.populate) return pool.mapping_->populate();
     return {};
 }
@@ -161,7 +154,7 @@ bool pool_opener::keeps_log(const open_pool& pool, const log_replay& replay) {
 }
 
 result<void> pool_opener::recover(open_pool& pool, log_replay& replay) {
-    const log_geometry geometry = geometry_of(pool.superblock_);
+    const log_geometry geometry = log_of(pool.superblock_);
     const std::span<std::byte> bytes(pool.base_, pool.size_);
     if (mapping_kind(pool.storage_, pool.level_) != persist::mapping::kind::private_copy) {
         finish_in_place(replay, bytes, geometry, pool.persists_lines_, pool.lines_);
@@ -172,17 +165,15 @@ result<void> pool_opener::recover(open_pool& pool, log_replay& replay) {
     replay.apply(bytes, touched);
     pool.recovery_ = replay.report();
     if (keeps_log(pool, replay)) {
-        // A killed process may have left a record that no sync has covered: commits on top of it must
-        // not be durable before it is.
         pool.kept_segments_ = replay.used_segments();
-        return pool.file_->sync(site::recovery_log_sync);
+        return {};
     }
     if (auto written = write_recovered_homes(pool, touched); !written) return written;
     return group_log::reset(*pool.file_, geometry, pool.recovery_.last_sequence);
 }
 
 void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
-    const log_geometry geometry = geometry_of(pool.superblock_);
+    const log_geometry geometry = log_of(pool.superblock_);
     const std::uint64_t last = pool.recovery_.last_sequence;
     if (mapping_kind(pool.storage_, pool.level_) == persist::mapping::kind::private_copy) {
         const bool kept = !pool.kept_segments_.empty();
@@ -224,14 +215,15 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
         return checked.error();
     if (auto mapped = map(*pool, options); !mapped) return mapped.error();
 
-    auto heap = heap::open(pool->base_, pool->zones_);
+    auto heap = heap::open(pool->base_, pool->zones(), pool->superblock_.reserved_bytes);
     if (!heap) {
         error reason = heap.error();
         reason.path = pool->path_;
         return reason;
     }
     pool->heap_ = std::move(*heap);
-    auto replay = log_replay::read({pool->base_, pool->size_}, geometry_of(pool->superblock_));
+    auto replay =
+        log_replay::read({pool->base_, pool->size_}, log_of(pool->superblock_), log_reading_of(pool->superblock_));
     if (!replay) {
         error reason = replay.error();
         reason.path = pool->path_;
@@ -240,15 +232,22 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
     pool->recovery_ = replay->report();
     // A clean pool has no records above its truncation point. Where there are some, the copy of the
     // superblock that said dirty is damaged, and the older one that says clean is not to be believed.
-    const bool was_clean = pool->superblock_.state == pool_state::clean && pool->recovery_.records == 0;
+    const bool was_clean = is_planted(planted::recovery_skipped) ||
+                           (pool->superblock_.state == pool_state::clean && pool->recovery_.records == 0);
+    // A killed process may have left a superblock or a record that no sync has covered. What is written on top
+    // must not be durable before they are: the other copy, or a commit, would be all that a cut leaves.
+    if (auto synced = pool->file_->sync(site::pool_open_sync); !synced) return synced.error();
     // Below `power` the promise is recorded first: from here on the media may be torn by a power
     // cut. At `power` it is recorded last: until recovery is through, the weaker record holds.
-    if (options.durability < level::power)
+    const bool marks_first = options.durability < level::power
+                                 ? !is_planted(planted::weaker_level_recorded_late)
+                                 : is_planted(planted::stronger_level_recorded_early);
+    if (marks_first)
         if (auto marked = pool->write_superblock(pool_state::dirty, options.durability); !marked) return marked.error();
     if (auto strong = strengthen(*pool); !strong) return strong.error();
     if (!was_clean && engine.recovers)
         if (auto recovered = recover(*pool, *replay); !recovered) return recovered.error();
-    if (options.durability == level::power)
+    if (!marks_first)
         if (auto marked = pool->write_superblock(pool_state::dirty, options.durability); !marked) return marked.error();
     start_log(*pool, engine);
     pool->connect_heap();

@@ -17,6 +17,9 @@ struct pool_opener {
     static result<void> format(persist::file& file, const engine_description& engine, const create_options& options,
                                const persist::storage& storage);
 
+    /// Writes zeros over all segments: written blocks make a first lap as fast as later ones, and say "empty".
+    static result<void> clear_segments(persist::file& file, const log_geometry& log);
+
     /// Opens the locked file; asks what it is stored on unless `storage` says so.
     static result<std::unique_ptr<open_pool>> open(persist::file file, const engine_description& engine,
                                                    const open_options& options,

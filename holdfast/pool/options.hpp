@@ -3,7 +3,9 @@
 
 #include <holdfast/persist/storage.hpp>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +50,23 @@ struct create_options : open_options {
     unsigned mode = 0600;              ///< of the file
 };
 
+/// For `snapshot`.
+struct snapshot_options {
+    /// Hears now and then how far it is, of how much. Must not use the pool.
+    std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+    /// How long to wait for a moment at which no transaction of an undo engine is storing.
+    std::chrono::milliseconds patience{10'000};
+};
+
+/// What a snapshot did.
+struct snapshot_report {
+    std::uint64_t bytes = 0;      ///< of the copy
+    bool shares_blocks = false;   ///< the file system made it (reflink): nothing was copied
+    /// How long commits could not begin, in ns. On a file at `power` only the checkpoint at the beginning; commits
+    /// then go on as long as the log has room.
+    std::uint64_t held_ns = 0;
+};
+
 /// What stands in a pool's header, for people and tools.
 struct pool_info {
     std::string path;
@@ -61,6 +80,7 @@ struct pool_info {
     std::uint64_t bytes = 0;
     std::uint64_t log_bytes = 0;
     std::uint64_t segment_bytes = 0;
+    std::uint32_t zones = 0;  ///< of the heap: one, and one for each growth; 32 at most
     std::uint64_t generation = 0;
     bool clean = false;
     level last_level = level::process;

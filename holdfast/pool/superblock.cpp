@@ -1,7 +1,9 @@
 #include <holdfast/pool/superblock.hpp>
 
 #include <holdfast/base/checksum.hpp>
-#include <holdfast/log/geometry.hpp>
+#include <holdfast/base/planted.hpp>
+#include <holdfast/pool/boot.hpp>
+#include <holdfast/pool/options.hpp>
 
 #include <array>
 #include <cstring>
@@ -57,14 +59,13 @@ result<void> check_identity(const persist::file& from, unsigned copy, const supe
 }
 
 bool ranges_hold(const superblock& block) noexcept {
-    const log_geometry log{block.log_offset, block.log_bytes, block.segment_bytes};
     const std::uint64_t bytes = block.pool_bytes;
     if (bytes < format::smallest_pool_bytes || bytes % format::page_bytes != 0 || bytes > format::offset_mask)
         return false;
     if (block.reserved_bytes < bytes || block.base == 0 || block.base % format::page_bytes != 0 ||
         block.base + block.reserved_bytes < block.base)
         return false;
-    if (block.log_offset != format::log_offset || !log.valid(bytes)) return false;
+    if (block.log_offset != format::log_offset || !log_of(block).valid(bytes)) return false;
     if (block.zone_count == 0 || block.zone_count > format::zone_limit) return false;
     std::uint64_t at = block.log_offset + block.log_bytes;
     for (std::uint32_t i = 0; i < block.zone_count; ++i) {
@@ -77,15 +78,28 @@ bool ranges_hold(const superblock& block) noexcept {
     return block.state == format::pool_state::clean || block.state == format::pool_state::dirty;
 }
 
-result<superblock> read_copy(const persist::file& from, unsigned copy) {
+}  // namespace
+
+result<superblock> read_superblock_copy(const persist::file& from, unsigned copy) {
     superblock block;
     if (auto read = from.read_at(format::superblock_offset[copy], &block, sizeof block); !read) return read.error();
     if (auto checked = check_identity(from, copy, block); !checked) return checked.error();
     if (!ranges_hold(block)) return at_copy(from, copy, errc::corrupt, "superblock names ranges that cannot be");
+    if (block.generation % 2 != copy) {
+        error reason = at_copy(from, copy, errc::corrupt, "superblock copy stands in the place of the other");
+        reason.expected = copy == 0 ? "an even generation" : "an odd generation";
+        reason.found = std::to_string(block.generation);
+        return reason;
+    }
     return block;
 }
 
-}  // namespace
+bool may_be_torn(const superblock& block) {
+    constexpr auto power = static_cast<std::uint32_t>(level::power);
+    if (block.state == format::pool_state::clean || block.level >= power) return false;
+    const std::string boot = current_boot_id();
+    return boot.empty() || text_of(block.boot_id) != boot;
+}
 
 result<superblock> read_superblock(const persist::file& from) {
     auto size = from.size();
@@ -99,8 +113,8 @@ result<superblock> read_superblock(const persist::file& from) {
         if (!readable || std::memcmp(magic, format::magic, sizeof magic) != 0) reason.code = errc::not_a_pool;
         return reason;
     }
-    auto first = read_copy(from, 0);
-    auto second = read_copy(from, 1);
+    auto first = read_superblock_copy(from, 0);
+    auto second = read_superblock_copy(from, 1);
     // The first copy's complaint is the one to report, unless only it looks foreign.
     if (!first && !second) return first.error().code == errc::not_a_pool ? second.error() : first.error();
     // A sound copy that this library does not understand may be the newer one.
@@ -120,7 +134,8 @@ result<superblock> read_superblock(const persist::file& from) {
 result<void> write_superblock(persist::file& to, superblock next) {
     next.checksum = checksum_of(next);
     const iovec piece{&next, sizeof next};
-    return to.write_durable(format::superblock_offset[next.generation % 2], {&piece, 1}, persist::site::superblock);
+    const unsigned copy = is_planted(planted::superblock_in_one_place) ? 0 : next.generation % 2;
+    return to.write_durable(format::superblock_offset[copy], {&piece, 1}, persist::site::superblock);
 }
 
 }  // namespace holdfast

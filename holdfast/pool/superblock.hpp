@@ -3,6 +3,8 @@
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/format/superblock.hpp>
+#include <holdfast/heap/heap.hpp>
+#include <holdfast/log/scan.hpp>
 #include <holdfast/persist/file.hpp>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 namespace holdfast {
 
@@ -19,9 +22,34 @@ namespace holdfast {
 /// file, offset, expected and found. Changes nothing.
 result<format::superblock> read_superblock(const persist::file& from);
 
+/// One copy, checked like that. Errors: as above.
+result<format::superblock> read_superblock_copy(const persist::file& from, unsigned copy);
+
 /// Seals `next` (checksum) and writes it durably over the older copy: the copy chosen by its
-/// generation's parity, so that a torn write leaves the other. Errors: io.
+/// generation's parity, so that a torn write leaves the other; one that stands elsewhere is refused. Errors: io.
 result<void> write_superblock(persist::file& to, format::superblock next);
+
+/// The heap's zones as the superblock lists them. Requires: read_superblock found it sound.
+inline std::vector<heap_zone> zones_of(const format::superblock& block) {
+    std::vector<heap_zone> zones;
+    for (std::uint32_t i = 0; i < block.zone_count; ++i) zones.push_back({block.zones[i].offset, block.zones[i].bytes});
+    return zones;
+}
+
+/// Where the log of such a pool lies, and how it is written.
+inline log_geometry log_of(const format::superblock& block) noexcept {
+    return {block.log_offset, block.log_bytes, block.segment_bytes,
+            (block.required_features & format::feature_seals) != 0};
+}
+
+/// Whether a power cut may have torn what the log does not mend: in use below `power`, and not in this boot. Where the
+/// kernel has no boot id nothing proves that the machine did not go down.
+bool may_be_torn(const format::superblock& block);
+
+/// How the log of such a pool is read.
+inline log_reading log_reading_of(const format::superblock& block) {
+    return may_be_torn(block) ? log_reading::torn_anywhere : log_reading::strict;
+}
 
 /// The text in a zero-padded character array.
 template <std::size_t N>

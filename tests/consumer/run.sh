@@ -37,6 +37,19 @@ if find moved -name '*test*' | grep .; then
     exit 1
 fi
 use "$scratch/moved"
+# explore COMPILER: builds and runs a test with the installed explorer, which need not have been built by it.
+explore() {
+    cmake -S "$here" -B explored -DCONSUMER_EXPLORES=ON -DCMAKE_CXX_COMPILER="$1" \
+        -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null
+    cmake --build explored --target explored >/dev/null
+    explored/explored
+    rm -rf explored
+    echo "a test explores its own structures with the installed explorer and $1"
+}
+if [[ -d moved/include/holdfast-crash ]]; then
+    explore "$compiler"
+    if command -v clang++-19 >/dev/null; then explore clang++-19; fi
+fi
 echo "the installed library is usable by find_package and by pkg-config"
 
 cmake --no-warn-unused-cli -S "$root" -B alone -G "Unix Makefiles" -DHOLDFAST_ONLY_LIBRARY=ON \

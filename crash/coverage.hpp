@@ -1,0 +1,34 @@
+// At which calls of the seam an exploration crashed, right before and right after.
+#pragma once
+
+#include <crash/trace.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace holdfast::crash {
+
+/// "fence log_commit_fence", and so on: the calls that write something back or complete it.
+std::string call_name(const event& each);
+constexpr bool is_covered_call(const event& each) noexcept {
+    return completes(each.kind) || each.kind == event_kind::write_back;
+}
+
+class coverage {
+public:
+    struct crashes {
+        std::uint64_t before = 0;
+        std::uint64_t after = 0;
+    };
+
+    /// The call was passed, whether it is crashed at or not.
+    crashes& at(const event& each) { return calls_[{each.kind, each.where.value_or(persist::site{})}]; }
+    std::map<std::string, crashes> by_name() const;
+
+private:
+    std::map<std::pair<event_kind, persist::site>, crashes> calls_;
+};
+
+}  // namespace holdfast::crash

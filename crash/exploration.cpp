@@ -1,0 +1,110 @@
+#include <crash/exploration.hpp>
+
+#include <crash/explore.hpp>
+#include <crash/source_line.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+namespace holdfast::crash {
+namespace {
+
+[[noreturn]] void refuse(std::string what) {
+    error reason;
+    reason.code = errc::invalid_argument;
+    reason.what = std::move(what);
+    throw failure(std::move(reason));
+}
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+/// Which operation a cut before that event of the trace interrupts or follows.
+std::string place_of_cut(const structure& what, const violation& found, const trace& recorded) {
+    progress made;
+    for (std::size_t i = 0; i < std::min(found.cut, recorded.events.size()); ++i) made.count(recorded.events[i]);
+    std::string text;
+    for (const unsigned each : found.operations) text += (text.empty() ? "" : ", ") + quoted(what.operations()[each]);
+    if (made.begun[0] == 0) return text + "; cut before the first";
+    return text + "; cut " + (made.done[0] < made.begun[0] ? "inside" : "after") + " operation " +
+           std::to_string(made.begun[0]);
+}
+
+/// Stores that the library did not make, by the lines they come from, in program order.
+std::vector<std::string> lines_of_stores(const trace& recorded) {
+    std::set<const void*> seen;
+    std::vector<std::string> lines;
+    for (const event& each : recorded.events) {
+        if (each.kind != event_kind::store || each.where || !seen.insert(each.code).second) continue;
+        std::string line = source_line_of(each.code);
+        if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+std::string describe(structure& what, subject& in_memory, const violation& found, const trace& recorded) {
+    std::string text = found.what + "\n  operations " + place_of_cut(what, found, recorded);
+    if (found.depth > 0) text += ", then its recovery cut";
+    // Of a file's pages only the library's writes are recorded.
+    const auto lines = lines_of_stores(in_memory.record(found.operations, *model_named("kill")));
+    for (const std::string& each : lines) text += "\n  not stored by the library: " + each;
+    return text;
+}
+
+exploration_row explore_under(structure& what, const std::vector<std::unique_ptr<subject>>& subjects,
+                              subject& explored, const model& how, unsigned operations,
+                              const exploration_settings& settings) {
+    limits most;
+    most.images_of_a_cut = settings.images_of_a_cut;
+    most.stop_at_first = true;
+    explorer run(explored, how, most, settings.seed);
+    for_each_workload(explored.universe(), operations, [&](const workload& each) {
+        if (!run.has_enough()) run.explore(each);
+    });
+    const findings& found = run.found();
+    exploration_row row{how.name, found.workloads, found.images, found.exhaustive, {}};
+    if (found.violations > 0) {
+        const violation& first = found.told.front();
+        row.violation = describe(what, *subjects.front(), first, explored.record(first.operations, how));
+    }
+    return row;
+}
+
+}  // namespace
+
+exploration_outcome explore_structure(structure& what, unsigned operations, const exploration_settings& settings) {
+    if (what.operations().empty()) refuse("there is no operation to explore");
+    if (!settings.model.empty() && model_named(settings.model) == nullptr)
+        refuse("there is no model " + std::string(settings.model));
+    exploration_outcome outcome;
+    const auto subjects = subjects_of(what, settings.pool_bytes);
+    for (const model& how : models)
+        for (const auto& each : subjects)
+            if (each->knows(how) && (settings.model.empty() || settings.model == how.name))
+                outcome.rows.push_back(explore_under(what, subjects, *each, how, operations, settings));
+    return outcome;
+}
+
+bool exploration_outcome::clean() const {
+    return std::ranges::all_of(rows, [](const exploration_row& each) { return each.violation.empty(); });
+}
+
+std::string exploration_outcome::text() const {
+    std::string text;
+    for (const exploration_row& each : rows) {
+        char line[160];
+        std::snprintf(line, sizeof line, "%-8s %6llu workloads %9llu images  %s%s\n", std::string(each.model).c_str(),
+                      static_cast<unsigned long long>(each.workloads), static_cast<unsigned long long>(each.images),
+                      each.violation.empty() ? "right" : "WRONG", each.exhaustive ? "" : ", not every image tried");
+        text += line;
+        if (!each.violation.empty()) text += "  " + each.violation + "\n";
+    }
+    return text;
+}
+
+int exploration_outcome::print() const {
+    std::fputs(text().c_str(), stdout);
+    return clean() ? 0 : 1;
+}
+
+}  // namespace holdfast::crash

@@ -1,0 +1,182 @@
+// For tests of programs that use the library: runs recovery on every state that a crash may leave of a
+// structure of theirs.
+//
+//     holdfast::crash::exploration<holdfast::redo, accounts> explore;
+//     explore.operation("transfer", [](accounts& all) { all.transfer(1); });
+//     explore.invariant("the total is 100", [](const accounts& all) { return all.total() == 100; });
+//     return explore.run(3).print();
+//
+// Linked with holdfast::crash instead of holdfast::holdfast, which sets what the test must be compiled with.
+// Guide: docs/guide/exploring.md.
+#pragma once
+
+#ifndef HOLDFAST_OBSERVED
+#error "a test that explores crashes links holdfast::crash, and not holdfast::holdfast"
+#endif
+
+#include <crash/inspect.hpp>
+#include <crash/structure.hpp>
+
+#include <holdfast/engine/pool.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace holdfast::crash {
+
+struct exploration_settings {
+    std::string_view model = {};            ///< only this one; see docs/crash/models.md
+    std::size_t pool_bytes = 256 << 10;     ///< 64 KiB of them are the log
+    std::uint64_t images_of_a_cut = 4096;   ///< beyond, as many more are drawn
+    std::uint64_t seed = 1;                 ///< of what is drawn
+};
+
+/// What came out under one model. An exploration stops at a model's first violation, which is one of the
+/// shortest workloads that have any.
+struct exploration_row {
+    std::string_view model;
+    std::uint64_t workloads = 0;
+    std::uint64_t images = 0;       ///< distinct ones on which recovery and all checks ran to the end
+    bool exhaustive = true;         ///< no cut had more images than were tried
+    std::string violation;          ///< what, after which operations, and which lines went round the library
+};
+
+class exploration_outcome {
+public:
+    std::vector<exploration_row> rows;
+
+    bool clean() const;
+    /// A line for each model, and whatever is wrong.
+    std::string text() const;
+    /// Writes the text to the standard output. Returns the exit status: 0 clean, 1 not.
+    int print() const;
+};
+
+/// Every workload of 1 to `operations` operations, under every model that the engine knows. Throws failure: what an
+/// operation throws; invalid_argument (no operation, no such model).
+exploration_outcome explore_structure(structure& what, unsigned operations, const exploration_settings& settings);
+
+/// A structure of type Root under a pool's root, explored. One thread; uses SIGSEGV, SIGTRAP, a range of addresses
+/// at 48 TiB and files in /dev/shm while it runs.
+template <class Engine, class Root>
+class exploration final : private structure {
+    static_assert(Engine::description.recovers, "nothing survives under this engine");
+
+public:
+    using pool_type = basic_pool<Engine>;
+
+    /// What the structure is to be like before any operation: run once in a transaction of its own.
+    template <class F>
+    void prepare(F f) {
+        prepare_ = std::move(f);
+    }
+
+    /// An operation that must be all or nothing: f(Root&), run in a transaction, or f(pool&, Root&), which runs its
+    /// own. It must do the same whenever the structure is the same.
+    template <class F>
+    void operation(std::string name, F f) {
+        names_.push_back(std::move(name));
+        if constexpr (std::is_invocable_v<F&, pool_type&, Root&>) {
+            operations_.push_back(std::move(f));
+        } else {
+            operations_.push_back([f = std::move(f)](pool_type& pool, Root& root) mutable {
+                pool.atomically([&] { static_cast<void>(f(root)); }).value();
+            });
+        }
+    }
+
+    /// What must hold after every recovery. (What `Root::check()` returns must, too, if there is one.)
+    void invariant(std::string what, std::function<bool(const Root&)> f) {
+        invariants_.emplace_back(std::move(what), std::move(f));
+    }
+
+    /// What the structure holds: f(const Root&) returns a range of numbers. After a crash it must be what it was
+    /// before or after the operation under way. Without it: the bytes of the root itself.
+    template <class F>
+    void state(F f) {
+        state_ = [f = std::move(f)](const Root& root) {
+            contents all;
+            for (const auto& each : f(root)) all.push_back(static_cast<std::uint64_t>(each));
+            return all;
+        };
+    }
+
+    /// The blocks that the structure allocated, so that leaks are found: f(const Root&, visit) calls
+    /// visit(address) for each. (`Root::visit_blocks(visit)` is used if there is one.)
+    void blocks(std::function<void(const Root&, const std::function<void(const void*)>&)> f) { blocks_ = std::move(f); }
+
+    exploration_outcome run(unsigned operations, const exploration_settings& settings = {}) {
+        return explore_structure(*this, operations, settings);
+    }
+
+private:
+    static const Root& at(const std::byte* root) { return *reinterpret_cast<const Root*>(root); }
+
+    const engine_description& engine() const override { return Engine::description; }
+    const std::vector<std::string>& operations() const override { return names_; }
+
+    void create(const std::string& path, const create_options& options) override {
+        pool_.emplace(pool_type::create(path, options).value());
+        Root* const root = pool_->template root<Root>(explored_root).value();
+        if (prepare_) pool_->atomically([&] { prepare_(*root); }).value();
+    }
+    result<void> open(const std::string& path, const open_options& options) override {
+        auto opened = pool_type::open(path, options);
+        if (!opened) return opened.error();
+        pool_.emplace(std::move(*opened));
+        return {};
+    }
+    void abandon() override {
+        if (pool_) pool_->abandon();
+        pool_.reset();
+    }
+    open_pool& pool() override { return pool_->core(); }
+    void apply(unsigned operation, std::byte* root) override {
+        operations_[operation](*pool_, *reinterpret_cast<Root*>(root));
+    }
+
+    contents state(const std::byte* root) const override {
+        if (state_) return state_(at(root));
+        contents words((sizeof(Root) + 7) / 8);
+        std::memcpy(words.data(), root, sizeof(Root));
+        return words;
+    }
+    std::optional<std::string> invariant(const std::byte* root) const override {
+        for (const auto& [what, holds] : invariants_)
+            if (!holds(at(root))) return "\"" + what + "\" does not hold";
+        if constexpr (requires(const Root& each) { { each.check() } -> std::same_as<result<void>>; })
+            if (auto sound = at(root).check(); !sound) return sound.error().text();
+        return {};
+    }
+    bool list_blocks(const std::byte* root, std::vector<const void*>& owned) const override {
+        const auto add = [&](const void* block) { owned.push_back(block); };
+        if (blocks_) {
+            blocks_(at(root), add);
+            return true;
+        }
+        if constexpr (requires(const Root& each) { each.visit_blocks(add); }) {
+            at(root).visit_blocks(add);
+            return true;
+        }
+        return false;
+    }
+
+    std::optional<pool_type> pool_;
+    std::vector<std::string> names_;
+    std::vector<std::function<void(pool_type&, Root&)>> operations_;
+    std::function<void(Root&)> prepare_;
+    std::vector<std::pair<std::string, std::function<bool(const Root&)>>> invariants_;
+    std::function<contents(const Root&)> state_;
+    std::function<void(const Root&, const std::function<void(const void*)>&)> blocks_;
+};
+
+}  // namespace holdfast::crash

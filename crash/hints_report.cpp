@@ -1,0 +1,89 @@
+#include <crash/hints_report.hpp>
+
+#include <crash/explore.hpp>
+#include <crash/hunt.hpp>
+#include <crash/replay.hpp>
+#include <crash/story.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace holdfast::crash {
+namespace {
+
+std::size_t last_operation_of(const trace& recorded) {
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < recorded.events.size(); ++i)
+        if (recorded.events[i].kind == event_kind::operation_begins) last = i;
+    return last;
+}
+
+}  // namespace
+
+engine_hints hints_of(const std::vector<subject*>& all, const model& how, unsigned operations, std::uint64_t seed) {
+    engine_hints made{std::string(all.front()->engine()), std::string(how.name), {}, {}};
+    // Only where the call is made can its absence show.
+    std::vector<std::pair<fault, std::vector<subject*>>> places;
+    for (subject* each : all)
+        for_each_workload(each->universe(), operations, [&](const workload& one) {
+            const trace recorded = each->record(one, how);
+            count_usage(recorded, last_operation_of(recorded), made.used);
+            for (const fault& planted : faults_of(recorded)) {
+                if (planted.how == fault::change::late) continue;
+                auto at = std::find_if(places.begin(), places.end(),
+                                       [&](const auto& known) { return known.first == planted; });
+                if (at == places.end()) at = places.insert(at, {planted, {}});
+                if (at->second.empty() || at->second.back() != each) at->second.push_back(each);
+            }
+        });
+    for (const auto& [planted, where] : places)
+        if (std::none_of(where.begin(), where.end(),
+                         [&](subject* each) { return is_caught(*each, how, planted, seed); }))
+            made.unneeded.push_back(planted);
+    return made;
+}
+
+std::string text_of(const engine_hints& hints) {
+    std::string text = fmt::format("{}, model {}\n  {:<29} {:<11} {:>9} {:>12}\n", hints.engine, hints.model_name,
+                                   "site", "what", "calls", "superfluous");
+    for (const auto& [place, used] : hints.used) {
+        std::uint64_t sum = 0;
+        std::string why;
+        for (const auto& [what, count] : used.superfluous) {
+            sum += count;
+            why += fmt::format("{}{} {}", why.empty() ? "" : ", ", count, words_for(what));
+        }
+        text += fmt::format("  {:<29} {:<11} {:>9} {:>12}  {}", name_of(place.first), word_for(place.second),
+                            used.calls, sum, why);
+        text.erase(text.find_last_not_of(' ') + 1);
+        text += "\n";
+    }
+    for (const fault& each : hints.unneeded)
+        text += fmt::format("  Nothing showed that it is needed: {} {}\n",
+                            each.kind == event_kind::stream ? "streaming" : word_for(each.kind), name_of(each.where));
+    return text;
+}
+
+nlohmann::ordered_json json_of(const engine_hints& hints) {
+    nlohmann::ordered_json record{{"engine", hints.engine}, {"model", hints.model_name}};
+    record["calls"] = nlohmann::ordered_json::array();
+    for (const auto& [place, used] : hints.used) {
+        nlohmann::ordered_json one{
+            {"site", name_of(place.first)}, {"kind", word_for(place.second)}, {"calls", used.calls}};
+        const auto count = [&](waste what) {
+            const auto found = used.superfluous.find(what);
+            return found == used.superfluous.end() ? 0 : found->second;
+        };
+        one["clean_lines"] = count(waste::clean_line);
+        one["lines_twice"] = count(waste::line_twice);
+        one["empty_fences"] = count(waste::empty_fence);
+        one["empty_syncs"] = count(waste::empty_sync);
+        record["calls"].push_back(std::move(one));
+    }
+    record["nothing_showed_need"] = nlohmann::ordered_json::array();
+    for (const fault& each : hints.unneeded) record["nothing_showed_need"].push_back(short_name(each));
+    return record;
+}
+
+}  // namespace holdfast::crash

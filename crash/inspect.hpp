@@ -1,0 +1,64 @@
+// What all subjects share: the pool that is recorded, and a look at what a recovery left.
+#pragma once
+
+#include <crash/model.hpp>
+
+#include <holdfast/engine/roots.hpp>
+#include <holdfast/heap/heap.hpp>
+#include <holdfast/pool/open_pool.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+namespace holdfast::crash {
+
+inline constexpr std::uint64_t explored_base = std::uint64_t{0x3000} << 32;
+inline constexpr std::size_t explored_bytes = 256 << 10;
+inline constexpr std::string_view explored_root = "explored";
+
+/// Where a recorded pool stands for a moment; nothing is there.
+inline std::string recorded_path() {
+    const std::string path = "/dev/shm/holdfast-crash-" + std::to_string(::getpid());
+    ::unlink(path.c_str());
+    return path;
+}
+
+/// A small pool at the level and on the medium that the model stands for.
+inline create_options recorded_pool_options(const model& how) {
+    create_options options;
+    options.durability = how.is_file || !how.streams_are_durable ? level::power : level::process;
+    options.tmpfs_is_nvram = !how.is_file;
+    options.where.tmpfs_is_file = how.is_file;
+    options.bytes = explored_bytes;
+    options.log_bytes = 64 << 10;
+    options.reserved_bytes = explored_bytes;
+    options.base = explored_base;
+    return options;
+}
+
+/// The explored root's object, nullptr where there is none yet.
+inline std::byte* object_of(const open_pool& pool, const std::vector<root_listing>& roots) {
+    for (const root_listing& each : roots)
+        if (each.name == explored_root) return pool.base() + each.offset;
+    return nullptr;
+}
+
+/// Every block has one owner, and every owner a block. Returns what is wrong.
+template <class Container>
+std::optional<std::string> audit_heap(const open_pool& pool, const std::vector<root_listing>& roots,
+                                      const Container& container) {
+    std::vector<const void*> owned;
+    for (const root_listing& each : roots) owned.push_back(pool.base() + each.offset);
+    container.visit_blocks([&](const void* block) { owned.push_back(block); });
+    const heap_audit found = heap::audit(pool.base(), pool.zones(), owned, true);
+    if (found.clean()) return {};
+    return found.problems.empty() ? "the heap's audit is not clean" : found.problems.front();
+}
+
+}  // namespace holdfast::crash

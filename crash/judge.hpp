@@ -1,0 +1,33 @@
+// One recovery of one image: where it runs, and whether it is right.
+#pragma once
+
+#include <crash/image_memory.hpp>
+#include <crash/lazy_memory.hpp>
+#include <crash/subject.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::crash {
+
+/// Where the subject's images lie. The subject may not record meanwhile.
+image_memory memory_for(const subject& what);
+
+/// What `judge` says when recovery went well by luck.
+inline constexpr std::string_view right_only_by_chance =
+    "what recovery left is right only by chance: it depends on bytes that the cut may have lost";
+
+/// Recovers the image in a run of `memory` and checks the result. Returns what is wrong. The caller closes.
+/// `choices_of_recovery`: how many choices the recovery made, before the checks.
+std::optional<std::string> judge(subject& what, const lazy_memory& memory, const progress& made,
+                                 std::size_t* choices_of_recovery = nullptr);
+
+/// Records the recovery from what this medium holds for certain; `killed`: not all of that is durable yet.
+/// Requires: no run under way. The caller leaves the recovery.
+trace record_recovery(subject& what, lazy_memory& memory, const medium& settled, const progress& made, bool killed);
+
+/// What a killed process leaves in the kernel's memory, as a trace in which nothing has happened yet.
+trace visible_image(const medium& left);
+
+}  // namespace holdfast::crash

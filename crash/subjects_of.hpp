@@ -1,0 +1,33 @@
+// Every workload with one engine; included by one source per engine.
+#pragma once
+
+#include <crash/opened_subject.hpp>
+#include <crash/subject_of.hpp>
+#include <crash/threads_subject.hpp>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::crash {
+
+template <class Engine>
+void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
+    const auto add = [&]<template <class> class Of>() {
+        all.push_back(std::make_unique<subject_of<Engine, Of<Engine>>>());
+        if constexpr (Engine::description.power_on_files)
+            all.push_back(std::make_unique<opened_subject<Engine, Of<Engine>, false>>());
+    };
+    add.template operator()<hash_map_subject>();
+    add.template operator()<btree_map_subject>();
+    add.template operator()<vector_subject>();
+    add.template operator()<queue_subject>();
+    add.template operator()<string_subject>();
+    // A record for each word, as the paper had it, and a block of many pages would not fit into the small log.
+    if constexpr (Engine::description.name != std::string_view("undo_paper"))
+        add.template operator()<large_vector_subject>();
+    all.push_back(std::make_unique<opened_subject<Engine, queue_subject<Engine>, true>>());
+    all.push_back(std::make_unique<threads_subject<Engine>>());
+}
+
+}  // namespace holdfast::crash

@@ -1,0 +1,223 @@
+// Two threads, each with words and a block of its own, in a pool whose log is nearly full: their
+// transactions meet in the log, in its truncation, and in the heap. Recovered in memory. Instrumented.
+#pragma once
+
+#include <crash/expectation.hpp>
+#include <crash/inspect.hpp>
+#include <crash/randomness.hpp>
+#include <crash/recorder.hpp>
+#include <crash/scheduler.hpp>
+#include <crash/seam_recorder.hpp>
+#include <crash/subject.hpp>
+
+#include <holdfast/engine/pool.hpp>
+#include <holdfast/log/replay.hpp>
+#include <holdfast/pool/opener.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::crash {
+
+template <class Engine>
+class threads_subject final : public subject {
+    using pool = basic_pool<Engine>;
+    static constexpr unsigned threads = 2;
+    static constexpr std::size_t words = 12;
+    struct slice {
+        typename Engine::template field<std::uint64_t> values[words];
+        typename Engine::template field<std::uint64_t*> block;
+    };
+    struct shared {
+        slice slices[threads + 1];  ///< the last is the one that fills the log
+        template <class F>
+        void visit_blocks(F&& f) const {
+            for (const slice& each : slices)
+                if (each.block.get() != nullptr) f(each.block.get());
+        }
+    };
+
+public:
+    std::string_view engine() const override { return Engine::description.name; }
+    std::string_view name() const override { return "threads"; }
+    bool knows(const model& how) const override { return !how.is_file; }
+    unsigned universe() const override { return 2 * threads; }
+    std::string describe(unsigned operation) const override {
+        return std::string(operation % 2 == 0 ? "set words" : "replace the block") + " (thread " +
+               std::to_string(operation / 2) + ")";
+    }
+    std::uint64_t images_of_a_cut() const override { return 16; }
+    unsigned longest_workload(unsigned wanted) const override { return wanted > 2 ? 2 : 1; }
+
+    trace record(const workload& operations, const model& how, std::size_t schedule_number) override {
+        const std::size_t of_each = steps_of(operations, how) + 1;
+        schedule order{static_cast<unsigned>(schedule_number / of_each % threads), {}};
+        if (schedule_number % of_each != 0) order.preemptions = {schedule_number % of_each};
+        return record_as(operations, how, order);
+    }
+    /// No preemption, or one after any step, whoever begins.
+    std::size_t schedules(const workload& operations, const model& how) override {
+        if (operations.size() < 2) return 1;
+        return threads * (steps_of(operations, how) + 1);
+    }
+
+    std::byte* base() const override { return reinterpret_cast<std::byte*>(explored_base); }
+    std::size_t size() const override { return explored_bytes; }
+
+    std::optional<std::string> recover(const lazy_memory&) override {
+        const std::span<std::byte> bytes(base(), size());
+        auto replay = log_replay::read(bytes, geometry_);
+        if (!replay) return "recovery refuses: " + replay.error().text();
+        finish_in_place(*replay, bytes, geometry_, persists_, {});
+        return {};
+    }
+
+    std::optional<std::string> check(const progress& made) override {
+        const auto view = pool_opener::over({base(), size()}, info_, zones_);
+        const auto roots = list_roots(*view);
+        if (!roots) return "the roots are damaged: " + roots.error().text();
+        if (auto wrong = expected_.judge(found(), made)) return wrong;
+        return audit_heap(*view, *roots, *root_);
+    }
+
+    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) override {
+        trace recorded;
+        {
+            seam_recorder seen(base(), {base(), size()});
+            seen.operation_begins(thread_afterwards);
+            static_cast<void>(recover(image));
+            seen.operation_done(thread_afterwards);
+            recorded = std::move(seen.recorded());
+        }
+        expected_.enter_recovery(found(), found(), made, killed);
+        return recorded;
+    }
+    void leave_recovery() override { expected_.leave_recovery(); }
+
+private:
+    static contents of(const slice& from) {
+        contents all;
+        for (const auto& each : from.values) all.push_back(each.get());
+        all.push_back(from.block.get() == nullptr ? 0 : *from.block.get());
+        return all;
+    }
+    contents found() const {
+        contents all;
+        for (const slice& each : root_->slices) {
+            const contents part = of(each);
+            all.insert(all.end(), part.begin(), part.end());
+        }
+        return all;
+    }
+
+    static void set_words(slice& to, std::uint64_t value) {
+        for (auto& each : to.values) each = value;
+    }
+    static void replace_block(slice& in, std::uint64_t value) {
+        std::uint64_t* made = Engine::template make<std::uint64_t>(value);
+        Engine::deallocate(in.block.get());
+        in.block = made;
+    }
+    static void run_operation(pool& in, slice& on, unsigned operation, std::uint64_t value) {
+        in.atomically([&] { operation % 2 == 0 ? set_words(on, value) : replace_block(on, value); }).value();
+    }
+
+    /// Transactions on the last slice; the last of them found a segment free for the last time.
+    void fill_log(pool& in, unsigned transactions) {
+        for (unsigned i = 0; i < transactions; ++i)
+            in.atomically([&] { set_words(root_->slices[threads], 1000 + i); }).value();
+    }
+    /// How many make the first truncation, found by trying.
+    unsigned transactions_to_fill(const model& how) {
+        constexpr unsigned enough = 1000;
+        pool trial = make_pool(how);
+        unsigned count = 0;
+        while (count < enough && trial.core().lanes()->truncations() == 0) {
+            fill_log(trial, 1);
+            ++count;
+        }
+        trial.abandon();
+        return count == enough || count == 0 ? 0 : count - 1;
+    }
+
+    pool make_pool(const model& how) {
+        const std::string path = recorded_path();
+        auto made = pool::create(path, recorded_pool_options(how)).value();
+        ::unlink(path.c_str());
+        root_ = made.template root<shared>(explored_root).value();
+        for (unsigned thread = 0; thread < threads; ++thread) {
+            run_operation(made, root_->slices[thread], 0, 10 + thread);
+            run_operation(made, root_->slices[thread], 1, 20 + thread);
+        }
+        return made;
+    }
+
+    std::size_t steps_of(const workload& operations, const model& how) {
+        if (operations != measured_ || how.name != measured_under_) {
+            static_cast<void>(record_as(operations, how, {}));
+            measured_ = operations;
+            measured_under_ = how.name;
+        }
+        return steps_;
+    }
+
+    trace record_as(const workload& operations, const model& how, const schedule& order) {
+        persists_ = !how.streams_are_durable;
+        randomness.seed(0);
+        if (!filling_ || filled_at_ != persists_) filling_ = transactions_to_fill(how);
+        filled_at_ = persists_;
+        randomness.seed(0);
+        pool recorded_pool = make_pool(how);
+        fill_log(recorded_pool, *filling_);
+        info_ = recorded_pool.info();
+        geometry_ = {format::log_offset, info_.log_bytes, info_.segment_bytes};
+        zones_.assign(recorded_pool.core().zones().begin(), recorded_pool.core().zones().end());
+        std::vector<contents> first;
+        for (const slice& each : root_->slices) first.push_back(of(each));
+        expected_.begin(first);
+
+        recorder seen({recorded_pool.core().base(), recorded_pool.core().size()});
+        std::vector<std::function<void()>> functions;
+        for (unsigned thread = 0; thread < threads; ++thread)
+            functions.push_back([&, thread] {
+                for (std::size_t i = 0; i < operations.size(); ++i) {
+                    if (operations[i] / 2 != thread) continue;
+                    seen.operation_begins();
+                    run_operation(recorded_pool, root_->slices[thread], operations[i], 100 * (i + 1) + operations[i]);
+                    seen.operation_done();
+                }
+            });
+        steps_ = run_threads(functions, order).value();
+        trace recorded = seen.take().value();
+        expect(operations);
+        recorded_pool.abandon();
+        return recorded;
+    }
+
+    void expect(const workload& operations) {
+        for (std::size_t i = 0; i < operations.size(); ++i) {
+            const unsigned thread = operations[i] / 2;
+            contents next = expected_.last(thread);
+            const std::uint64_t value = 100 * (i + 1) + operations[i];
+            if (operations[i] % 2 == 0) std::fill_n(next.begin(), words, value);
+            if (operations[i] % 2 != 0) next.back() = value;
+            expected_.add(std::move(next), thread);
+        }
+    }
+
+    bool persists_ = true;
+    std::optional<unsigned> filling_;
+    bool filled_at_ = false;
+    log_geometry geometry_{};
+    std::vector<heap_zone> zones_;
+    pool_info info_;
+    shared* root_ = nullptr;
+    expectation expected_;
+    std::size_t steps_ = 0;
+    workload measured_;
+    std::string_view measured_under_;
+};
+
+}  // namespace holdfast::crash

@@ -1,0 +1,59 @@
+// Faults that the crash explorer plants in its own build of the library, by name, to prove that it would
+// see them. In the normal build `is_planted` is constant and false: nothing of them is left.
+#pragma once
+
+#include <cstddef>
+
+namespace holdfast {
+
+#define HOLDFAST_PLANTED_FAULTS(X)                                                                   \
+    X(checksum_ignored, all, "a record is believed whatever its checksum says")                      \
+    X(missing_part_ignored, redo, "a record in parts is applied without one of them")                \
+    X(replayed_newest_first, all, "records are applied in the wrong order")                          \
+    X(end_record_ignored, undo, "an undo transaction that has ended is taken back all the same")     \
+    X(sequence_forgotten, all, "recovery does not go on from the highest sequence that it saw")      \
+    X(log_reset_before_homes, all, "recovery empties the log before the homes are durable")          \
+    X(slots_in_fixed_order, all, "recovery rewrites the truncation slot in force first")             \
+    X(slot_believed_durable, all, "recovery takes the truncation slot that it sees for durable")     \
+    X(salt_not_renewed, all, "a segment's next lap has the salt of the one before")                  \
+    X(lane_truncated_alone, redo, "truncation brings home the records of one lane only")             \
+    X(truncated_in_flight, redo, "truncation passes commits whose homes are not stored yet")         \
+    X(filled_segments_kept, undo, "undo leaves the segments that it filled as they are")             \
+    X(freed_block_reused_early, all, "a freed block is given away before its transaction ends")      \
+    X(freed_block_taken_for_clean, redo, "a freed block is stored to without logging at once")       \
+    X(checkpoint_from_memory, redo, "a checkpoint writes memory pages home instead of logged bytes") \
+    X(kept_parts_out_of_order, redo, "kept parts of a group come home in the order of segments")     \
+    X(old_value_recorded_late, undo, "undo records the old value after the new one was stored")      \
+    X(dirty_lines_forgotten, undo, "undo writes back only the first of the lines that it changed")   \
+    X(clean_before_checkpoint, all, "closing marks the pool clean before its log is home")           \
+    X(weaker_level_recorded_late, all, "a weaker level is recorded after it was used")               \
+    X(stronger_level_recorded_early, all, "power is recorded before recovery is through")            \
+    X(superblock_in_one_place, all, "each superblock is written over the one in force")              \
+    X(recovery_skipped, all, "opening takes every pool for one that was closed")                     \
+    X(published_before_format, all, "a pool gets its name before it is whole")
+
+/// In which engines' code a fault is.
+enum class planted_in : unsigned char { all, redo, undo };
+
+enum class planted : unsigned char {
+    nothing,
+#define HOLDFAST_PLANTED_ENUMERATOR(name, engines, sentence) name,
+    HOLDFAST_PLANTED_FAULTS(HOLDFAST_PLANTED_ENUMERATOR)
+#undef HOLDFAST_PLANTED_ENUMERATOR
+};
+
+#define HOLDFAST_PLANTED_COUNT(name, engines, sentence) +1
+inline constexpr std::size_t planted_count = 0 HOLDFAST_PLANTED_FAULTS(HOLDFAST_PLANTED_COUNT);
+#undef HOLDFAST_PLANTED_COUNT
+
+#ifdef HOLDFAST_OBSERVED
+/// The fault that this process has now. Set it while nothing runs.
+inline planted planted_now = planted::nothing;
+/// Where the pool is mapped, for faults that need it.
+inline const void* planted_pool = nullptr;
+inline bool is_planted(planted which) noexcept { return planted_now == which; }
+#else
+constexpr bool is_planted(planted) noexcept { return false; }
+#endif
+
+}  // namespace holdfast

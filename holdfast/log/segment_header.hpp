@@ -1,0 +1,56 @@
+// What a segment's first line says, written and read back with suspicion.
+#pragma once
+
+#include <holdfast/format/log_record.hpp>
+#include <holdfast/log/geometry.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace holdfast {
+
+/// The header of a lap; salt 0: of a segment that was emptied.
+inline format::segment_header make_segment_header(const log_geometry& geometry, std::uint32_t index,
+                                                  std::uint64_t salt, std::uint64_t acknowledged,
+                                                  std::uint64_t truncated) noexcept {
+    if (!geometry.sealed_segments) return {salt, 0, 0, 0, {}};
+    return {salt, acknowledged, truncated, salt ^ format::segment_mark(index, acknowledged, truncated), {}};
+}
+
+/// Whether nothing at all stands there. A torn header may lack its salt and still lead to it.
+inline bool is_unused(const format::segment_header& header) noexcept {
+    return (header.salt | header.acknowledged | header.truncated | header.check) == 0;
+}
+
+/// A header as it stands in mapped bytes.
+struct segment_header_view {
+    enum class state : std::uint8_t {
+        unused,   ///< all zero: no lap ever began here since the log was formatted or recovered
+        emptied,  ///< holds no records
+        sealed,   ///< holds records under `salt`
+        broken,   ///< torn, or damaged: records verify under `salt`, under `other_salt`, or not at all
+    };
+    state is = state::unused;
+    std::uint64_t salt = 0;
+    std::uint64_t other_salt = 0;
+    std::uint64_t acknowledged = 0;  ///< of a sealed one
+    std::uint64_t truncated = 0;     ///< of a sealed or emptied one
+};
+
+inline segment_header_view read_segment_header(const std::byte* pool, const log_geometry& geometry,
+                                               std::uint32_t index) noexcept {
+    using state = segment_header_view::state;
+    std::uint64_t words[4];
+    std::memcpy(words, pool + geometry.segment_offset(index), sizeof words);
+    const auto [salt, acknowledged, truncated, check] = words;
+    if (!geometry.sealed_segments) return {salt == 0 ? state::emptied : state::sealed, salt, salt, 0, 0};
+    if ((salt | check) == 0 && (acknowledged | truncated) == 0) return {};
+    const std::uint64_t other = check ^ format::segment_mark(index, acknowledged, truncated);
+    if (salt != other) return {state::broken, salt, other, 0, 0};
+    // What an emptied one named may have gone since, like its own records.
+    if (salt == 0) return {state::emptied, 0, 0, 0, truncated};
+    return {state::sealed, salt, salt, acknowledged, truncated};
+}
+
+}  // namespace holdfast
