@@ -8,6 +8,7 @@
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
+#include <holdfast/heap/heap_format.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -127,31 +128,40 @@ struct queue_subject {
     static contents of(const container& from) { return contents(from.begin(), from.end()); }
 };
 
-/// Blocks of many pages: stored to without logging while they are fresh, and logged in several parts afterwards.
+/// A block of many pages: stored to without logging while it is fresh, and logged in several parts afterwards.
 template <class Engine>
 struct large_vector_subject {
     using container = vector<std::uint64_t, Engine>;
     using ordinary = std::vector<std::uint64_t>;
     static constexpr std::string_view name = "large_vector";
-    static constexpr std::string_view operations[] = {"fill", "free"};
+    static constexpr std::string_view operations[] = {"set the last", "set the first", "fill", "set the first and free"};
     static constexpr unsigned universe = std::size(operations);
+    /// Two fills do not fit into the log; with a record for each store one of 2,100 words would not either.
+    static constexpr std::size_t words = Engine::description.name == std::string_view("redo") ? 2100 : 600;
     /// Each has many words: fewer will do.
     static constexpr std::uint64_t images_of_a_cut = 64;
+    static constexpr std::uint64_t nested_less_often = 16;
 
     static std::string describe(unsigned operation) { return std::string(operations[operation]); }
     template <class Target>
     static void apply(Target& target, unsigned operation, std::uint64_t value) {
-        constexpr std::size_t words = 2100;
-        if (operation == 0) {
-            target.assign(words, value);
-        } else {
+        if (operation == 2) {
+            // Each workload's next fill has words that no record of the one before names.
+            target.assign(words + value / 100 % 100, value);
+        } else if (!target.empty()) {
+            if (operation == 0) {
+                target[target.size() - 1] = value;
+            } else {
+                target[0] = value;
+            }
+            if (operation != 3) return;
             target.clear();
             target.shrink_to_fit();
         }
     }
     template <class Target>
     static void prepare(Target& target) {
-        target.push_back(1000);
+        target.assign(words, 1000);
     }
     /// Runs of equal values.
     template <class From>
@@ -161,6 +171,63 @@ struct large_vector_subject {
             if (all.empty() || all[all.size() - 2] != each) all.insert(all.end(), {each, 0});
             ++all.back();
         }
+        return all;
+    }
+};
+
+/// Blocks that fill a slab, so that one that is freed is the next to be given away.
+template <class Engine>
+struct blocks {
+    static constexpr std::uint32_t bytes = 3072;
+    static constexpr std::size_t count = heap_format::make_class(bytes).blocks;
+    struct block {
+        explicit block(std::uint64_t first) : value(first) {}
+        typename Engine::template field<std::uint64_t> value;
+        std::byte rest[bytes - sizeof value];
+    };
+
+    typename Engine::template field<block*> owned[count];
+
+    /// Frees first: were the freed block reused at once, undoing would not bring its content back.
+    void replace(std::size_t index, std::uint64_t value) {
+        if (owned[index].get() != nullptr) Engine::deallocate(owned[index].get());
+        owned[index] = Engine::template make<block>(value);
+    }
+    result<void> check() const { return {}; }
+    template <class F>
+    void visit_blocks(F&& f) const {
+        for (const auto& each : owned)
+            if (each.get() != nullptr) f(static_cast<const void*>(each.get()));
+    }
+};
+
+template <class Engine>
+struct blocks_subject {
+    using container = blocks<Engine>;
+    using ordinary = std::vector<std::uint64_t>;
+    static constexpr std::string_view name = "blocks";
+    static constexpr std::string_view operations[] = {"replace the first", "replace the last",
+                                                      "replace the first and roll back"};
+    static constexpr unsigned universe = std::size(operations);
+
+    static std::string describe(unsigned operation) { return std::string(operations[operation]); }
+    static bool rolls_back(unsigned operation) { return operation == 2; }
+    static void apply(container& target, unsigned operation, std::uint64_t value) {
+        target.replace(operation == 1 ? container::count - 1 : 0, value);
+    }
+    static void apply(ordinary& target, unsigned operation, std::uint64_t value) {
+        (operation == 1 ? target.back() : target.front()) = value;
+    }
+    static void prepare(container& target) {
+        for (std::size_t i = 0; i < container::count; ++i) target.replace(i, 1000 + i);
+    }
+    static void prepare(ordinary& target) {
+        for (std::size_t i = 0; i < container::count; ++i) target.push_back(1000 + i);
+    }
+    static contents of(const ordinary& from) { return from; }
+    static contents of(const container& from) {
+        contents all;
+        for (const auto& each : from.owned) all.push_back(each.get()->value.get());
         return all;
     }
 };

@@ -4,10 +4,17 @@
 
 #include <utility>
 
+#include <malloc.h>
+
 namespace holdfast::crash {
 
 explorer::explorer(subject& what, const model& how, const limits& most, std::uint64_t seed)
-    : subject_(what), model_(how), limits_(most), random_(seed) {}
+    : subject_(what), model_(how), limits_(most), random_(seed) {
+    limits_.nested_one_in *= what.nested_less_often();
+    // Images are copied by the thousand: their memory is not to go back to the kernel each time.
+    ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
 
 explorer::~explorer() = default;
 

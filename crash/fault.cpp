@@ -36,12 +36,6 @@ void delay(std::vector<event>& events, std::size_t index) {
     std::rotate(at, at + 1, next);
 }
 
-/// Moved, these come before nothing that they were to come before: what they make durable has its name, or is
-/// looked at, only later.
-bool may_be_late(event_kind kind, persist::site where) {
-    return kind != event_kind::write_back && !(kind == event_kind::file_sync && where == persist::site::pool_format);
-}
-
 }  // namespace
 
 std::string fault::name() const {
@@ -64,7 +58,8 @@ std::vector<fault> faults_of(const trace& recorded) {
             continue;
         }
         all.push_back({fault::change::left_out, kind, where});
-        if (may_be_late(kind, where)) all.push_back({fault::change::late, kind, where});
+        // A write-back that is moved still comes before its fence.
+        if (kind != event_kind::write_back) all.push_back({fault::change::late, kind, where});
     }
     return all;
 }

@@ -249,7 +249,8 @@ int plant_faults(const options& wanted) {
             tasks.push_back([&subjects, each, &wanted] {
                 const catch_report report = hunt(subjects, each, wanted.seed);
                 return json{{"fault", each.name()}, {"caught", report.caught}, {"workload", report.workload},
-                            {"model", report.model}, {"operations", report.operations}, {"what", report.what}}.dump();
+                            {"model", report.model}, {"operations", report.operations}, {"what", report.what},
+                            {"seconds", report.seconds}}.dump();
             });
         }
     std::map<std::string_view, json> records;
@@ -257,8 +258,9 @@ int plant_faults(const options& wanted) {
     const auto add = [&](std::size_t index, const json& found) {
         const auto& [engine, each] = planted[index];
         const bool is_caught = found["caught"].get<bool>();
-        show(fmt::format("{:<11} {:<7} {:<13} {:<5} {}\n", engine, is_caught ? "caught" : "MISSED",
-                         found["workload"].get<std::string>(), found["model"].get<std::string>(), each.name()));
+        show(fmt::format("{:<11} {:<7} {:>5.1f} s  {:<13} {:<5} {}\n", engine, is_caught ? "caught" : "MISSED",
+                         found["seconds"].get<double>(), found["workload"].get<std::string>(),
+                         found["model"].get<std::string>(), each.name()));
         json& record = records[engine];
         if (record.is_null()) record = {{"engine", engine}, {"planted", 0}, {"caught", 0}, {"faults", json::array()}};
         record["planted"] = record["planted"].get<int>() + 1;
@@ -269,7 +271,7 @@ int plant_faults(const options& wanted) {
     // A recovery that dies of a fault has shown it.
     const auto died = [&](std::size_t index, const std::string& why) {
         add(index, {{"fault", planted[index].second.name()}, {"caught", true}, {"workload", ""}, {"model", ""},
-                    {"operations", ""}, {"what", why}});
+                    {"operations", ""}, {"what", why}, {"seconds", 0.0}});
     };
     run_jobs(tasks, wanted.jobs, [&](std::size_t index, const std::string& answer) { add(index, json::parse(answer)); },
              died);

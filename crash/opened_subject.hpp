@@ -38,6 +38,10 @@ public:
         if constexpr (requires { Of::images_of_a_cut; }) return Of::images_of_a_cut;
         return subject::images_of_a_cut();
     }
+    std::uint64_t nested_less_often() const override {
+        if constexpr (requires { Of::nested_less_often; }) return Of::nested_less_often;
+        return subject::nested_less_often();
+    }
 
     trace record(const workload& operations, const model& how, std::size_t) override {
         how_ = how;
@@ -98,6 +102,8 @@ public:
                 pool_->atomically([&] { Of::apply(*container_, 0, 7777); }).value();
                 seen.operation_done(thread_afterwards);
                 afterwards = Of::of(*container_);
+                // What recovery left in the log comes home.
+                pool_->checkpoint().value();
             }
             expected_.enter_recovery(before, afterwards, made, killed);
             recorded = std::move(seen.recorded());

@@ -63,7 +63,7 @@ public:
     }
     void file_sync(persist::site where) override { add(event_kind::file_sync, where); }
     /// Whatever was stored to the mapping since the last write counts as written just before.
-    void mapping_sync(const void* base, std::size_t size, persist::site where) override {
+    void mapping_write(const void* base, std::size_t size, persist::site where) override {
         const auto* bytes = static_cast<const std::byte*>(base);
         for (std::uint64_t word = 0; word < std::min(size / 8, file_.size()); ++word) {
             std::uint64_t value;
@@ -73,6 +73,9 @@ public:
             add(event_kind::file_word, where, word, value);
         }
         add(event_kind::file_write, where);
+    }
+    void mapping_sync(const void* base, std::size_t size, persist::site where) override {
+        mapping_write(base, size, where);
         file_sync(where);
     }
     void file_resize(std::uint64_t size) override { add(event_kind::file_resize, {}, 0, size); }

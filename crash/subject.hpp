@@ -48,6 +48,8 @@ public:
     virtual unsigned longest_workload(unsigned wanted) const { return wanted; }
     /// How many images of one cut are tried in order; beyond, as many more are drawn.
     virtual std::uint64_t images_of_a_cut() const { return 4096; }
+    /// How many times less often than others' its recoveries are cut: each may have many more cuts.
+    virtual std::uint64_t nested_less_often() const { return 1; }
 
     /// Runs the operations on a pool of its own at the level that the model stands for.
     /// With several threads there are several interleavings: `schedule` counts them.

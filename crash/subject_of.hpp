@@ -30,6 +30,10 @@ public:
         if constexpr (requires { Of::images_of_a_cut; }) return Of::images_of_a_cut;
         return subject::images_of_a_cut();
     }
+    std::uint64_t nested_less_often() const override {
+        if constexpr (requires { Of::nested_less_often; }) return Of::nested_less_often;
+        return subject::nested_less_often();
+    }
 
     trace record(const workload& operations, const model& how, std::size_t) override {
         persists_ = !how.streams_are_durable;

@@ -23,6 +23,7 @@ void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
     add.template operator()<vector_subject>();
     add.template operator()<queue_subject>();
     add.template operator()<string_subject>();
+    add.template operator()<blocks_subject>();
     // A record for each word, as the paper had it, and a block of many pages would not fit into the small log.
     if constexpr (Engine::description.name != std::string_view("undo_paper"))
         add.template operator()<large_vector_subject>();

@@ -115,31 +115,42 @@ private:
     static void set_words(slice& to, std::uint64_t value) {
         for (auto& each : to.values) each = value;
     }
+    /// What it frees first, a thread that may reuse it at once would overwrite.
     static void replace_block(slice& in, std::uint64_t value) {
-        std::uint64_t* made = Engine::template make<std::uint64_t>(value);
         Engine::deallocate(in.block.get());
-        in.block = made;
+        in.block = Engine::template make<std::uint64_t>(value);
     }
     static void run_operation(pool& in, slice& on, unsigned operation, std::uint64_t value) {
         in.atomically([&] { operation % 2 == 0 ? set_words(on, value) : replace_block(on, value); }).value();
     }
 
-    /// Transactions on the last slice; the last of them found a segment free for the last time.
+    /// Transactions on the last slice.
     void fill_log(pool& in, unsigned transactions) {
         for (unsigned i = 0; i < transactions; ++i)
             in.atomically([&] { set_words(root_->slices[threads], 1000 + i); }).value();
     }
-    /// How many make the first truncation, found by trying.
+    /// How many leave one segment free, found by trying: one thread takes it, the other has to truncate. Where
+    /// segments are emptied without others' help: how many fill the thread's own.
     unsigned transactions_to_fill(const model& how) {
-        constexpr unsigned enough = 1000;
+        constexpr unsigned enough = 2000;
         pool trial = make_pool(how);
-        unsigned count = 0;
-        while (count < enough && trial.core().lanes()->truncations() == 0) {
+        unsigned first = 0;
+        unsigned second = 0;
+        for (unsigned count = 1; count <= enough && second == 0; ++count) {
             fill_log(trial, 1);
-            ++count;
+            const std::uint64_t truncations = trial.core().lanes()->truncations();
+            if (truncations == 1 && first == 0) first = count;
+            if (truncations == 2) second = count;
         }
+        const unsigned segments = geometry_of(trial).segment_count();
         trial.abandon();
-        return count == enough || count == 0 ? 0 : count - 1;
+        const unsigned of_a_segment = (second - first) / segments + 1;
+        if (first == 0) return 0;
+        return first > 2 * of_a_segment ? first - of_a_segment - 1 : first - 1;
+    }
+    static log_geometry geometry_of(const pool& of) {
+        const pool_info info = of.info();
+        return {format::log_offset, info.log_bytes, info.segment_bytes};
     }
 
     pool make_pool(const model& how) {
@@ -172,7 +183,7 @@ private:
         pool recorded_pool = make_pool(how);
         fill_log(recorded_pool, *filling_);
         info_ = recorded_pool.info();
-        geometry_ = {format::log_offset, info_.log_bytes, info_.segment_bytes};
+        geometry_ = geometry_of(recorded_pool);
         zones_.assign(recorded_pool.core().zones().begin(), recorded_pool.core().zones().end());
         std::vector<contents> first;
         for (const slice& each : root_->slices) first.push_back(of(each));

@@ -152,6 +152,9 @@ public:
     result<void> populate();
     /// msync of the whole mapping; counts one sync.
     result<void> sync_all(site where);
+    /// Says that what was stored to a shared mapping is in the file, to be durable with the file's next sync. The
+    /// kernel needs no call for it; the observer is told.
+    void note_stored(site where) const;
 
 private:
     mapping(std::byte* base, std::uint64_t size, std::uint64_t reserved, kind how, std::string path) noexcept;

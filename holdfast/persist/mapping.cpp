@@ -234,4 +234,10 @@ result<void> mapping::sync_all([[maybe_unused]] site where) {
     return {};
 }
 
+void mapping::note_stored([[maybe_unused]] site where) const {
+#ifdef HOLDFAST_OBSERVED
+    observe_mapping_write(base_, size_, where);
+#endif
+}
+
 }  // namespace holdfast::persist

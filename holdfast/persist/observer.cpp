@@ -43,6 +43,10 @@ void observe_file_sync(site where) {
     if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->file_sync(where);
 }
 
+void observe_mapping_write(const void* base, std::size_t size, site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->mapping_write(base, size, where);
+}
+
 void observe_mapping_sync(const void* base, std::size_t size, site where) {
     if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->mapping_sync(base, size, where);
 }

@@ -24,7 +24,9 @@ public:
     virtual void after_fence(site where) = 0;
     virtual void file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where) = 0;
     virtual void file_sync(site where) = 0;
-    /// All of a shared mapping of the file is durable, however it was stored to.
+    /// All of a shared mapping is in the file, however it was stored to.
+    virtual void mapping_write(const void* /*base*/, std::size_t /*size*/, site /*where*/) {}
+    /// The same, and durable.
     virtual void mapping_sync(const void* /*base*/, std::size_t /*size*/, site where) { file_sync(where); }
     virtual void file_resize(std::uint64_t /*size*/) {}
     /// The file got its name, which a sync of its directory makes durable.
@@ -42,6 +44,7 @@ void observe_before_fence(site where);
 void observe_after_fence(site where);
 void observe_file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where);
 void observe_file_sync(site where);
+void observe_mapping_write(const void* base, std::size_t size, site where);
 void observe_mapping_sync(const void* base, std::size_t size, site where);
 void observe_file_resize(std::uint64_t size);
 void observe_file_publish();

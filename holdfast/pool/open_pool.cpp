@@ -153,12 +153,12 @@ result<void> pool_opener::format(persist::file& file, const engine_description& 
         format_log(mapped->data(), log, false, {});
         format_roots(mapped->data());
         heap::format_zone(mapped->data(), {block.zones[0].offset, block.zones[0].bytes});
-        if (auto synced = mapped->sync_all(persist::site::pool_format); !synced) return synced;
+        mapped->note_stored(persist::site::pool_format);
     }
     // Written, not merely allocated: a first write to an allocated block journals its extent.
     if (storage.kind == persist::medium::file)
         if (auto cleared = clear_segments(file, log); !cleared) return cleared;
-    if (auto synced = file.sync(persist::site::pool_format); !synced) return synced;
+    // No sync yet: until the pool has been opened, which syncs, the file has no name.
     for (block.generation = 1; block.generation <= 2; ++block.generation)
         if (auto written = write_superblock(file, block); !written) return written;
     return {};
