@@ -3,12 +3,11 @@
 
 #include <crash/in_memory_subject.hpp>
 #include <crash/randomness.hpp>
+#include <crash/recorded_file.hpp>
 #include <crash/recorder.hpp>
 
 #include <csetjmp>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 namespace holdfast::crash {
@@ -144,7 +143,7 @@ public:
         set_boot(true);
         const std::string path = recorded_path();
         std::byte* const root = create(path, options_);
-        const std::vector<std::byte> file = file_now();
+        const std::vector<std::byte> file = file_now(what_.pool(), size());
         trace recorded;
         {
             seam_recorder seen(base(), file);
@@ -197,16 +196,6 @@ public:
     }
 
 private:
-    /// A cut that only a power failure explains is followed by another boot.
-    static void set_boot(bool same) { ::setenv("HOLDFAST_BOOT_ID", same ? "before" : "after", 1); }
-    std::vector<std::byte> file_now() {
-        std::vector<std::byte> bytes(size());
-        auto file = persist::mapping::map(what_.pool().backing_file(), 0, size(), size(),
-                                          persist::mapping::kind::read_only).value();
-        std::memcpy(bytes.data(), file.data(), bytes.size());
-        return bytes;
-    }
-
     create_options options_;
     bool is_open_ = false;
 };
