@@ -1,7 +1,7 @@
 #include <crash/exploration.hpp>
 
 #include <crash/explore.hpp>
-#include <crash/source_line.hpp>
+#include <crash/source_lines.hpp>
 
 #include <algorithm>
 #include <cstdio>

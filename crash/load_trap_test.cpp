@@ -3,7 +3,7 @@
 #include <crash/image_memory.hpp>
 #include <crash/lazy_memory.hpp>
 #include <crash/load_trap.hpp>
-#include <crash/source_line.hpp>
+#include <crash/source_lines.hpp>
 #include <crash/subject.hpp>
 
 #include <holdfast/base/result.hpp>

@@ -6,12 +6,12 @@
 #include <crash/containers.hpp>
 #include <crash/inspect.hpp>
 #include <crash/randomness.hpp>
+#include <crash/recorded_file.hpp>
 #include <crash/seam_recorder.hpp>
 #include <crash/subject.hpp>
 
 #include <holdfast/engine/pool.hpp>
 
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -134,8 +134,6 @@ private:
     static inline const contents absent{~std::uint64_t{0}};
     static inline const contents empty{~std::uint64_t{0} - 1};
 
-    /// A cut that only a power failure explains is followed by another boot.
-    static void set_boot(bool same) { ::setenv("HOLDFAST_BOOT_ID", same ? "before" : "after", 1); }
     static bool is_call(unsigned operation) { return operation >= Of::universe; }
 
     /// From a pool that is there, with its container.
@@ -146,7 +144,7 @@ private:
         typename Of::ordinary expected{};
         Of::prepare(expected);
         expected_.begin(Of::of(expected));
-        seam_recorder seen(base(), file_now());
+        seam_recorder seen(base(), file_now(pool_->core(), size()));
         run(operations, expected, seen);
         pool_->checkpoint().value();
         return std::move(seen.recorded());
@@ -220,14 +218,6 @@ private:
     level promised(const progress& made) const {
         return std::min(levels_[std::min(made.done[0], levels_.size() - 1)],
                         levels_[std::min(made.begun[0], levels_.size() - 1)]);
-    }
-
-    std::vector<std::byte> file_now() {
-        std::vector<std::byte> bytes(size());
-        auto file = persist::mapping::map(pool_->core().backing_file(), 0, size(), size(),
-                                          persist::mapping::kind::read_only).value();
-        std::memcpy(bytes.data(), file.data(), bytes.size());
-        return bytes;
     }
 
     std::optional<std::string> look() {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <spawn.h>
@@ -17,26 +20,33 @@ extern char** environ;
 namespace holdfast::crash {
 namespace {
 
-struct program_range {
-    std::uintptr_t base = 0;   ///< what its addresses are relative to
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
+using lines_by_address = std::map<std::uintptr_t, std::vector<source_line>>;
+
+/// Once read they stay right: instructions do not change.
+lines_by_address lines_of_program;
+
+/// A file that is loaded into this process, and the last symbol before an instruction in it.
+struct loaded_object {
+    const link_map* map;
+    const char* symbol;  ///< nullptr: there is none
+
+    bool is_program() const { return map->l_name == nullptr || *map->l_name == '\0'; }
+    std::string path() const {
+        return is_program() ? std::filesystem::read_symlink("/proc/self/exe").native() : map->l_name;
+    }
 };
 
-program_range this_program() {
-    program_range found;
-    ::dl_iterate_phdr(
-        [](dl_phdr_info* information, std::size_t, void* to) {
-            auto& range = *static_cast<program_range*>(to);
-            range.base = range.begin = information->dlpi_addr;
-            for (int i = 0; i < information->dlpi_phnum; ++i) {
-                const auto& part = information->dlpi_phdr[i];
-                if (part.p_type == PT_LOAD) range.end = std::max(range.end, range.base + part.p_vaddr + part.p_memsz);
-            }
-            return 1;  // the program itself comes first
-        },
-        &found);
-    return found;
+std::optional<loaded_object> object_with(std::uintptr_t code) {
+    Dl_info found{};
+    link_map* map = nullptr;
+    if (::dladdr1(reinterpret_cast<void*>(code), &found, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0)
+        return {};
+    return loaded_object{map, found.dli_sname};
+}
+
+bool is_in_program(std::uintptr_t code) {
+    const auto object = object_with(code);
+    return object && object->is_program();
 }
 
 /// What the command prints; empty when it cannot be run.
@@ -83,14 +93,58 @@ std::string short_file(std::string_view path) {
     return inside.empty() || inside.native().starts_with("..") ? normal.native() : inside.native();
 }
 
+/// Digits of `number` as addr2line reads and writes them, without "0x".
+std::string in_hexadecimal(std::uintptr_t number) {
+    char digits[20];
+    return {digits, std::to_chars(digits, digits + sizeof digits, number, 16).ptr};
+}
+
+/// The lines of each address in the object, innermost first; none of what addr2line does not know.
+lines_by_address ask_addr2line(const loaded_object& object, const std::vector<std::uintptr_t>& addresses) {
+    std::vector<std::string> words{"addr2line", "-e", object.path(), "-a", "-f", "-C", "-i"};
+    lines_by_address lines;
+    for (const std::uintptr_t each : addresses) {
+        words.push_back(in_hexadecimal(each - object.map->l_addr));
+        lines[each] = {};
+    }
+    std::istringstream output(output_of(std::move(words)));
+    std::vector<source_line>* to = nullptr;
+    for (std::string line, place; std::getline(output, line);) {
+        if (line.starts_with("0x")) {
+            to = &lines[std::stoull(line, nullptr, 16) + object.map->l_addr];
+            continue;
+        }
+        if (to == nullptr || !std::getline(output, place)) break;
+        const std::size_t colon = place.rfind(':');
+        source_line made{short_function(line), short_file(place.substr(0, colon)), 0};
+        if (colon != std::string::npos)
+            std::from_chars(place.data() + colon + 1, place.data() + place.size(), made.line);
+        if (made.line != 0) to->push_back(std::move(made));
+    }
+    return lines;
+}
+
 /// Whether a line says something of the program, as opposed to what records it.
 bool tells(const source_line& each) {
     const std::string_view file = each.file;
-    if (each.line == 0 || file.starts_with("/usr/") || file.starts_with("holdfast/persist/")) return false;
+    if (file.starts_with("/usr/") || file.starts_with("holdfast/persist/")) return false;
     if (!file.starts_with("crash/")) return true;
     const std::string_view name = file.substr(6);
     const bool is_workload = name.starts_with("containers") || name.find("subject") != std::string_view::npos;
     return is_workload || name.ends_with("test.cpp");
+}
+
+/// Those of the program that are not known yet.
+void read_addresses(std::vector<std::uintptr_t> addresses) {
+    std::sort(addresses.begin(), addresses.end());
+    addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+    std::erase_if(addresses,
+                  [](std::uintptr_t each) { return lines_of_program.contains(each) || !is_in_program(each); });
+    if (addresses.empty()) return;
+    for (auto& [address, lines] : ask_addr2line(*object_with(addresses.front()), addresses)) {
+        std::erase_if(lines, [](const source_line& each) { return !tells(each); });
+        lines_of_program[address] = std::move(lines);
+    }
 }
 
 }  // namespace
@@ -114,43 +168,11 @@ void source_lines::read(const std::vector<stack_id>& stacks) {
     read_addresses(std::move(addresses));
 }
 
-void source_lines::read_addresses(std::vector<std::uintptr_t> addresses) {
-    const program_range program = this_program();
-    std::sort(addresses.begin(), addresses.end());
-    addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
-    std::erase_if(addresses, [&](std::uintptr_t each) {
-        return each < program.begin || each >= program.end || known_.contains(each);
-    });
-    if (addresses.empty()) return;
-    const std::string path = std::filesystem::read_symlink("/proc/self/exe").native();
-    std::vector<std::string> words{"addr2line", "-e", path, "-a", "-f", "-C", "-i"};
-    for (const std::uintptr_t each : addresses) {
-        char digits[20];
-        const auto end = std::to_chars(digits, digits + sizeof digits, each - program.base, 16).ptr;
-        words.emplace_back(digits, end);
-        known_[each] = {};
-    }
-    std::istringstream output(output_of(std::move(words)));
-    std::vector<source_line>* to = nullptr;
-    for (std::string line, place; std::getline(output, line);) {
-        if (line.starts_with("0x")) {
-            to = &known_[std::stoull(line, nullptr, 16) + program.base];
-            continue;
-        }
-        if (to == nullptr || !std::getline(output, place)) return;
-        const std::size_t colon = place.rfind(':');
-        source_line made{short_function(line), short_file(place.substr(0, colon)), 0};
-        if (colon != std::string::npos)
-            std::from_chars(place.data() + colon + 1, place.data() + place.size(), made.line);
-        if (tells(made)) to->push_back(std::move(made));
-    }
-}
-
 std::vector<source_line> source_lines::of(const void* code, stack_id stack) const {
     std::vector<source_line> lines;
     const auto add = [&](std::uintptr_t address) {
-        const auto found = known_.find(address);
-        if (found != known_.end()) lines.insert(lines.end(), found->second.begin(), found->second.end());
+        const auto found = lines_of_program.find(address);
+        if (found != lines_of_program.end()) lines.insert(lines.end(), found->second.begin(), found->second.end());
     };
     auto frames = call_stacks::of(stack);
     if (code != nullptr) {
@@ -161,6 +183,17 @@ std::vector<source_line> source_lines::of(const void* code, stack_id stack) cons
     }
     for (const void* frame : frames) add(reinterpret_cast<std::uintptr_t>(frame) - 1);
     return lines;
+}
+
+std::string source_line_of(const void* code) {
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
+    const auto object = object_with(address);
+    if (!object) return "code of no object";
+    const auto lines = ask_addr2line(*object, {address})[address];
+    const auto file_name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+    if (!lines.empty()) return file_name(lines.front().file) + ":" + std::to_string(lines.front().line);
+    const std::string place = file_name(object->path()) + "+0x" + in_hexadecimal(address - object->map->l_addr);
+    return object->symbol == nullptr ? place : std::string(object->symbol) + " (" + place + ")";
 }
 
 }  // namespace holdfast::crash

@@ -1,10 +1,9 @@
-// Source lines of this program's instructions, from its line tables. They are read by addr2line, which comes with
-// the compiler's binutils; without it everything still works, and lines are missing from reports.
+// Source lines of this process's instructions, from the line tables. They are read by addr2line, which comes with the
+// compiler's binutils; without it everything still works, and lines are missing from reports.
 #pragma once
 
 #include <crash/trace.hpp>
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -26,12 +25,10 @@ public:
     /// Who did it, innermost first, inlined calls included; without the seam and what records it. May be empty.
     std::vector<source_line> of(const event& each) const { return of(each.code, each.stack); }
     std::vector<source_line> of(const void* code, stack_id stack) const;
-
-private:
-    void read_addresses(std::vector<std::uintptr_t> addresses);
-
-    /// Of the whole process: its instructions do not change.
-    static inline std::map<std::uintptr_t, std::vector<source_line>> known_;
 };
+
+/// Where one instruction comes from, of the program or of a library, the seam and the explorer not left out:
+/// "accounts.cpp:31"; without line tables or addr2line the object and the offset in it, "accounts_test+0x1f30".
+std::string source_line_of(const void* code);
 
 }  // namespace holdfast::crash

@@ -111,26 +111,31 @@ const std::vector<encoding> encodings{
     {"movd %xmm3,(%rbx)", {0x66, 0x0f, 0x7e, 0x1b}, rbx, none, 0, 0, 4, source::vector, 3},
 };
 
+/// The machine's next instruction, which is the encoding, stores what and where that says, and no more.
+void expect_store(machine& runs, const encoding& how) {
+    SCOPED_TRACE(how.text);
+    runs.point_at_target(how);
+    const auto value = runs.value_of(how);
+    auto storing = store_instruction::at(runs.state());
+    ASSERT_TRUE(storing);
+    ASSERT_EQ(runs.offset_of(storing->destination()), machine::target);
+    EXPECT_EQ(storing->size(), how.size);
+    EXPECT_TRUE(storing->stores_within(runs.at(machine::target), how.size));
+    EXPECT_FALSE(storing->stores_within(runs.at(machine::target), how.size - 1));
+    EXPECT_FALSE(storing->stores_within(runs.at(machine::target + 1), 64));
+    EXPECT_EQ(runs.length_done(), 0u);
+    storing->store_next(storing->destination());
+    EXPECT_EQ(runs.length_done(), how.code.size());
+    EXPECT_EQ(std::memcmp(runs.at(machine::target), value.data(), how.size), 0);
+    EXPECT_EQ(*runs.at(machine::target - 1), std::byte{0xEE});
+    EXPECT_EQ(*runs.at(machine::target + how.size), std::byte{0xEE});
+    EXPECT_FALSE(storing->stores_within(runs.at(0), 0x2000)) << "it is done";
+}
+
 TEST(StoreInstruction, EachEncodingStoresWhatAndWhereItSays) {
     for (const encoding& each : encodings) {
-        SCOPED_TRACE(each.text);
-        machine before(each.code);
-        before.point_at_target(each);
-        const auto value = before.value_of(each);
-        auto storing = store_instruction::at(before.state());
-        ASSERT_TRUE(storing);
-        ASSERT_EQ(before.offset_of(storing->destination()), machine::target);
-        EXPECT_EQ(storing->size(), each.size);
-        EXPECT_TRUE(storing->stores_within(before.at(machine::target), each.size));
-        EXPECT_FALSE(storing->stores_within(before.at(machine::target), each.size - 1));
-        EXPECT_FALSE(storing->stores_within(before.at(machine::target + 1), 64));
-        EXPECT_EQ(before.length_done(), 0u);
-        storing->store_next(storing->destination());
-        EXPECT_EQ(before.length_done(), each.code.size());
-        EXPECT_EQ(std::memcmp(before.at(machine::target), value.data(), each.size), 0);
-        EXPECT_EQ(*before.at(machine::target - 1), std::byte{0xEE});
-        EXPECT_EQ(*before.at(machine::target + each.size), std::byte{0xEE});
-        EXPECT_FALSE(storing->stores_within(before.at(0), 0x2000)) << "it is done";
+        machine runs(each.code);
+        expect_store(runs, each);
     }
 }
 
@@ -161,19 +166,9 @@ TEST(StoreInstruction, AnExchangeLeavesInTheRegisterWhatWasThere) {
         {{"xchg %ch,(%rbx)", {0x86, 0x2b}, rbx, none, 0, 0, 1, source::second_byte, rcx}, 0x716151413121EE01},
     };
     for (const auto& [each, left] : all) {
-        SCOPED_TRACE(each.text);
-        machine before(each.code);
-        before.point_at_target(each);
-        const auto value = before.value_of(each);
-        auto storing = store_instruction::at(before.state());
-        ASSERT_TRUE(storing);
-        ASSERT_EQ(before.offset_of(storing->destination()), machine::target);
-        EXPECT_EQ(storing->size(), each.size);
-        storing->store_next(storing->destination());
-        EXPECT_EQ(std::memcmp(before.at(machine::target), value.data(), each.size), 0);
-        EXPECT_EQ(*before.at(machine::target + each.size), std::byte{0xEE});
-        EXPECT_EQ(static_cast<std::uint64_t>(before.general(static_cast<int>(each.what))), left);
-        EXPECT_EQ(before.length_done(), each.code.size());
+        machine runs(each.code);
+        expect_store(runs, each);
+        EXPECT_EQ(static_cast<std::uint64_t>(runs.general(static_cast<int>(each.what))), left) << each.text;
     }
 }
 

@@ -1,18 +1,13 @@
 // A user's structure as subjects. Instrumented: they run recovery and the user's own checks.
 #include <crash/structure.hpp>
 
-#include <crash/inspect.hpp>
+#include <crash/in_memory_subject.hpp>
 #include <crash/randomness.hpp>
+#include <crash/recorded_file.hpp>
 #include <crash/recorder.hpp>
-#include <crash/seam_recorder.hpp>
-
-#include <holdfast/log/replay.hpp>
-#include <holdfast/pool/opener.hpp>
 
 #include <csetjmp>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 namespace holdfast::crash {
@@ -44,7 +39,7 @@ std::optional<std::string> guard(F&& f) {
     return wrong;
 }
 
-class structure_subject : public subject {
+class structure_subject : public pool_subject {
 public:
     structure_subject(structure& what, std::size_t pool_bytes) : what_(what), bytes_(pool_bytes) {}
 
@@ -52,11 +47,9 @@ public:
     std::string_view name() const override { return "structure"; }
     unsigned universe() const override { return static_cast<unsigned>(what_.operations().size()); }
     std::string describe(unsigned operation) const override { return what_.operations()[operation]; }
-    std::byte* base() const override { return reinterpret_cast<std::byte*>(explored_base); }
     std::size_t size() const override { return bytes_; }
     // The exploration's settings say how many.
     std::uint64_t images_of_a_cut() const override { return ~std::uint64_t{0}; }
-    void leave_recovery() override { expected_.leave_recovery(); }
 
 protected:
     create_options options_for(const model& how) const {
@@ -104,29 +97,23 @@ protected:
 
     structure& what_;
     std::size_t bytes_;
-    expectation expected_;
     std::byte* root_ = nullptr;
     contents found_;
 };
 
-/// Recovered in memory, as it is where stores reach the medium; sees the stores that go round the library.
-class in_memory final : public structure_subject {
+/// Sees the stores that go round the library.
+class in_memory final : public in_memory_subject<structure_subject> {
 public:
-    using structure_subject::structure_subject;
-
-    bool knows(const model& how) const override { return !how.is_file; }
+    using in_memory_subject::in_memory_subject;
 
     trace record(const workload& operations, const model& how, std::size_t) override {
-        persists_ = !how.streams_are_durable;
         randomness.seed(0);
         const std::string path = recorded_path();
         root_ = create(path, options_for(how));
         // Mapped it lives on.
         ::unlink(path.c_str());
         open_pool& pool = what_.pool();
-        info_ = pool.info();
-        geometry_ = {format::log_offset, info_.log_bytes, info_.segment_bytes};
-        zones_.assign(pool.zones().begin(), pool.zones().end());
+        remember(pool, how);
         recorder seen({pool.base(), pool.size()});
         run(operations, root_, seen);
         trace recorded = seen.take().value();
@@ -134,40 +121,12 @@ public:
         return recorded;
     }
 
-    std::optional<std::string> recover(const lazy_memory&) override {
-        const std::span<std::byte> bytes(base(), size());
-        auto replay = log_replay::read(bytes, geometry_);
-        if (!replay) return "recovery refuses: " + replay.error().text();
-        finish_in_place(*replay, bytes, geometry_, persists_, {});
-        return {};
-    }
-
-    std::optional<std::string> check(const progress& made) override {
-        if (auto heap = heap::open(base(), zones_); !heap) return "the heap refuses: " + heap.error().text();
-        const auto view = pool_opener::over({base(), size()}, info_, zones_);
-        if (auto wrong = guard([&] { return look(*view); })) return wrong;
+protected:
+    std::optional<std::string> check_pool(const open_pool& recovered, const progress& made) override {
+        if (auto wrong = guard([&] { return look(recovered); })) return wrong;
         return expected_.judge(found_, made);
     }
-
-    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) override {
-        trace recorded;
-        {
-            seam_recorder seen(base(), {base(), size()});
-            seen.operation_begins(thread_afterwards);
-            static_cast<void>(recover(image));
-            seen.operation_done(thread_afterwards);
-            recorded = std::move(seen.recorded());
-        }
-        found_ = what_.state(root_);
-        expected_.enter_recovery(found_, found_, made, killed);
-        return recorded;
-    }
-
-private:
-    bool persists_ = true;
-    log_geometry geometry_{};
-    std::vector<heap_zone> zones_;
-    pool_info info_;
+    contents found() const override { return what_.state(root_); }
 };
 
 /// An ordinary file at level `power`, opened as a program opens it, and used afterwards.
@@ -184,7 +143,7 @@ public:
         set_boot(true);
         const std::string path = recorded_path();
         std::byte* const root = create(path, options_);
-        const std::vector<std::byte> file = file_now();
+        const std::vector<std::byte> file = file_now(what_.pool(), size());
         trace recorded;
         {
             seam_recorder seen(base(), file);
@@ -237,16 +196,6 @@ public:
     }
 
 private:
-    /// A cut that only a power failure explains is followed by another boot.
-    static void set_boot(bool same) { ::setenv("HOLDFAST_BOOT_ID", same ? "before" : "after", 1); }
-    std::vector<std::byte> file_now() {
-        std::vector<std::byte> bytes(size());
-        auto file = persist::mapping::map(what_.pool().backing_file(), 0, size(), size(),
-                                          persist::mapping::kind::read_only).value();
-        std::memcpy(bytes.data(), file.data(), bytes.size());
-        return bytes;
-    }
-
     create_options options_;
     bool is_open_ = false;
 };

@@ -2,17 +2,12 @@
 // transactions meet in the log, in its truncation, and in the heap. Recovered in memory. Instrumented.
 #pragma once
 
-#include <crash/expectation.hpp>
-#include <crash/inspect.hpp>
+#include <crash/in_memory_subject.hpp>
 #include <crash/randomness.hpp>
 #include <crash/recorder.hpp>
 #include <crash/scheduler.hpp>
-#include <crash/seam_recorder.hpp>
-#include <crash/subject.hpp>
 
 #include <holdfast/engine/pool.hpp>
-#include <holdfast/log/replay.hpp>
-#include <holdfast/pool/opener.hpp>
 
 #include <functional>
 #include <optional>
@@ -22,7 +17,7 @@
 namespace holdfast::crash {
 
 template <class Engine>
-class threads_subject final : public subject {
+class threads_subject final : public in_memory_subject<> {
     using pool = basic_pool<Engine>;
     static constexpr unsigned threads = 2;
     static constexpr std::size_t words = 12;
@@ -42,7 +37,6 @@ class threads_subject final : public subject {
 public:
     std::string_view engine() const override { return Engine::description.name; }
     std::string_view name() const override { return "threads"; }
-    bool knows(const model& how) const override { return !how.is_file; }
     unsigned universe() const override { return 2 * threads; }
     std::string describe(unsigned operation) const override {
         return std::string(operation % 2 == 0 ? "set words" : "replace the block") + " (thread " +
@@ -63,52 +57,27 @@ public:
         return threads * (steps_of(operations, how) + 1);
     }
 
-    std::byte* base() const override { return reinterpret_cast<std::byte*>(explored_base); }
-    std::size_t size() const override { return explored_bytes; }
-
-    std::optional<std::string> recover(const lazy_memory&) override {
-        const std::span<std::byte> bytes(base(), size());
-        auto replay = log_replay::read(bytes, geometry_);
-        if (!replay) return "recovery refuses: " + replay.error().text();
-        finish_in_place(*replay, bytes, geometry_, persists_, {});
-        return {};
-    }
-
-    std::optional<std::string> check(const progress& made) override {
-        const auto view = pool_opener::over({base(), size()}, info_, zones_);
-        const auto roots = list_roots(*view);
+protected:
+    std::optional<std::string> check_pool(const open_pool& recovered, const progress& made) override {
+        const auto roots = list_roots(recovered);
         if (!roots) return "the roots are damaged: " + roots.error().text();
         if (auto wrong = expected_.judge(found(), made)) return wrong;
-        return audit_heap(*view, *roots, *root_);
+        return audit_heap(recovered, *roots, *root_);
     }
-
-    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) override {
-        trace recorded;
-        {
-            seam_recorder seen(base(), {base(), size()});
-            seen.operation_begins(thread_afterwards);
-            static_cast<void>(recover(image));
-            seen.operation_done(thread_afterwards);
-            recorded = std::move(seen.recorded());
+    contents found() const override {
+        contents all;
+        for (const slice& each : root_->slices) {
+            const contents part = of(each);
+            all.insert(all.end(), part.begin(), part.end());
         }
-        expected_.enter_recovery(found(), found(), made, killed);
-        return recorded;
+        return all;
     }
-    void leave_recovery() override { expected_.leave_recovery(); }
 
 private:
     static contents of(const slice& from) {
         contents all;
         for (const auto& each : from.values) all.push_back(each.get());
         all.push_back(from.block.get() == nullptr ? 0 : *from.block.get());
-        return all;
-    }
-    contents found() const {
-        contents all;
-        for (const slice& each : root_->slices) {
-            const contents part = of(each);
-            all.insert(all.end(), part.begin(), part.end());
-        }
         return all;
     }
 
@@ -142,15 +111,11 @@ private:
             if (truncations == 1 && first == 0) first = count;
             if (truncations == 2) second = count;
         }
-        const unsigned segments = geometry_of(trial).segment_count();
+        const unsigned segments = geometry_of(trial.core()).segment_count();
         trial.abandon();
         const unsigned of_a_segment = (second - first) / segments + 1;
         if (first == 0) return 0;
         return first > 2 * of_a_segment ? first - of_a_segment - 1 : first - 1;
-    }
-    static log_geometry geometry_of(const pool& of) {
-        const pool_info info = of.info();
-        return {format::log_offset, info.log_bytes, info.segment_bytes};
     }
 
     pool make_pool(const model& how) {
@@ -175,16 +140,13 @@ private:
     }
 
     trace record_as(const workload& operations, const model& how, const schedule& order) {
-        persists_ = !how.streams_are_durable;
         randomness.seed(0);
-        if (!filling_ || filled_at_ != persists_) filling_ = transactions_to_fill(how);
-        filled_at_ = persists_;
+        if (!filling_ || filled_for_ != how.streams_are_durable) filling_ = transactions_to_fill(how);
+        filled_for_ = how.streams_are_durable;
         randomness.seed(0);
         pool recorded_pool = make_pool(how);
         fill_log(recorded_pool, *filling_);
-        info_ = recorded_pool.info();
-        geometry_ = geometry_of(recorded_pool);
-        zones_.assign(recorded_pool.core().zones().begin(), recorded_pool.core().zones().end());
+        remember(recorded_pool.core(), how);
         std::vector<contents> first;
         for (const slice& each : root_->slices) first.push_back(of(each));
         expected_.begin(first);
@@ -218,14 +180,9 @@ private:
         }
     }
 
-    bool persists_ = true;
     std::optional<unsigned> filling_;
-    bool filled_at_ = false;
-    log_geometry geometry_{};
-    std::vector<heap_zone> zones_;
-    pool_info info_;
+    bool filled_for_ = false;  ///< a model whose streams are durable
     shared* root_ = nullptr;
-    expectation expected_;
     std::size_t steps_ = 0;
     workload measured_;
     std::string_view measured_under_;

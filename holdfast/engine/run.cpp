@@ -3,6 +3,7 @@
 #include <unwind.h>
 
 #include <string>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -16,6 +17,14 @@ _Unwind_Reason_Code look_for_signal_frame(_Unwind_Context* context, void* found)
     return _URC_END_OF_STACK;
 }
 
+error refusal(errc code, std::string what, const open_pool* pool = nullptr) {
+    error reason;
+    reason.code = code;
+    reason.what = std::move(what);
+    if (pool != nullptr) reason.path = pool->path();
+    return reason;
+}
+
 }  // namespace
 
 namespace detail {
@@ -27,52 +36,37 @@ bool inside_signal_handler() noexcept {
 }
 
 error nested_in_other_pool(const open_pool& open, const open_pool& wanted) {
-    error reason;
-    reason.code = errc::misuse;
-    reason.what = "a transaction on another pool is open in this thread; one transaction is on one pool";
-    reason.path = wanted.path();
+    error reason = refusal(
+        errc::misuse, "a transaction on another pool is open in this thread; one transaction is on one pool", &wanted);
     reason.expected = open.path();
     reason.found = wanted.path();
     return reason;
 }
 
 error refused_in_signal_handler() {
-    error reason;
-    reason.code = errc::misuse;
-    reason.what = "a transaction was started inside a signal handler; set a flag there and act on it outside";
-    return reason;
+    return refusal(errc::misuse,
+                   "a transaction was started inside a signal handler; set a flag there and act on it outside");
 }
 
 error refused_in_child(const open_pool& pool) {
-    error reason;
-    reason.code = errc::misuse;
-    reason.what =
-        "the pool was opened before a fork and is not mapped in the child; open it there once the parent is gone";
-    reason.path = pool.path();
-    return reason;
+    return refusal(
+        errc::misuse,
+        "the pool was opened before a fork and is not mapped in the child; open it there once the parent is gone",
+        &pool);
 }
 
 error snapshot_in_transaction(const open_pool& pool) {
-    error reason;
-    reason.code = errc::misuse;
-    reason.what = "a snapshot inside a transaction would wait for it";
-    reason.path = pool.path();
-    return reason;
+    return refusal(errc::misuse, "a snapshot inside a transaction would wait for it", &pool);
 }
 
 error snapshot_of_volatile(const open_pool& pool) {
-    error reason;
-    reason.code = errc::level_unavailable;
-    reason.what = "volatile_only stores in place without a log; close the pool and copy it with holdfast pool snapshot";
-    reason.path = pool.path();
-    return reason;
+    return refusal(
+        errc::level_unavailable,
+        "volatile_only stores in place without a log; close the pool and copy it with holdfast pool snapshot", &pool);
 }
 
 error doomed_by_inner() {
-    error reason;
-    reason.code = errc::aborted;
-    reason.what = "an exception left an inner transaction; the whole transaction was rolled back";
-    return reason;
+    return refusal(errc::aborted, "an exception left an inner transaction; the whole transaction was rolled back");
 }
 
 }  // namespace detail

@@ -1,6 +1,6 @@
 // A snapshot that ends at any call of the seam: the pool is what it was, and the copy is whole or not there.
 #include <holdfast/engine/engine_test_support.hpp>
-#include <holdfast/persist/observer.hpp>
+#include <holdfast/persist/test_observer.hpp>
 
 #include <string>
 
@@ -8,29 +8,7 @@ namespace holdfast {
 namespace {
 
 using namespace holdfast::test;
-using persist::site;
-
-/// Throws at the call with that number.
-class cutter final : public persist::observer {
-public:
-    explicit cutter(std::uint64_t call) : left_(call) { persist::observe(this); }
-    ~cutter() { persist::observe(nullptr); }
-    bool has_cut() const { return left_ == 0; }
-
-    void store(const void*, std::size_t, site) override { step(); }
-    void write_back(const void*, std::size_t, site) override { step(); }
-    void stream(const void*, std::size_t, site) override { step(); }
-    void before_fence(site) override { step(); }
-    void after_fence(site) override { step(); }
-    void file_write(std::uint64_t, const void*, std::size_t, bool, site) override { step(); }
-    void file_sync(site) override { step(); }
-
-private:
-    void step() {
-        if (left_ != 0 && --left_ == 0) throw persist::simulated_crash{};
-    }
-    std::uint64_t left_;
-};
+using persist::test::cutter;
 
 template <class Engine>
 struct pair {

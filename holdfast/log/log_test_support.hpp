@@ -1,10 +1,11 @@
 // What this room's tests share: a log in ordinary memory, and commits to it.
 #pragma once
 
+#include <holdfast/format/superblock.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/replay.hpp>
-#include <holdfast/format/superblock.hpp>
+#include <holdfast/log/truncation.hpp>
 
 #include <gtest/gtest.h>
 
@@ -58,6 +59,12 @@ public:
                     std::uint64_t truncated = 0) {
         const auto header = make_segment_header(geometry_, index, salt, acknowledged, truncated);
         std::memcpy(segment(index), &header, sizeof header);
+    }
+
+    /// Fills truncation slot 0 or 1.
+    void put_truncation(unsigned slot, std::uint64_t sequence) {
+        const auto value = make_truncation_slot(sequence);
+        std::memcpy(data() + geometry_.offset + format::truncation_slot_offset[slot], &value, sizeof value);
     }
 
     result<replay_report> recover(log_reading how = log_reading::strict) {

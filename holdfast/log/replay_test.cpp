@@ -1,6 +1,5 @@
 // Recovery over records laid out by hand.
 #include <holdfast/log/log_test_support.hpp>
-#include <holdfast/log/truncation.hpp>
 
 #include <functional>
 
@@ -38,8 +37,7 @@ TEST(Replay, RedoIsAppliedInOrderOfSequenceOverAllLanes) {
 
 TEST(Replay, WhatIsAtOrBelowTheTruncationPointStaysAway) {
     memory_pool pool;
-    const auto slot = make_truncation_slot(5);
-    std::memcpy(pool.data() + pool.geometry().offset + 512, &slot, sizeof slot);
+    pool.put_truncation(1, 5);
     std::uint64_t at = pool.put(0, 64, 11, 5, run(pool.offset(0), {5}));
     pool.put(0, at, 11, 6, run(pool.offset(1), {6}));
     const auto found = pool.recover();
@@ -201,24 +199,25 @@ void expect_damage(memory_pool& pool, std::uint64_t offset, const char* what) {
     EXPECT_TRUE(pool.recover(log_reading::torn_anywhere)) << "below power a cut may have done this";
 }
 
+/// Records 1 to 3 in segment 3, the second with that byte damaged. Returns where in the pool it stands.
+std::uint64_t put_a_bad_record_between_two(memory_pool& pool, std::uint64_t byte) {
+    const auto bad = pool.put(3, 64, 11, 1, run(pool.offset(0), {1}));
+    const auto last = pool.put(3, bad, 11, 2, run(pool.offset(1), {2}));
+    pool.put(3, last, 11, 3, run(pool.offset(2), {3}));
+    pool.segment(3)[bad + byte] ^= std::byte{4};
+    return pool.geometry().segment_offset(3) + bad;
+}
+
 TEST(Replay, ABadRecordInFrontOfAValidOneIsDamageAndNamesBoth) {
     memory_pool pool;
-    auto at = pool.put(3, 64, 11, 1, run(pool.offset(0), {1}));
-    const auto bad = pool.geometry().segment_offset(3) + at;
-    at = pool.put(3, at, 11, 2, run(pool.offset(1), {2}));
-    pool.put(3, at, 11, 3, run(pool.offset(2), {3}));
-    pool.data()[bad + 32] ^= std::byte{4};
+    const auto bad = put_a_bad_record_between_two(pool, 32);
     expect_damage(pool, bad, "record 3 at offset");
     expect_damage(pool, bad, "(segment 3)");
 }
 
 TEST(Replay, AllThatAPowerCutMayHaveTornIsReadAsFarAsItVerifies) {
     memory_pool pool;
-    auto at = pool.put(3, 64, 11, 1, run(pool.offset(0), {1}));
-    const auto bad = at;
-    at = pool.put(3, at, 11, 2, run(pool.offset(1), {2}));
-    pool.put(3, at, 11, 3, run(pool.offset(2), {3}));
-    pool.segment(3)[bad] ^= std::byte{4};
+    put_a_bad_record_between_two(pool, 0);
     ASSERT_TRUE(pool.recover(log_reading::torn_anywhere));
     EXPECT_EQ(pool.word(0), 1u);
     EXPECT_EQ(pool.word(2), 0u);
@@ -226,14 +225,12 @@ TEST(Replay, AllThatAPowerCutMayHaveTornIsReadAsFarAsItVerifies) {
 
 TEST(Replay, ABadRecordThatWasTruncatedIsDamageTooWhenALaterOneIsNeeded) {
     memory_pool pool;
-    const auto slot = make_truncation_slot(1);
-    std::memcpy(pool.data() + pool.geometry().offset + 512, &slot, sizeof slot);
+    pool.put_truncation(1, 1);
     const auto at = pool.put(0, 64, 11, 1, run(pool.offset(0), {1}));
     const auto end = pool.put(0, at, 11, 2, run(pool.offset(1), {2}));
     pool.segment(0)[64] ^= std::byte{1};
     expect_damage(pool, pool.geometry().segment_offset(0) + 64, "record 2");
-    const auto both = make_truncation_slot(2);
-    std::memcpy(pool.data() + pool.geometry().offset, &both, sizeof both);
+    pool.put_truncation(0, 2);
     EXPECT_TRUE(pool.recover()) << "nothing behind it is needed";
     pool.put(0, end, 11, 3, run(pool.offset(2), {3}));
     expect_damage(pool, pool.geometry().segment_offset(0) + 64, "record 3");
@@ -378,11 +375,7 @@ TEST(Replay, AnUndoLapNamesTheTransactionBeforeItUntilItsOwnHasEnded) {
 
 TEST(Replay, SalvagedIsWhatVerifiesAndTheDamageIsListed) {
     memory_pool pool;
-    auto at = pool.put(3, 64, 11, 1, run(pool.offset(0), {1}));
-    const auto bad = at;
-    at = pool.put(3, at, 11, 2, run(pool.offset(1), {2}));
-    pool.put(3, at, 11, 3, run(pool.offset(2), {3}));
-    pool.segment(3)[bad] ^= std::byte{4};
+    put_a_bad_record_between_two(pool, 0);
     const auto replay = log_replay::read({pool.data(), pool.size()}, pool.geometry(), log_reading::salvage);
     ASSERT_TRUE(replay);
     EXPECT_EQ(replay->damage().size(), 1u);

@@ -1,13 +1,12 @@
 // The observed build: the same sources, and whoever watches sees each call.
 #include <holdfast/persist/file.hpp>
-#include <holdfast/persist/observer.hpp>
 #include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/test_observer.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -49,27 +48,6 @@ private:
     observer* before_;
 };
 
-/// Throws at the nth call: the cut.
-class cutter final : public observer {
-public:
-    explicit cutter(int calls_left) : left_(calls_left) { observe(this); }
-    ~cutter() override { observe(nullptr); }
-
-    void store(const void*, std::size_t, site) override { step(); }
-    void write_back(const void*, std::size_t, site) override { step(); }
-    void stream(const void*, std::size_t, site) override { step(); }
-    void before_fence(site) override { step(); }
-    void after_fence(site) override { step(); }
-    void file_write(std::uint64_t, const void*, std::size_t, bool, site) override { step(); }
-    void file_sync(site) override { step(); }
-
-private:
-    void step() {
-        if (--left_ < 0) throw std::runtime_error("cut");
-    }
-    int left_;
-};
-
 TEST(Observer, SeesEachCallOfTheSeamInOrder) {
     alignas(line_bytes) std::uint64_t home[32] = {};
     const std::uint64_t from[4] = {1, 2, 3, 4};
@@ -97,8 +75,8 @@ TEST(Observer, SeesWhatAsksNothingOfTheMediumNot) {
 
 TEST(Observer, SeesTheEffectOfAStore) {
     alignas(line_bytes) std::uint64_t home[8] = {};
-    cutter cut(0);
-    EXPECT_THROW(store_word(&home[0], 9, 0xFF, site::undo_home), std::runtime_error);
+    test::cutter cut(1);
+    EXPECT_THROW(store_word(&home[0], 9, 0xFF, site::undo_home), simulated_crash);
     EXPECT_EQ(home[0], 9u) << "the observer comes after the effect";
 }
 
@@ -112,11 +90,11 @@ TEST(Observer, MayCutAtEachCall) {
         stream(plain, &home[8], from, 16, site::log_record);
         fence(plain, site::undo_home_fence);
     };
-    for (int calls = 0; calls < 6; ++calls) {
-        cutter cut(calls);
-        EXPECT_THROW(run(), std::runtime_error) << calls;
+    for (std::uint64_t call = 1; call <= 6; ++call) {
+        test::cutter cut(call);
+        EXPECT_THROW(run(), simulated_crash) << call;
     }
-    cutter none(6);
+    test::cutter none(7);
     EXPECT_NO_THROW(run());
 }
 

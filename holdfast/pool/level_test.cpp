@@ -1,7 +1,7 @@
 // Durability levels: what is on offer where, what is recorded when, and what a reboot means.
 #include <holdfast/pool/pool_test_support.hpp>
 
-#include <holdfast/persist/observer.hpp>
+#include <holdfast/persist/test_observer.hpp>
 
 #include <algorithm>
 
@@ -12,18 +12,9 @@ using namespace holdfast::test;
 using persist::site;
 
 /// Remembers the sites of the calls that change or order what the media hold.
-class recorder final : public persist::observer {
+class recorder final : public persist::test::call_observer {
 public:
-    recorder() { persist::observe(this); }
-    ~recorder() override { persist::observe(nullptr); }
-
-    void store(const void*, std::size_t, site where) override { seen_.push_back(where); }
-    void write_back(const void*, std::size_t, site where) override { seen_.push_back(where); }
-    void stream(const void*, std::size_t, site where) override { seen_.push_back(where); }
     void before_fence(site) override {}
-    void after_fence(site where) override { seen_.push_back(where); }
-    void file_write(std::uint64_t, const void*, std::size_t, bool, site where) override { seen_.push_back(where); }
-    void file_sync(site where) override { seen_.push_back(where); }
 
     bool saw(site where) const { return std::find(seen_.begin(), seen_.end(), where) != seen_.end(); }
     bool in_order(site first, site second) const {
@@ -34,6 +25,8 @@ public:
     site last() const { return seen_.back(); }
 
 private:
+    void called(site where) override { seen_.push_back(where); }
+
     std::vector<site> seen_;
 };
 

@@ -1,0 +1,24 @@
+// What subjects share whose pool is an ordinary file, opened as a program opens it.
+#pragma once
+
+#include <holdfast/pool/open_pool.hpp>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace holdfast::crash {
+
+/// A cut that only a power failure explains is followed by another boot.
+inline void set_boot(bool same) { ::setenv("HOLDFAST_BOOT_ID", same ? "before" : "after", 1); }
+
+/// The first `size` bytes of the pool's file, which is not what is mapped: stores have not reached it.
+inline std::vector<std::byte> file_now(open_pool& pool, std::size_t size) {
+    std::vector<std::byte> bytes(size);
+    auto file = persist::mapping::map(pool.backing_file(), 0, size, size, persist::mapping::kind::read_only).value();
+    std::memcpy(bytes.data(), file.data(), size);
+    return bytes;
+}
+
+}  // namespace holdfast::crash
