@@ -5,6 +5,7 @@ namespace {
 
 std::string_view kind_name(event_kind kind) {
     switch (kind) {
+        case event_kind::stream: return "stream";
         case event_kind::write_back: return "write-back";
         case event_kind::fence: return "fence";
         case event_kind::file_range_sync: return "durable write";

@@ -10,10 +10,10 @@
 
 namespace holdfast::crash {
 
-/// "fence log_commit_fence", and so on: the calls that write something back or complete it.
+/// "fence log_commit_fence", and so on: the calls that stream something, write it back or complete it.
 std::string call_name(const event& each);
 constexpr bool is_covered_call(const event& each) noexcept {
-    return completes(each.kind) || each.kind == event_kind::write_back;
+    return completes(each.kind) || each.kind == event_kind::write_back || each.kind == event_kind::stream;
 }
 
 class coverage {
@@ -26,6 +26,8 @@ public:
     /// The call was passed, whether it is crashed at or not.
     crashes& at(const event& each) { return calls_[{each.kind, each.where.value_or(persist::site{})}]; }
     std::map<std::string, crashes> by_name() const;
+    /// The calls that were passed, crashed at or not.
+    const std::map<std::pair<event_kind, persist::site>, crashes>& calls() const noexcept { return calls_; }
 
 private:
     std::map<std::pair<event_kind, persist::site>, crashes> calls_;

@@ -32,6 +32,11 @@ bool explorer::changes_what_a_cut_leaves(const event& next) const {
     }
 }
 
+bool explorer::changes_what_a_kill_leaves(const event& next) const {
+    if (model_.is_file) return next.kind == event_kind::file_word;
+    return next.kind == event_kind::store || next.kind == event_kind::stream || next.kind == event_kind::write_back;
+}
+
 void explorer::explore(const workload& operations, const trace& recorded, std::size_t schedule) {
     const image_memory memory = memory_for(subject_);
     lazy_memory lazy(memory.bytes(), subject_.base());
@@ -55,6 +60,10 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
         if (explored && changes_what_a_cut_leaves(next)) {
             cut(left);
             if (call != nullptr) ++call->before;
+        } else if (explored && changes_what_a_kill_leaves(next)) {
+            // Of calls there are fewer, and behind them more matters.
+            const std::uint64_t rarely = next.kind == event_kind::write_back ? 1 : 8 * subject_.nested_less_often();
+            kill_one_in(limits_.killed_one_in * rarely, left);
         }
         if (call != nullptr) cover(call->before, left);
         left.apply(next);
@@ -99,8 +108,14 @@ void explorer::cut(const medium& left) {
         }
     }
     for (const recovered_image& image : std::exchange(wanted_, std::move(outer_wanted))) cut_recovery(image, nullptr);
-    // Where all that is visible is durable a kill is a cut like others.
-    if (model_.writes_are_durable || depth_ >= limits_.depth || random_() % limits_.killed_one_in != 0) return;
+    kill_one_in(limits_.killed_one_in, left);
+}
+
+/// Now and then: the process is killed, and what follows it is cut. Where all that is visible is durable a kill is
+/// a cut like others.
+void explorer::kill_one_in(std::uint64_t how_many, const medium& left) {
+    if (model_.writes_are_durable || depth_ >= limits_.depth || random_() % how_many != 0) return;
+    memory_->settle(left);
     medium killed = left;
     killed.kill();
     cut_recovery({visible_image(left), {}}, &killed);

@@ -20,7 +20,8 @@ struct limits {
     bool stop_at_first = false;            ///< one violation is enough
     unsigned depth = 1;                    ///< cuts inside the recovery from a cut, so often nested
     std::uint64_t nested_one_in = 64;      ///< images whose recovery is cut as well
-    std::uint64_t killed_one_in = 4;       ///< cuts at which the process is killed first, and its recovery cut
+    std::uint64_t killed_one_in = 4;       ///< cuts at which the process is killed first, and its recovery cut; of
+                                           ///< stores, where that is no cut, an eighth as many
 };
 
 /// One cut of a trace and one of the images that it may leave.
@@ -92,6 +93,8 @@ private:
         return runs < std::min({limits_.images_of_a_cut, subject_.images_of_a_cut(), covering_}) && !has_enough();
     }
     bool changes_what_a_cut_leaves(const event& next) const;
+    bool changes_what_a_kill_leaves(const event& next) const;
+    void kill_one_in(std::uint64_t how_many, const medium& left);
     void tell(const std::string& what);
 
     subject& subject_;

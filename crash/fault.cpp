@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 namespace holdfast::crash {
@@ -46,13 +45,10 @@ std::string fault::name() const {
     return (how == change::late ? "too late the " : "without the ") + std::string(noun_of(kind)) + place;
 }
 
-std::vector<fault> faults_of(const trace& recorded) {
-    std::set<std::pair<event_kind, persist::site>> places;
-    for (const event& each : recorded.events)
-        if (completes(each.kind) || each.kind == event_kind::write_back || each.kind == event_kind::stream)
-            places.emplace(each.kind, each.where.value_or(persist::site{}));
+std::vector<fault> faults_of(const coverage& passed) {
     std::vector<fault> all;
-    for (const auto& [kind, where] : places) {
+    for (const auto& [call, crashes] : passed.calls()) {
+        const auto [kind, where] = call;
         if (kind == event_kind::stream || kind == event_kind::file_range_sync) {
             all.push_back({fault::change::weakened, kind, where});
             continue;
@@ -62,6 +58,13 @@ std::vector<fault> faults_of(const trace& recorded) {
         if (kind != event_kind::write_back) all.push_back({fault::change::late, kind, where});
     }
     return all;
+}
+
+std::vector<fault> faults_of(const trace& recorded) {
+    coverage passed;
+    for (const event& each : recorded.events)
+        if (is_covered_call(each)) static_cast<void>(passed.at(each));
+    return faults_of(passed);
 }
 
 bool plant(const fault& what, trace& recorded) {

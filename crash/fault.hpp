@@ -2,6 +2,7 @@
 // fault in the library's own code. An explorer that finds nothing in a program with one finds nothing at all.
 #pragma once
 
+#include <crash/coverage.hpp>
 #include <crash/trace.hpp>
 
 #include <holdfast/base/planted.hpp>
@@ -29,7 +30,8 @@ struct fault {
     bool operator==(const fault&) const = default;
 };
 
-/// Every fault that a trace has a place for.
+/// Every fault of the calls that an exploration passed.
+std::vector<fault> faults_of(const coverage& passed);
 std::vector<fault> faults_of(const trace& recorded);
 
 /// Makes the trace that of the program with the fault, and says whether it differs. Faults in code are in

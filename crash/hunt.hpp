@@ -1,6 +1,7 @@
 // Proves the explorer's sharpness: plants one fault at a time and looks until it is caught.
 #pragma once
 
+#include <crash/coverage.hpp>
 #include <crash/fault.hpp>
 #include <crash/subject.hpp>
 
@@ -23,8 +24,26 @@ struct catch_report {
     double seconds = 0;      ///< that the search took
 };
 
-/// Every fault that the subjects, all of one engine, have a place for.
-std::vector<fault> faults_of(std::span<const std::unique_ptr<subject>> subjects);
+/// Where faults are hunted, and which calls of the seam are passed there.
+struct hunting_ground {
+    subject* what;
+    const model* how;
+    coverage passed;
+};
+
+/// Every subject under every model that shows something of its own. Explores each operation a little.
+std::vector<hunting_ground> hunting_grounds_of(std::span<const std::unique_ptr<subject>> subjects, std::uint64_t seed);
+
+/// A fault that no workload of a few operations and threads can show, and why.
+struct harmless_fault {
+    std::string_view engine;
+    fault what;
+    std::string_view why;
+};
+std::span<const harmless_fault> harmless_faults();
+
+/// Every fault that there is a place for, but for harmless ones. Requires: the grounds are of one engine.
+std::vector<fault> faults_of(std::span<const hunting_ground> grounds);
 
 /// How hard to look.
 struct effort {
@@ -32,11 +51,12 @@ struct effort {
     unsigned drawn = 0;                ///< so many workloads, and interleavings of them, are drawn instead
     unsigned depth = 1;                ///< cuts in recoveries
     std::uint64_t nested_one_in = 1;
+    std::uint64_t images_of_a_cut = 6;
     std::uint64_t runs = 8000;         ///< of recovery, at most
 };
 
 /// Looks in short workloads first, everywhere, then longer and longer, until a workload shows the fault.
-catch_report hunt(std::span<const std::unique_ptr<subject>> subjects, const fault& planted, std::uint64_t seed);
+catch_report hunt(std::span<const hunting_ground> grounds, const fault& planted, std::uint64_t seed);
 
 /// Whether some workload of this subject shows the fault.
 bool is_caught(subject& what, const model& how, const fault& planted, std::uint64_t seed, const effort& most = {},

@@ -241,18 +241,28 @@ int plant_faults(const options& wanted) {
     std::map<std::string_view, std::vector<std::unique_ptr<subject>>> engines;
     for (auto& each : all_subjects())
         if (is_wanted(wanted, *each)) engines[each->engine()].push_back(std::move(each));
+    std::map<std::string_view, std::vector<hunting_ground>> grounds;
     std::vector<std::pair<std::string_view, fault>> planted;
     std::vector<std::function<std::string()>> tasks;
-    for (const auto& [engine, subjects] : engines)
-        for (const fault& each : faults_of(subjects)) {
+    for (const auto& [engine, subjects] : engines) {
+        const auto& here = grounds[engine] = hunting_grounds_of(subjects, wanted.seed);
+        for (const fault& each : faults_of(here)) {
+            if (wanted.planted && *wanted.planted != each) continue;
             planted.emplace_back(engine, each);
-            tasks.push_back([&subjects, each, &wanted] {
-                const catch_report report = hunt(subjects, each, wanted.seed);
+            tasks.push_back([&here, each, &wanted] {
+                catch_report report;
+                try {
+                    report = hunt(here, each, wanted.seed);
+                } catch (const std::exception& reason) {
+                    // A workload that cannot be recorded shows nothing.
+                    report.what = reason.what();
+                }
                 return json{{"fault", each.name()}, {"caught", report.caught}, {"workload", report.workload},
                             {"model", report.model}, {"operations", report.operations}, {"what", report.what},
                             {"seconds", report.seconds}}.dump();
             });
         }
+    }
     std::map<std::string_view, json> records;
     std::uint64_t caught = 0;
     const auto add = [&](std::size_t index, const json& found) {
@@ -276,6 +286,9 @@ int plant_faults(const options& wanted) {
     run_jobs(tasks, wanted.jobs, [&](std::size_t index, const std::string& answer) { add(index, json::parse(answer)); },
              died);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    for (const harmless_fault& each : harmless_faults())
+        if (engines.contains(each.engine))
+            show(fmt::format("{:<11} not planted: {}: {}\n", each.engine, each.what.name(), each.why));
     show(fmt::format("{} of {} planted faults caught, {:.1f} s\n", caught, planted.size(), took.count()));
     json all = json::array();
     for (auto& [engine, record] : records) all.push_back(std::move(record));

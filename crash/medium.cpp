@@ -128,6 +128,8 @@ void medium::kill() {
     for (const auto& [word, values] : streams_)
         if (!values.back().is_overtaken) make_durable(word, values.back().value);
     streams_.clear();
+    // Of a write that was under way, what was done is in the page cache.
+    end_write();
 }
 
 std::vector<std::uint64_t> medium::words_of(std::uint64_t granule) const {

@@ -34,7 +34,7 @@ public:
     const std::vector<std::uint64_t>& durable() const noexcept { return durable_; }
     /// What the running program sees, and a kill leaves.
     const std::vector<std::uint64_t>& visible() const noexcept { return visible_; }
-    /// The process was killed and the machine ran on: what it streamed arrives.
+    /// The process was killed and the machine ran on: what it streamed arrives, what it wrote is written.
     void kill();
     /// The words that are not.
     std::vector<unit> uncertain() const;

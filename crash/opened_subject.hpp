@@ -43,10 +43,14 @@ public:
         return subject::nested_less_often();
     }
 
-    trace record(const workload& operations, const model& how, std::size_t) override {
+    /// A life may begin at either level.
+    std::size_t schedules(const workload&, const model&) override { return Life ? 2 : 1; }
+
+    trace record(const workload& operations, const model& how, std::size_t schedule) override {
         how_ = how;
         randomness.seed(0);
         options_ = recorded_pool_options(how);
+        if (schedule != 0) options_.durability = other_level(options_.durability);
         set_boot(true);
         planted_pool = base();
         path_ = recorded_path();
@@ -134,6 +138,7 @@ private:
     static inline const contents absent{~std::uint64_t{0}};
     static inline const contents empty{~std::uint64_t{0} - 1};
 
+    static level other_level(level one) { return one == level::power ? level::process : level::power; }
     static bool is_call(unsigned operation) { return operation >= Of::universe; }
 
     /// From a pool that is there, with its container.
@@ -155,6 +160,7 @@ private:
         const std::vector<std::byte> nothing(size());
         seam_recorder seen(base(), nothing);
         seen.recorded().named_before = false;
+        seen.stores_reach_file(how_.is_file && options_.durability < level::power);
         expected_.begin(absent);
         const level durability = options_.durability;
         step(seen, [&] { pool_.emplace(pool::create(path_, options_).value()); }, durability, [] { return empty; });
@@ -180,8 +186,7 @@ private:
             if (i + 1 == operations.size() && operations != workload{0}) seen.explore_from_here();
             if (is_call(operations[i])) {
                 const bool other = operations[i] >= close_for_other_level;
-                const level next = !other ? options_.durability
-                                   : options_.durability == level::power ? level::process : level::power;
+                const level next = other ? other_level(options_.durability) : options_.durability;
                 step(seen, [&] { run_call(operations[i], next, seen); }, next, [&] { return expected_.last(); });
                 continue;
             }

@@ -18,7 +18,9 @@ void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
         if constexpr (Engine::description.power_on_files)
             all.push_back(std::make_unique<opened_subject<Engine, Of<Engine>, false>>());
     };
+    // First what shows most faults soonest, last what takes longest.
     add.template operator()<hash_map_subject>();
+    all.push_back(std::make_unique<opened_subject<Engine, queue_subject<Engine>, true>>());
     add.template operator()<btree_map_subject>();
     add.template operator()<vector_subject>();
     add.template operator()<queue_subject>();
@@ -27,7 +29,6 @@ void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
     // A record for each word, as the paper had it, and a block of many pages would not fit into the small log.
     if constexpr (Engine::description.name != std::string_view("undo_paper"))
         add.template operator()<large_vector_subject>();
-    all.push_back(std::make_unique<opened_subject<Engine, queue_subject<Engine>, true>>());
     all.push_back(std::make_unique<threads_subject<Engine>>());
 }
 

@@ -9,6 +9,7 @@
 
 #include <holdfast/engine/pool.hpp>
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ template <class Engine>
 class threads_subject final : public in_memory_subject<> {
     using pool = basic_pool<Engine>;
     static constexpr unsigned threads = 2;
+    static constexpr std::size_t fillings = 2;
     static constexpr std::size_t words = 12;
     struct slice {
         typename Engine::template field<std::uint64_t> values[words];
@@ -46,15 +48,17 @@ public:
     unsigned longest_workload(unsigned wanted) const override { return wanted > 2 ? 2 : 1; }
 
     trace record(const workload& operations, const model& how, std::size_t schedule_number) override {
+        const std::size_t free_segments = schedule_number % fillings;
+        const std::size_t number = schedule_number / fillings;
         const std::size_t of_each = steps_of(operations, how) + 1;
-        schedule order{static_cast<unsigned>(schedule_number / of_each % threads), {}};
-        if (schedule_number % of_each != 0) order.preemptions = {schedule_number % of_each};
-        return record_as(operations, how, order);
+        schedule order{static_cast<unsigned>(number / of_each % threads), {}};
+        if (number % of_each != 0) order.preemptions = {number % of_each};
+        return record_as(operations, how, order, free_segments);
     }
-    /// No preemption, or one after any step, whoever begins.
+    /// No preemption, or one after any step, whoever begins, with no segment free or one.
     std::size_t schedules(const workload& operations, const model& how) override {
-        if (operations.size() < 2) return 1;
-        return threads * (steps_of(operations, how) + 1);
+        if (operations.size() < 2) return fillings;
+        return fillings * threads * (steps_of(operations, how) + 1);
     }
 
 protected:
@@ -98,9 +102,9 @@ private:
         for (unsigned i = 0; i < transactions; ++i)
             in.atomically([&] { set_words(root_->slices[threads], 1000 + i); }).value();
     }
-    /// How many leave one segment free, found by trying: one thread takes it, the other has to truncate. Where
-    /// segments are emptied without others' help: how many fill the thread's own.
-    unsigned transactions_to_fill(const model& how) {
+    /// How many leave no segment free, and how many one: a thread takes it, and the other has to truncate. Found by
+    /// trying. Where segments are emptied without others' help: as many as fill the thread's own.
+    std::array<unsigned, fillings> transactions_to_fill(const model& how) {
         constexpr unsigned enough = 2000;
         pool trial = make_pool(how);
         unsigned first = 0;
@@ -113,9 +117,10 @@ private:
         }
         const unsigned segments = geometry_of(trial.core()).segment_count();
         trial.abandon();
-        const unsigned of_a_segment = (second - first) / segments + 1;
-        if (first == 0) return 0;
-        return first > 2 * of_a_segment ? first - of_a_segment - 1 : first - 1;
+        // The first truncation leaves all segments but the one that is taken next.
+        const unsigned of_a_segment = (second - first) / (segments - 1) + 1;
+        if (first == 0) return {0, 0};
+        return {first - 1, first > 2 * of_a_segment ? first - of_a_segment - 1 : first - 1};
     }
 
     pool make_pool(const model& how) {
@@ -132,20 +137,20 @@ private:
 
     std::size_t steps_of(const workload& operations, const model& how) {
         if (operations != measured_ || how.name != measured_under_) {
-            static_cast<void>(record_as(operations, how, {}));
+            static_cast<void>(record_as(operations, how, {}, 0));
             measured_ = operations;
             measured_under_ = how.name;
         }
         return steps_;
     }
 
-    trace record_as(const workload& operations, const model& how, const schedule& order) {
+    trace record_as(const workload& operations, const model& how, const schedule& order, std::size_t free_segments) {
         randomness.seed(0);
         if (!filling_ || filled_for_ != how.streams_are_durable) filling_ = transactions_to_fill(how);
         filled_for_ = how.streams_are_durable;
         randomness.seed(0);
         pool recorded_pool = make_pool(how);
-        fill_log(recorded_pool, *filling_);
+        fill_log(recorded_pool, (*filling_)[free_segments]);
         remember(recorded_pool.core(), how);
         std::vector<contents> first;
         for (const slice& each : root_->slices) first.push_back(of(each));
@@ -180,7 +185,7 @@ private:
         }
     }
 
-    std::optional<unsigned> filling_;
+    std::optional<std::array<unsigned, fillings>> filling_;
     bool filled_for_ = false;  ///< a model whose streams are durable
     shared* root_ = nullptr;
     std::size_t steps_ = 0;

@@ -48,6 +48,19 @@ void put_truncation_point(std::byte* pool, const log_geometry& geometry, std::ui
     }
 }
 
+/// The header that stands in the place of this one when the segment holds no records any more: zero. A torn one
+/// keeps what it names: a cut in the middle of zeroing that might leave the very words that its lap had meant to
+/// write, and they lead to a record that this recovery could not see.
+format::segment_header emptied_header(const format::segment_header& header, const log_geometry& geometry,
+                                      std::uint32_t index, std::uint64_t last_sequence) {
+    const std::uint64_t mark = format::segment_mark(index, header.acknowledged, header.truncated);
+    const bool is_torn = header.salt != (header.check ^ mark);
+    // What no lap can have named is damage.
+    const bool is_sound = header.truncated <= last_sequence;
+    if (!geometry.sealed_segments || !is_torn || !is_sound) return {};
+    return make_segment_header(geometry, index, 0, header.acknowledged, header.truncated);
+}
+
 }  // namespace
 
 result<void> log_replay::find_truncation_point(std::span<const std::byte> pool, const log_geometry& geometry,
@@ -282,14 +295,14 @@ void reset_log(std::byte* pool, const log_geometry& geometry, std::uint64_t last
                const persist::line_path& lines) {
     put_truncation_point(pool, geometry, last_sequence, persists, lines, site::log_truncate_sequence,
                          site::log_truncate_sequence_fence);
-    const format::segment_header empty{};
     for (std::uint32_t index = 0; index < geometry.segment_count(); ++index) {
         std::byte* segment = pool + geometry.segment_offset(index);
         format::segment_header header;
         std::memcpy(&header, segment, sizeof header);
         if (is_unused(header)) continue;
-        persist::copy(segment, &empty, sizeof empty, site::log_salt);
-        if (persists) persist::write_back(lines, segment, sizeof empty, site::log_salt);
+        header = emptied_header(header, geometry, index, last_sequence);
+        persist::copy(segment, &header, sizeof header, site::log_salt);
+        if (persists) persist::write_back(lines, segment, sizeof header, site::log_salt);
     }
     // Orders the emptied salts before any new commit: a torn record of before may carry the very
     // sequence that the next commit draws.

@@ -14,7 +14,6 @@ namespace holdfast::persist {
     X(pool_grow_sync)             \
     X(pool_snapshot)              \
     X(pool_strengthen)            \
-    X(pool_strengthen_fence)      \
     X(log_format)                 \
     X(log_format_fence)           \
     X(log_salt)                   \

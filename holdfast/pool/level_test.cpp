@@ -190,36 +190,25 @@ TEST_F(PoolLevel, BelowPowerTheLevelIsRecordedDurablyBeforeAnythingElse) {
     EXPECT_EQ((*pool)->info().last_level, level::process);
 }
 
-TEST_F(PoolLevel, StrengtheningWritesTheWholePoolBackAndRecordsItLast) {
-    auto options = small_nvram_pool(level::process);
-    options.bytes = 1 << 20;
-    make_unclean(path(), options, redo_like, 8);
-    options.durability = level::power;
+TEST_F(PoolLevel, AStrongerLevelIsRecordedLastAndWhatAWeakerOneStoredIsSyncedFirst) {
+    make_unclean(path(), small_nvram_pool(level::process), redo_like, 8);
     const recorder seen;
-    const auto before = persist::thread_counters();
-    auto pool = open(options);
+    auto pool = open(small_nvram_pool(level::power));
     ASSERT_TRUE(pool) << pool.error().text();
-    EXPECT_GE((persist::thread_counters() - before).write_backs, (1u << 20) / 64);
     EXPECT_EQ(seen.first(), site::pool_open_sync);
-    EXPECT_TRUE(seen.in_order(site::pool_open_sync, site::pool_strengthen));
-    EXPECT_TRUE(seen.in_order(site::pool_strengthen_fence, site::recovery_home));
+    EXPECT_TRUE(seen.in_order(site::pool_open_sync, site::recovery_home));
     EXPECT_TRUE(seen.in_order(site::recovery_home_fence, site::superblock));
     EXPECT_EQ(seen.last(), site::superblock);
-    (*pool)->abandon();
-    const auto again = persist::thread_counters();
-    EXPECT_TRUE(open(options));
-    EXPECT_LT((persist::thread_counters() - again).write_backs, 1000u) << "once is enough";
 }
 
-TEST_F(PoolLevel, StrengtheningAFileSyncsIt) {
+TEST_F(PoolLevel, OnAFileAStrongerLevelIsRecordedLastAsWell) {
     const scratch_directory here(".");
     make_unclean(here.file("pool"), small_pool(level::process), redo_like, 8);
     const recorder seen;
     auto pool = open_pool::open(here.file("pool"), redo_like, small_pool(level::power));
     ASSERT_TRUE(pool) << pool.error().text();
     EXPECT_EQ(seen.first(), site::pool_open_sync);
-    EXPECT_TRUE(seen.in_order(site::pool_open_sync, site::pool_strengthen));
-    EXPECT_TRUE(seen.in_order(site::pool_strengthen, site::recovery_home));
+    EXPECT_TRUE(seen.in_order(site::pool_open_sync, site::recovery_home));
     EXPECT_TRUE(seen.in_order(site::recovery_home_fence, site::log_checkpoint_sequence));
     EXPECT_EQ(seen.last(), site::superblock);
     EXPECT_EQ(*last_word(**pool), 8u);

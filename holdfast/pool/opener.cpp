@@ -131,14 +131,6 @@ result<void> pool_opener::map(open_pool& pool, const open_options& options) {
     return {};
 }
 
-result<void> pool_opener::strengthen(open_pool& pool) {
-    if (pool.level_ != level::power || pool.superblock_.level >= static_cast<std::uint32_t>(level::power)) return {};
-    if (!pool.persists_lines_) return pool.file_->sync(site::pool_strengthen);
-    persist::write_back(pool.lines_, pool.base_, pool.size_, site::pool_strengthen);
-    persist::fence(pool.lines_, site::pool_strengthen_fence);
-    return {};
-}
-
 result<void> pool_opener::write_recovered_homes(open_pool& pool, line_set& touched) {
     result<void> written;
     touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
@@ -234,8 +226,9 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
     // superblock that said dirty is damaged, and the older one that says clean is not to be believed.
     const bool was_clean = is_planted(planted::recovery_skipped) ||
                            (pool->superblock_.state == pool_state::clean && pool->recovery_.records == 0);
-    // A killed process may have left a superblock or a record that no sync has covered. What is written on top
-    // must not be durable before they are: the other copy, or a commit, would be all that a cut leaves.
+    // A killed process may have left a superblock, a record or, below `power`, whatever it stored that no sync has
+    // covered. What is written on top must not be durable before they are: the other copy, or a commit, would be all
+    // that a cut leaves. (On media that are mapped directly the kernel writes back what any process stored.)
     if (auto synced = pool->file_->sync(site::pool_open_sync); !synced) return synced.error();
     // Below `power` the promise is recorded first: from here on the media may be torn by a power
     // cut. At `power` it is recorded last: until recovery is through, the weaker record holds.
@@ -244,7 +237,6 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
                                  : is_planted(planted::stronger_level_recorded_early);
     if (marks_first)
         if (auto marked = pool->write_superblock(pool_state::dirty, options.durability); !marked) return marked.error();
-    if (auto strong = strengthen(*pool); !strong) return strong.error();
     if (!was_clean && engine.recovers)
         if (auto recovered = recover(*pool, *replay); !recovered) return recovered.error();
     if (!marks_first)

@@ -42,7 +42,6 @@ private:
     static result<void> check_durable(const open_pool& pool, const engine_description& engine,
                                       const open_options& options);
     static result<void> map(open_pool& pool, const open_options& options);
-    static result<void> strengthen(open_pool& pool);
     static result<void> recover(open_pool& pool, log_replay& replay);
     /// Whether the recovered records may stay in the log of a file until a checkpoint, so that
     /// opening writes no home. Not after a weaker level, nor with a record that lacks a part.
