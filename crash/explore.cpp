@@ -7,10 +7,17 @@
 #include <malloc.h>
 
 namespace holdfast::crash {
+namespace {
+
+/// Of stores there are so many more, and behind calls more matters.
+constexpr std::uint64_t stores_to_a_call = 8;
+
+}  // namespace
 
 explorer::explorer(subject& what, const model& how, const limits& most, std::uint64_t seed)
     : subject_(what), model_(how), limits_(most), random_(seed) {
     limits_.nested_one_in *= what.nested_less_often();
+    limits_.killed_one_in *= what.nested_less_often();
     // Images are copied by the thousand: their memory is not to go back to the kernel each time.
     ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
     ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -61,9 +68,7 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
             cut(left);
             if (call != nullptr) ++call->before;
         } else if (explored && changes_what_a_kill_leaves(next)) {
-            // Of calls there are fewer, and behind them more matters.
-            const std::uint64_t rarely = next.kind == event_kind::write_back ? 1 : 8 * subject_.nested_less_often();
-            kill_one_in(limits_.killed_one_in * rarely, left);
+            kill_one_in(next.kind == event_kind::write_back ? 1 : stores_to_a_call, left);
         }
         if (call != nullptr) cover(call->before, left);
         left.apply(next);
@@ -108,13 +113,14 @@ void explorer::cut(const medium& left) {
         }
     }
     for (const recovered_image& image : std::exchange(wanted_, std::move(outer_wanted))) cut_recovery(image, nullptr);
-    kill_one_in(limits_.killed_one_in, left);
+    kill_one_in(model_.stores_are_durable ? stores_to_a_call : 1, left);
 }
 
 /// Now and then: the process is killed, and what follows it is cut. Where all that is visible is durable a kill is
 /// a cut like others.
 void explorer::kill_one_in(std::uint64_t how_many, const medium& left) {
-    if (model_.writes_are_durable || depth_ >= limits_.depth || random_() % how_many != 0) return;
+    if (model_.writes_are_durable || depth_ >= limits_.depth) return;
+    if (random_() % (how_many * limits_.killed_one_in) != 0) return;
     memory_->settle(left);
     medium killed = left;
     killed.kill();

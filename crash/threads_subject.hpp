@@ -45,6 +45,8 @@ public:
                std::to_string(operation / 2) + ")";
     }
     std::uint64_t images_of_a_cut() const override { return 16; }
+    /// Its log is full: a recovery stores thousands of words.
+    std::uint64_t nested_less_often() const override { return 16; }
     unsigned longest_workload(unsigned wanted) const override { return wanted > 2 ? 2 : 1; }
 
     trace record(const workload& operations, const model& how, std::size_t schedule_number) override {

@@ -342,6 +342,38 @@ TEST(Replay, AnUndoHeaderHalfWayToEmptiedIsNoDamage) {
     }
 }
 
+TEST(Replay, ATornHeaderThatIsEmptiedByHalvesLeadsToNoRecordThatWasNotSeen) {
+    constexpr unsigned subsets = 1u << 4;  // of a header's words
+    const auto copy_words = [](std::byte* to, const std::byte* from, unsigned which) {
+        for (unsigned word = 0; word < 4; ++word)
+            if ((which >> word & 1u) != 0) std::memcpy(to + word * 8, from + word * 8, 8);
+    };
+    unsigned unseen = 0;
+    for (unsigned stale = 0; stale < subsets; ++stale) {
+        memory_pool torn;
+        for (const unsigned slot : {0u, 1u}) torn.put_truncation(slot, 9);
+        torn.put(2, 64, 12, 10, run(torn.offset(0), {1}));
+        torn.put_header(2, 12, 0, 9);
+        const auto earlier_lap = make_segment_header(torn.geometry(), 2, 11, 5, 7);
+        copy_words(torn.segment(2), reinterpret_cast<const std::byte*>(&earlier_lap), stale);
+
+        memory_pool recovered = torn;
+        const std::span<std::byte> bytes(recovered.data(), recovered.size());
+        auto replay = log_replay::read(bytes, recovered.geometry());
+        ASSERT_TRUE(replay) << replay.error().text();
+        finish_in_place(*replay, bytes, recovered.geometry(), false, {});
+        if (recovered.word(0) == 0) ++unseen;
+        for (unsigned not_emptied = 0; not_emptied < subsets; ++not_emptied) {
+            memory_pool again = recovered;
+            copy_words(again.segment(2), torn.segment(2), not_emptied);
+            ASSERT_TRUE(again.recover());
+            EXPECT_EQ(again.word(0), recovered.word(0)) << "stale " << stale << ", not emptied " << not_emptied;
+        }
+    }
+    EXPECT_GT(unseen, 4u);
+    EXPECT_LT(unseen, subsets);
+}
+
 TEST(Replay, ACommitThatALaterLapNamesMustBeThereUntilItIsTruncated) {
     memory_pool pool;
     auto at = pool.put(0, 64, 11, 1, run(pool.offset(0), {1}));
