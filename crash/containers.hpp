@@ -134,7 +134,8 @@ struct large_vector_subject {
     using container = vector<std::uint64_t, Engine>;
     using ordinary = std::vector<std::uint64_t>;
     static constexpr std::string_view name = "large_vector";
-    static constexpr std::string_view operations[] = {"set the last", "set the first", "fill", "set the first and free"};
+    static constexpr std::string_view operations[] = {"set the last", "set the first", "fill",
+                                                      "set the first and free"};
     static constexpr unsigned universe = std::size(operations);
     /// Two fills do not fit into the log; with a record for each store one of 2,100 words would not either.
     static constexpr std::size_t words = Engine::description.name == std::string_view("redo") ? 2100 : 400;

@@ -51,9 +51,9 @@ std::span<const harmless_fault> harmless_faults() {
     constexpr std::string_view nothing_lost =
         "a lost undo record's transaction has stored nothing yet, so recovery may see it or not";
     constexpr std::string_view own_fences =
-        "shows only when another thread takes over the lane before its own next fence, which takes more threads than "
-        "there are lanes";
-    constexpr std::string_view synced_before = "opening syncs first, and what recovery then writes is ordered for power";
+        "shows only when another thread takes the lane before a fence of the first: with more threads than lanes";
+    constexpr std::string_view synced_before =
+        "opening syncs first, and what recovery then writes is ordered for power";
     static constexpr harmless_fault all[] = {
         {"undo", {left_out, event_kind::fence, site::log_commit_fence}, nothing_lost},
         {"undo", {late, event_kind::fence, site::log_commit_fence}, nothing_lost},
