@@ -53,6 +53,14 @@ public:
         return text;
     }
 
+    /// The same for an image with damage: what was there after any operation, or before. Requires: one part.
+    std::optional<std::string> judge_damaged(const contents& found, const progress& made) const {
+        const auto& states = parts_[0];
+        const auto begun = static_cast<std::ptrdiff_t>(std::min(count(made.begun, 0) + 1, states.size()));
+        if (std::find(states.begin(), states.begin() + begun, found) != states.begin() + begun) return {};
+        return "found " + text_of(found) + ", which was there at no time, and nothing tells of damage";
+    }
+
 private:
     struct recovery {
         contents found;

@@ -112,6 +112,7 @@ void explorer::cut(const medium& left) {
             memory_->end();
         }
     }
+    for (const recovered_image& image : std::exchange(to_damage_, {})) damage(image);
     for (const recovered_image& image : std::exchange(wanted_, std::move(outer_wanted))) cut_recovery(image, nullptr);
     kill_one_in(model_.stores_are_durable ? stores_to_a_call : 1, left);
 }
@@ -135,7 +136,46 @@ void explorer::run() {
     if (is_new) ++found_.images;
     if (is_new && !wrong && depth_ < limits_.depth && random_() % limits_.nested_one_in == 0)
         wanted_.push_back({memory_->image(), memory_->made()});
+    if (is_new && !wrong && depth_ == 0 && subject_.metadata_bytes() != 0 && random_() % limits_.damaged_one_in == 0)
+        to_damage_.push_back({memory_->image(), memory_->made()});
     if (wrong) tell(*wrong);
+}
+
+/// One flipped bit, or one lost line, at a time.
+void explorer::damage(const recovered_image& image) {
+    constexpr unsigned places = 8;
+    const std::size_t words = subject_.metadata_bytes() / 8;
+    const auto& left = image.left.before;
+    if (std::all_of(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(words), [](auto each) { return each == 0; }))
+        return;
+    const medium settled(model_, image.left);
+    memory_->settle(settled);
+    for (unsigned i = 0; i < places && !has_enough(); ++i) {
+        // Where there is anything: of what is zero most is not in use.
+        std::uint64_t word = random_() % words;
+        while (left[word] == 0) word = (word + 1) % words;
+        const bool is_line = i % 2 != 0;
+        const std::uint64_t bit = random_() % 64;
+        memory_->begin(choices{});
+        if (is_line) {
+            for (std::uint64_t at = word / 8 * 8; at < word / 8 * 8 + 8; ++at)
+                memory_->damage(at * 8, left[at]);
+        } else {
+            memory_->damage(word * 8, std::uint64_t{1} << bit);
+        }
+        ++found_.damaged;
+        const auto harm = judge_damaged(subject_, *memory_, made_);
+        subject_.close();
+        memory_->end();
+        if (!harm) continue;
+        ++found_.violations;
+        if (found_.unnoticed.size() >= limits_.violations_told) continue;
+        std::string what = is_line ? "line " + std::to_string(word / 8) + " lost"
+                                   : "bit " + std::to_string(bit) + " flipped at " + std::to_string(word * 8);
+        what += ", cut before event " + std::to_string(next_event_) + " of operations";
+        for (const unsigned each : *operations_) what += " " + std::to_string(each);
+        found_.unnoticed.push_back(what + ": " + *harm);
+    }
 }
 
 /// With `killed` the image was only visible: what of it is durable is what that medium says.

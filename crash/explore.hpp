@@ -20,6 +20,7 @@ struct limits {
     bool stop_at_first = false;            ///< one violation is enough
     unsigned depth = 1;                    ///< cuts inside the recovery from a cut, so often nested
     std::uint64_t nested_one_in = 64;      ///< images whose recovery is cut as well
+    std::uint64_t damaged_one_in = 8;      ///< images that are also tried with one bit or line of metadata damaged
     std::uint64_t killed_one_in = 4;       ///< cuts at which the process is killed first, and its recovery cut; of
                                            ///< stores, where that is no cut, an eighth as many
 };
@@ -53,6 +54,8 @@ struct findings {
     std::uint64_t cuts = 0;
     std::uint64_t nested_cuts = 0; ///< of these, inside a recovery
     bool exhaustive = true;        ///< no cut had more images than the limit
+    std::uint64_t damaged = 0;     ///< images with damage that were opened besides
+    std::vector<std::string> unnoticed;  ///< damage that did harm and was not told; each is a violation
     coverage calls;
     std::vector<violation> told;
 };
@@ -89,6 +92,7 @@ private:
     void cover(std::uint64_t& crashes, const medium& left);
     void run();
     void cut_recovery(const recovered_image& image, const medium* killed);
+    void damage(const recovered_image& image);
     bool has_runs_left(std::uint64_t runs) const {
         return runs < std::min({limits_.images_of_a_cut, subject_.images_of_a_cut(), covering_}) && !has_enough();
     }
@@ -113,6 +117,7 @@ private:
     std::size_t next_event_ = 0;
     unsigned depth_ = 0;
     std::vector<recovered_image> wanted_;  ///< images of this cut whose recovery is to be cut
+    std::vector<recovered_image> to_damage_;
     std::vector<cut_point> outer_;     ///< the cuts whose recoveries are being cut
     progress made_;
 };

@@ -86,6 +86,34 @@ TEST(Explore, OneOperationIsExploredToTheEndAndNothingIsWrong) {
         }
 }
 
+/// What every image of up to two operations, with damage in many places, leads to.
+findings damage_everywhere(const fault& planted) {
+    const auto& how = *model_named("file");
+    std::unique_ptr<subject> what;
+    for (auto& each : all_subjects())
+        if (each->engine() == "redo" && each->name() == "queue" && each->knows(how)) what = std::move(each);
+    limits most;
+    most.depth = 0;
+    most.damaged_one_in = 1;
+    const planted_here in_code(planted);
+    explorer run(*what, how, most, 1);
+    for_each_workload(what->universe(), 2, [&](const workload& operations) { run.explore(operations); });
+    return run.found();
+}
+
+TEST(Explore, DamagedMetadataIsToldOrDoesNoHarm) {
+    const findings found = damage_everywhere({});
+    EXPECT_GT(found.damaged, 500u);
+    EXPECT_EQ(found.unnoticed, std::vector<std::string>{});
+    EXPECT_EQ(found.violations, 0u);
+}
+
+TEST(Explore, ADamagedRecordThatIsBelievedIsSeenToDoHarm) {
+    fault believed;
+    believed.code = planted::checksum_ignored;
+    EXPECT_FALSE(damage_everywhere(believed).unnoticed.empty());
+}
+
 TEST(Explore, TheSameSeedFindsTheSame) {
     const auto what = subject_named("redo", "string");
     limits few;

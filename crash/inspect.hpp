@@ -20,6 +20,7 @@ namespace holdfast::crash {
 
 inline constexpr std::uint64_t explored_base = std::uint64_t{0x3000} << 32;
 inline constexpr std::size_t explored_bytes = 256 << 10;
+inline constexpr std::size_t explored_log_bytes = 64 << 10;
 inline constexpr std::string_view explored_root = "explored";
 
 /// Where a recorded pool stands for a moment; nothing is there.
@@ -36,7 +37,7 @@ inline create_options recorded_pool_options(const model& how) {
     options.tmpfs_is_nvram = !how.is_file;
     options.where.tmpfs_is_file = how.is_file;
     options.bytes = explored_bytes;
-    options.log_bytes = 64 << 10;
+    options.log_bytes = explored_log_bytes;
     options.reserved_bytes = explored_bytes;
     options.base = explored_base;
     return options;

@@ -24,6 +24,14 @@ std::optional<std::string> judge(subject& what, const lazy_memory& memory, const
     return {};
 }
 
+std::optional<std::string> judge_damaged(subject& what, const lazy_memory& memory, const progress& made) {
+    try {
+        return what.recover_damaged(memory, made);
+    } catch (const failure&) {
+        return {};  // told, if late
+    }
+}
+
 trace record_recovery(subject& what, lazy_memory& memory, const medium& settled, const progress& made, bool killed) {
     memory.settle(settled);
     memory.begin(choices{});

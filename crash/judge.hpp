@@ -23,6 +23,9 @@ inline constexpr std::string_view right_only_by_chance =
 std::optional<std::string> judge(subject& what, const lazy_memory& memory, const progress& made,
                                  std::size_t* choices_of_recovery = nullptr);
 
+/// The same for an image with damage.
+std::optional<std::string> judge_damaged(subject& what, const lazy_memory& memory, const progress& made);
+
 /// Records the recovery from what this medium holds for certain; `killed`: not all of that is durable yet.
 /// Requires: no run under way. The caller leaves the recovery.
 trace record_recovery(subject& what, lazy_memory& memory, const medium& settled, const progress& made, bool killed);

@@ -124,6 +124,14 @@ void lazy_memory::end() {
     }
 }
 
+void lazy_memory::damage(std::uint64_t offset, std::uint64_t bits) {
+    touch(offset >> granule_shift_);
+    std::uint64_t word;
+    std::memcpy(&word, memory_.data() + offset, sizeof word);
+    word ^= bits;
+    std::memcpy(memory_.data() + offset, &word, sizeof word);
+}
+
 void lazy_memory::touch(std::uint64_t granule) {
     if ((flags_[granule] & touched) != 0) return;
     flags_[granule] |= touched;

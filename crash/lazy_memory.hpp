@@ -56,6 +56,8 @@ public:
     /// Starts a run whose choices somebody else makes.
     void begin(chooser& decides);
     void end();
+    /// In a run: the bits of the word at this offset that are set in `bits` are the other way round.
+    void damage(std::uint64_t offset, std::uint64_t bits);
 
     void read(const void* at, std::size_t size) {
         const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - seen_at_);

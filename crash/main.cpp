@@ -72,6 +72,7 @@ std::string text_of(const report_row& row) {
                     row.found.images, row.found.violations, row.found.exhaustive ? "yes" : "no",
                     fmt::format("{:.0f}", static_cast<double>(row.found.runs) / row.seconds));
     for (const story& each : row.stories) text += text_of(each);
+    for (const std::string& each : row.found.unnoticed) text += "  damage      " + each + "\n";
     return text;
 }
 
@@ -209,11 +210,13 @@ int explore_all(const options& wanted) {
     std::uint64_t images = 0;
     std::uint64_t violations = 0;
     std::uint64_t exhaustive = 0;
+    std::uint64_t damaged = 0;
     const auto done = [&](std::size_t, const std::string& answer) {
         const json row = json::parse(answer);
         show(row["text"].get<std::string>());
         images += row["record"]["images"].get<std::uint64_t>();
         violations += row["record"]["violations"].get<std::uint64_t>();
+        damaged += row["record"]["damaged"].get<std::uint64_t>();
         if (row["record"]["exhaustive"].get<bool>()) ++exhaustive;
         for (const json& each : row["calls"]) {
             coverage::crashes& sum = calls[each["call"].get<std::string>()];
@@ -229,8 +232,8 @@ int explore_all(const options& wanted) {
     };
     run_jobs(tasks, wanted.jobs, done, failed);
     print_calls(calls);
-    show(fmt::format("{} images, {} of {} rows exhaustive, {} violations\n", images, exhaustive, todo.size(),
-                     violations));
+    show(fmt::format("{} images, {} of {} rows exhaustive, {} more with a flipped bit or a lost line, {} violations\n",
+                     images, exhaustive, todo.size(), damaged, violations));
     if (!write_file(wanted.json_file, records.dump(2) + "\n")) return 2;
     return violations == 0 ? 0 : 1;
 }

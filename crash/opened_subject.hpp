@@ -11,6 +11,7 @@
 #include <crash/subject.hpp>
 
 #include <holdfast/engine/pool.hpp>
+#include <holdfast/heap/heap_format.hpp>
 
 #include <optional>
 #include <string>
@@ -87,6 +88,17 @@ public:
         if (pool_)
             if (auto wrong = look()) return wrong;
         return expected_.judge(found_, made);
+    }
+
+    /// Superblocks, roots, log, and the zone's header and table.
+    std::size_t metadata_bytes() const override {
+        constexpr std::uint64_t zone = format::log_offset + explored_log_bytes;
+        return heap_format::header_for(zone, explored_bytes - zone).data_offset;
+    }
+    std::optional<std::string> recover_damaged(const lazy_memory& image, const progress& made) override {
+        if (recover(image) || refused_) return {};
+        if (pool_ && look()) return {};
+        return expected_.judge_damaged(found_, made);
     }
 
     trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) override {

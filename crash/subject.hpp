@@ -71,6 +71,14 @@ public:
     /// `killed`: the image is what the caches held, and less than that may be durable.
     virtual trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) = 0;
     virtual void leave_recovery() = 0;
+    /// The bytes of the pool before this offset are the library's own: damage there must be told, or do no harm.
+    /// 0: not asked.
+    virtual std::size_t metadata_bytes() const { return 0; }
+    /// Instead of `recover` and `check`, for an image with damage in them: what is wrong, and nobody says so.
+    /// A commit that a damaged record held may be gone: no log can tell that from a torn one.
+    virtual std::optional<std::string> recover_damaged(const lazy_memory& /*image*/, const progress& /*made*/) {
+        return {};
+    }
     /// Lets go of the image.
     virtual void close() {}
 };
