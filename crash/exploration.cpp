@@ -54,14 +54,20 @@ std::string describe(structure& what, subject& in_memory, const violation& found
 exploration_row explore_under(structure& what, const std::vector<std::unique_ptr<subject>>& subjects,
                               subject& explored, const model& how, unsigned operations,
                               const exploration_settings& settings) {
-    limits most;
-    most.images_of_a_cut = settings.images_of_a_cut;
-    most.stop_at_first = true;
-    explorer run(explored, how, most, settings.seed);
-    for_each_workload(explored.universe(), operations, [&](const workload& each) {
-        if (!run.has_enough()) run.explore(each);
-    });
-    const findings& found = run.found();
+    const auto explore = [&](unsigned depth) {
+        limits most;
+        most.images_of_a_cut = settings.images_of_a_cut;
+        most.stop_at_first = true;
+        most.depth = depth;
+        explorer run(explored, how, most, settings.seed);
+        for_each_workload(explored.universe(), operations, [&](const workload& each) {
+            if (!run.has_enough()) run.explore(each);
+        });
+        return run.found();
+    };
+    // One cut is easier to understand than two.
+    findings found = explore(0);
+    if (found.violations == 0) found = explore(limits{}.depth);
     exploration_row row{how.name, found.workloads, found.images, found.exhaustive, {}};
     if (found.violations > 0) {
         const violation& first = found.told.front();

@@ -73,7 +73,10 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
         if (call != nullptr) cover(call->before, left);
         left.apply(next);
         made_.count(next);
-        if (call != nullptr) cover(call->after, left);
+        if (call == nullptr) continue;
+        ++next_event_;  // what a report names as the cut
+        cover(call->after, left);
+        --next_event_;
     }
     if (!has_enough()) cut(left);
     trace_ = outer;
@@ -143,17 +146,16 @@ void explorer::run() {
 
 /// One flipped bit, or one lost line, at a time.
 void explorer::damage(const recovered_image& image) {
-    constexpr unsigned places = 8;
-    const std::size_t words = subject_.metadata_bytes() / 8;
     const auto& left = image.left.before;
-    if (std::all_of(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(words), [](auto each) { return each == 0; }))
-        return;
+    // Of what is zero most is not in use.
+    std::vector<std::uint64_t> used;
+    for (std::uint64_t word = 0; word < subject_.metadata_bytes() / 8; ++word)
+        if (left[word] != 0) used.push_back(word);
+    if (used.empty()) return;
     const medium settled(model_, image.left);
     memory_->settle(settled);
-    for (unsigned i = 0; i < places && !has_enough(); ++i) {
-        // Where there is anything: of what is zero most is not in use.
-        std::uint64_t word = random_() % words;
-        while (left[word] == 0) word = (word + 1) % words;
+    for (unsigned i = 0; i < limits_.damaged_places && !has_enough(); ++i) {
+        const std::uint64_t word = used[random_() % used.size()];
         const bool is_line = i % 2 != 0;
         const std::uint64_t bit = random_() % 64;
         memory_->begin(choices{});

@@ -21,6 +21,7 @@ struct limits {
     unsigned depth = 1;                    ///< cuts inside the recovery from a cut, so often nested
     std::uint64_t nested_one_in = 64;      ///< images whose recovery is cut as well
     std::uint64_t damaged_one_in = 8;      ///< images that are also tried with one bit or line of metadata damaged
+    unsigned damaged_places = 8;           ///< of each of them, one at a time
     std::uint64_t killed_one_in = 4;       ///< cuts at which the process is killed first, and its recovery cut; of
                                            ///< stores, where that is no cut, an eighth as many
 };

@@ -82,14 +82,17 @@ void show(const std::string& text) {
 }
 
 /// Seeded workloads, longer than those that are all made, until there are as many images as wanted.
-void lengthen(explorer& run, const subject& what, const options& wanted) {
-    std::mt19937_64 random(wanted.seed);
+void lengthen(explorer& run, subject& what, const model& how, const options& wanted) {
+    std::mt19937_64 random(wanted.seed + wanted.part.index);
     unsigned without_news = 0;
     for (unsigned drawn = 0; run.found().images < wanted.images && without_news < 64; ++drawn) {
         const std::uint64_t before = run.found().images;
         workload operations(std::min(wanted.operations + 1 + drawn / 16, 4 * (wanted.operations + 1)));
         for (unsigned& each : operations) each = static_cast<unsigned>(random() % what.universe());
-        run.explore(operations);
+        const std::size_t schedule = random() % what.schedules(operations, how);
+        trace recorded = what.record(operations, how, schedule);
+        if (wanted.planted) static_cast<void>(plant(*wanted.planted, recorded));
+        run.explore(operations, recorded, schedule);
         without_news = run.found().images == before ? without_news + 1 : 0;
     }
 }
@@ -114,7 +117,7 @@ report_row explore_one(subject& what, const model& how, const options& wanted) {
             run.explore(each, recorded, i);
         }
     });
-    if (what.longest_workload(wanted.operations) == wanted.operations) lengthen(run, what, wanted);
+    if (what.longest_workload(wanted.operations) == wanted.operations) lengthen(run, what, how, wanted);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     in_code.reset();
     return {std::string(what.engine()), std::string(what.name()), std::string(how.name), wanted.planted, run.found(),
@@ -322,7 +325,7 @@ int main_of(int argc, char** argv) {
     application.name("holdfast crash");
     options wanted;
     application.add_option("--engine", wanted.engine, "Only this engine");
-    application.add_option("--workload", wanted.workload, "Only this container");
+    application.add_option("--workload", wanted.workload, "Only this workload, such as a container");
     application.add_option("--model", wanted.model, "Only this model")
         ->check([](const std::string& name) -> std::string {
             return model_named(name) != nullptr ? "" : "there is no model " + name;
@@ -357,7 +360,8 @@ int main_of(int argc, char** argv) {
         if (!wanted.planted) throw CLI::ValidationError("--fault", "there is no fault " + name);
     }, "Explore with this fault planted, such as fence@log_commit_fence");
     application.add_option("--html", wanted.html_file, "Write a page with the timelines of violations to this file");
-    application.add_flag("--mutants", wanted.mutants, "Leave out one call of the seam at a time: each must be found");
+    application.add_flag("--mutants", wanted.mutants, "Plant one fault at a time: each must be found (of the other options, --engine, --workload, "
+                         "--fault, --seed, --jobs and --json count)");
     application.add_flag("--hints", wanted.hints, "List the calls of the seam that seem superfluous");
     application.add_option("--json", wanted.json_file, "Write the records to this file");
     try {

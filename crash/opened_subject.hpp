@@ -1,5 +1,5 @@
 // One engine with one container whose images are opened as a program opens a pool, and used
-// afterwards. With `Life` the pool is made, closed, dropped and reopened as well, at either level.
+// afterwards. With `Life` the pool is made, grown, closed, dropped and reopened as well, at either level.
 // Instrumented.
 #pragma once
 
@@ -52,6 +52,7 @@ public:
         randomness.seed(0);
         options_ = recorded_pool_options(how);
         if (schedule != 0) options_.durability = other_level(options_.durability);
+        options_.reserved_bytes = size();
         set_boot(true);
         planted_pool = base();
         path_ = recorded_path();
@@ -65,7 +66,8 @@ public:
     }
 
     std::byte* base() const override { return reinterpret_cast<std::byte*>(explored_base); }
-    std::size_t size() const override { return explored_bytes; }
+    /// A life has room to grow into.
+    std::size_t size() const override { return Life ? explored_bytes + bytes_to_grow : explored_bytes; }
     std::string image_path() const override { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }
 
     std::optional<std::string> recover(const lazy_memory& image) override {
@@ -136,13 +138,15 @@ public:
     }
 
 private:
-    static constexpr std::string_view calls[] = {"close and open", "drop and open", "checkpoint",
+    static constexpr std::string_view calls[] = {"close and open", "drop and open", "checkpoint", "grow",
                                                  "close and open at the other level",
                                                  "drop and open at the other level"};
+    static constexpr std::size_t bytes_to_grow = 64 << 10;
     enum call : unsigned {
         close_and_open = Of::universe,
         drop_and_open,
         checkpoint,
+        grow,
         close_for_other_level,
         drop_for_other_level
     };
@@ -219,6 +223,11 @@ private:
 
     void run_call(unsigned which, level next, seam_recorder& seen) {
         if (which == checkpoint) return pool_->checkpoint().value();
+        if (which == grow) {
+            // It has grown to its end before, perhaps.
+            if (pool_->core().size() < size()) pool_->grow(size()).value();
+            return;
+        }
         if (which == close_and_open || which == close_for_other_level) {
             pool_->close().value();
         } else {
