@@ -170,6 +170,10 @@ void explorer::damage(const recovered_image& image) {
         subject_.close();
         memory_->end();
         if (!harm) continue;
+        if (subject_.is_record(word * 8)) {
+            ++found_.damaged_records;
+            continue;
+        }
         ++found_.violations;
         if (found_.unnoticed.size() >= limits_.violations_told) continue;
         std::string what = is_line ? "line " + std::to_string(word / 8) + " lost"

@@ -56,6 +56,7 @@ struct findings {
     std::uint64_t nested_cuts = 0; ///< of these, inside a recovery
     bool exhaustive = true;        ///< no cut had more images than the limit
     std::uint64_t damaged = 0;     ///< images with damage that were opened besides
+    std::uint64_t damaged_records = 0;   ///< of these, records whose commit was gone while its homes were half written
     std::vector<std::string> unnoticed;  ///< damage that did harm and was not told; each is a violation
     coverage calls;
     std::vector<violation> told;

@@ -360,8 +360,9 @@ int main_of(int argc, char** argv) {
         if (!wanted.planted) throw CLI::ValidationError("--fault", "there is no fault " + name);
     }, "Explore with this fault planted, such as fence@log_commit_fence");
     application.add_option("--html", wanted.html_file, "Write a page with the timelines of violations to this file");
-    application.add_flag("--mutants", wanted.mutants, "Plant one fault at a time: each must be found (of the other options, --engine, --workload, "
-                         "--fault, --seed, --jobs and --json count)");
+    application.add_flag("--mutants", wanted.mutants,
+                         "Plant one fault at a time: each must be found (with --engine, --workload, --fault, --seed, "
+                         "--jobs, --json)");
     application.add_flag("--hints", wanted.hints, "List the calls of the seam that seem superfluous");
     application.add_option("--json", wanted.json_file, "Write the records to this file");
     try {

@@ -97,6 +97,10 @@ public:
         constexpr std::uint64_t zone = format::log_offset + explored_log_bytes;
         return heap_format::header_for(zone, explored_bytes - zone).data_offset;
     }
+    bool is_record(std::size_t offset) const override {
+        return offset >= format::log_offset + format::log_header_bytes &&
+               offset < format::log_offset + explored_log_bytes;
+    }
     std::optional<std::string> recover_damaged(const lazy_memory& image, const progress& made) override {
         if (recover(image) || refused_) return {};
         if (pool_ && look()) return {};

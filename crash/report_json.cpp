@@ -72,7 +72,8 @@ json json_of(const std::vector<report_row>& rows) {
         json record{{"engine", row.engine}, {"workload", row.workload_name}, {"model", row.model_name},
                     {"images", found.images}, {"violations", found.violations}, {"exhaustive", found.exhaustive},
                     {"runs", found.runs}, {"workloads", found.workloads}, {"cuts", found.cuts},
-                    {"nested_cuts", found.nested_cuts}, {"damaged", found.damaged}, {"unnoticed", found.unnoticed},
+                    {"nested_cuts", found.nested_cuts}, {"damaged", found.damaged},
+                    {"damaged_records", found.damaged_records}, {"unnoticed", found.unnoticed},
                     {"seconds", row.seconds}};
         if (row.planted) record["fault"] = short_name(*row.planted);
         for (const story& each : row.stories) record["told"].push_back(story_record(each));

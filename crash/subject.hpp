@@ -75,10 +75,12 @@ public:
     /// 0: not asked.
     virtual std::size_t metadata_bytes() const { return 0; }
     /// Instead of `recover` and `check`, for an image with damage in them: what is wrong, and nobody says so.
-    /// A commit that a damaged record held may be gone: no log can tell that from a torn one.
+    /// A commit that a damaged record held may be gone: no log can tell its newest record, damaged, from a torn one.
     virtual std::optional<std::string> recover_damaged(const lazy_memory& /*image*/, const progress& /*made*/) {
         return {};
     }
+    /// Whether damage there may do harm untold: in records, for the same reason, when homes are half written.
+    virtual bool is_record(std::size_t /*offset*/) const { return false; }
     /// Lets go of the image.
     virtual void close() {}
 };
