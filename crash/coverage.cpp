@@ -28,4 +28,12 @@ std::map<std::string, coverage::crashes> coverage::by_name() const {
     return named;
 }
 
+void coverage::add(const coverage& other) {
+    for (const auto& [call, counts] : other.calls_) {
+        crashes& sum = calls_[call];
+        sum.before += counts.before;
+        sum.after += counts.after;
+    }
+}
+
 }  // namespace holdfast::crash

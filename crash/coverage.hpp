@@ -26,6 +26,7 @@ public:
     /// The call was passed, whether it is crashed at or not.
     crashes& at(const event& each) { return calls_[{each.kind, each.where.value_or(persist::site{})}]; }
     std::map<std::string, crashes> by_name() const;
+    void add(const coverage& other);
     /// The calls that were passed, crashed at or not.
     const std::map<std::pair<event_kind, persist::site>, crashes>& calls() const noexcept { return calls_; }
 

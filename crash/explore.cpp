@@ -125,7 +125,6 @@ void explorer::cut(const medium& left) {
 void explorer::kill_one_in(std::uint64_t how_many, const medium& left) {
     if (model_.writes_are_durable || depth_ >= limits_.depth) return;
     if (random_() % (how_many * limits_.killed_one_in) != 0) return;
-    memory_->settle(left);
     medium killed = left;
     killed.kill();
     cut_recovery({visible_image(left), {}}, &killed);

@@ -190,6 +190,9 @@ int explore_for_page(const options& wanted, const std::vector<wanted_row>& todo)
         show(text_of(rows.back()));
         violations += rows.back().found.violations;
     }
+    coverage calls;
+    for (const report_row& row : rows) calls.add(row.found.calls);
+    print_calls(calls.by_name());
     const bool written = write_file(wanted.json_file, json_of(rows).dump(2) + "\n");
     if (!write_file(wanted.html_file, html_of(rows)) || !written) return 2;
     return violations == 0 ? 0 : 1;

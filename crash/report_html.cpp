@@ -80,6 +80,20 @@ std::string section_of(const report_row& row, const story& told, const model& ho
     return text + lost_table(told) + "</section>\n";
 }
 
+/// Every call of the seam that was passed, and how often recovery stood a crash right before and after it.
+std::string calls_table(const std::vector<report_row>& rows) {
+    coverage all;
+    for (const report_row& row : rows) all.add(row.found.calls);
+    std::string table = "<h2>Where it crashed</h2>\n<table>\n<tr><th>call</th><th class='number'>right before</th>"
+                        "<th class='number'>right after</th></tr>\n";
+    for (const auto& [name, crashes] : all.by_name()) {
+        const bool both = crashes.before != 0 && crashes.after != 0;
+        table += fmt::format("<tr><td>{}</td><td class='number'>{}</td><td class='number {}'>{}</td></tr>\n",
+                             escaped(name), crashes.before, both ? "good" : "bad", crashes.after);
+    }
+    return table + "</table>\n";
+}
+
 }  // namespace
 
 std::string html_of(const std::vector<report_row>& rows) {
@@ -104,6 +118,7 @@ std::string html_of(const std::vector<report_row>& rows) {
             "<th class='number'>cuts</th><th class='number'>images</th><th class='number'>violations</th>"
             "<th>exhaustive</th></tr>\n" + table + "</table>\n";
     if (!sections.empty()) page += "<div class='picture'>" + timeline_legend() + "</div>\n" + sections;
+    page += calls_table(rows);
     return page + "</body>\n</html>\n";
 }
 
