@@ -15,6 +15,12 @@ namespace {
 std::atomic<int> calls_before_failing{-1};
 
 bool device_fails() { return calls_before_failing >= 0 && calls_before_failing-- == 0; }
+
+/// Whether the kernel has pwritev2 (qemu-user has not): else a durable write is a write and a sync.
+bool has_durable_writes() {
+    static const bool has = ::syscall(SYS_pwritev2, -1, nullptr, 0ul, 0ul, 0ul, 0) == 0 || errno != ENOSYS;
+    return has;
+}
 }  // namespace
 
 // In place of the C library's: no file system here fails a sync on demand.
@@ -24,12 +30,16 @@ extern "C" int fdatasync(int descriptor) {
     return -1;
 }
 extern "C" ssize_t pwritev2(int descriptor, const iovec* pieces, int count, off_t offset, int flags) {
+    // As in the C library.
+    if (flags == 0) return ::pwritev(descriptor, pieces, count, offset);
+    if (!has_durable_writes()) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
     if (device_fails()) {
         errno = EIO;
         return -1;
     }
-    // As in the C library: a kernel without the call (qemu-user) still writes where no flag asks for more.
-    if (flags == 0) return ::pwritev(descriptor, pieces, count, offset);
     return ::syscall(SYS_pwritev2, descriptor, pieces, count, static_cast<unsigned long>(offset), 0ul, flags);
 }
 
@@ -275,7 +285,9 @@ TEST_P(PoolGrowOnAFailingDevice, AFailedSuperblockIsAnUnknownOutcomeAndEitherPoo
         check_that_nobody_relies_on(**pool);
         pool = open_pool::open(path_, redo_like, options_);
         ASSERT_TRUE(pool) << pool.error().text();
-        EXPECT_EQ((*pool)->size(), superblocks == 0 ? 256u << 10 : 1u << 20);
+        // What a write without its sync left is in the page cache.
+        const bool is_written = superblocks != 0 || !has_durable_writes();
+        EXPECT_EQ((*pool)->size(), is_written ? 1u << 20 : 256u << 10);
         EXPECT_TRUE(heap_is_sound(**pool));
         EXPECT_EQ(*reinterpret_cast<std::uint64_t*>((*pool)->base() + (256 << 10) - 8), 4u);
         ASSERT_TRUE((*pool)->grow(2 << 20)) << "and it grows again";
