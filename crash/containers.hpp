@@ -266,6 +266,18 @@ bool rolls_back(unsigned operation) {
     return false;
 }
 
+/// What the container asks for instead of the subjects' own.
+template <class Of>
+constexpr std::uint64_t images_of_a_cut_of(std::uint64_t otherwise) {
+    if constexpr (requires { Of::images_of_a_cut; }) return Of::images_of_a_cut;
+    return otherwise;
+}
+template <class Of>
+constexpr std::uint64_t nested_less_often_of(std::uint64_t otherwise) {
+    if constexpr (requires { Of::nested_less_often; }) return Of::nested_less_often;
+    return otherwise;
+}
+
 /// Runs one operation as a transaction, and on the ordinary container what is left of it.
 template <class Of, class Pool>
 void run_operation(Pool& pool, typename Of::container& target, typename Of::ordinary& expected, unsigned operation,

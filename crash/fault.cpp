@@ -60,13 +60,6 @@ std::vector<fault> faults_of(const coverage& passed) {
     return all;
 }
 
-std::vector<fault> faults_of(const trace& recorded) {
-    coverage passed;
-    for (const event& each : recorded.events)
-        if (is_covered_call(each)) static_cast<void>(passed.at(each));
-    return faults_of(passed);
-}
-
 bool plant(const fault& what, trace& recorded) {
     const auto is_it = [&](const event& each) {
         return each.kind == what.kind && each.where.value_or(persist::site{}) == what.where;

@@ -32,7 +32,6 @@ struct fault {
 
 /// Every fault of the calls that an exploration passed.
 std::vector<fault> faults_of(const coverage& passed);
-std::vector<fault> faults_of(const trace& recorded);
 
 /// Makes the trace that of the program with the fault, and says whether it differs. Faults in code are in
 /// force while it is recorded.

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
+#include <utility>
 
 namespace holdfast::crash {
 namespace {
@@ -23,24 +23,21 @@ std::size_t last_operation_of(const trace& recorded) {
 
 engine_hints hints_of(const std::vector<subject*>& all, const model& how, unsigned operations, std::uint64_t seed) {
     engine_hints made{std::string(all.front()->engine()), std::string(how.name), {}, {}};
-    // Only where the call is made can its absence show.
-    std::vector<std::pair<fault, std::vector<subject*>>> places;
-    for (subject* each : all)
+    std::vector<hunting_ground> grounds;
+    for (subject* each : all) {
+        coverage passed;
         for_each_workload(each->universe(), operations, [&](const workload& one) {
             const trace recorded = each->record(one, how);
             count_usage(recorded, last_operation_of(recorded), made.used);
-            for (const fault& planted : faults_of(recorded)) {
-                if (planted.how == fault::change::late) continue;
-                auto at = std::find_if(places.begin(), places.end(),
-                                       [&](const auto& known) { return known.first == planted; });
-                if (at == places.end()) at = places.insert(at, {planted, {}});
-                if (at->second.empty() || at->second.back() != each) at->second.push_back(each);
-            }
+            for (const event& call : recorded.events)
+                if (is_covered_call(call)) static_cast<void>(passed.at(call));
         });
-    for (const auto& [planted, where] : places)
-        if (std::none_of(where.begin(), where.end(),
-                         [&](subject* each) { return is_caught(*each, how, planted, seed); }))
-            made.unneeded.push_back(planted);
+        grounds.push_back({each, &how, std::move(passed)});
+    }
+    for (const fault& planted : faults_of(grounds)) {
+        if (planted.how == fault::change::late || planted.how == fault::change::in_code) continue;
+        if (!hunt(grounds, planted, seed).caught) made.unneeded.push_back(planted);
+    }
     return made;
 }
 

@@ -45,7 +45,7 @@ std::string words_of(const subject& what, const workload& operations) {
 
 }  // namespace
 
-std::span<const harmless_fault> harmless_faults() {
+std::span<const unshown_fault> unshown_faults() {
     using enum fault::change;
     using persist::site;
     constexpr std::string_view nothing_lost =
@@ -54,7 +54,7 @@ std::span<const harmless_fault> harmless_faults() {
         "shows only when another thread takes the lane before a fence of the first: with more threads than lanes";
     constexpr std::string_view synced_before =
         "opening syncs first, and what recovery then writes is ordered for power";
-    static constexpr harmless_fault all[] = {
+    static constexpr unshown_fault all[] = {
         {"undo", {left_out, event_kind::fence, site::log_commit_fence}, nothing_lost},
         {"undo", {late, event_kind::fence, site::log_commit_fence}, nothing_lost},
         {"undo_paper", {left_out, event_kind::fence, site::log_commit_fence}, nothing_lost},
@@ -95,13 +95,13 @@ std::vector<fault> faults_of(std::span<const hunting_ground> grounds) {
     std::vector<fault> all;
     if (grounds.empty()) return all;
     const std::string_view engine = grounds.front().what->engine();
-    const auto is_harmless = [&](const fault& planted) {
-        return std::ranges::any_of(harmless_faults(), [&](const harmless_fault& each) {
+    const auto is_unshown = [&](const fault& planted) {
+        return std::ranges::any_of(unshown_faults(), [&](const unshown_fault& each) {
             return each.engine == engine && each.what == planted;
         });
     };
     const auto add = [&](const fault& each) {
-        if (std::ranges::find(all, each) == all.end() && !is_harmless(each)) all.push_back(each);
+        if (std::ranges::find(all, each) == all.end() && !is_unshown(each)) all.push_back(each);
     };
     for (const hunting_ground& ground : grounds)
         if (!ground.how->writes_are_durable)

@@ -35,14 +35,14 @@ struct hunting_ground {
 std::vector<hunting_ground> hunting_grounds_of(std::span<const std::unique_ptr<subject>> subjects, std::uint64_t seed);
 
 /// A fault that no workload of a few operations and threads can show, and why.
-struct harmless_fault {
+struct unshown_fault {
     std::string_view engine;
     fault what;
     std::string_view why;
 };
-std::span<const harmless_fault> harmless_faults();
+std::span<const unshown_fault> unshown_faults();
 
-/// Every fault that there is a place for, but for harmless ones. Requires: the grounds are of one engine.
+/// Every fault that there is a place for, but for those. Requires: the grounds are of one engine.
 std::vector<fault> faults_of(std::span<const hunting_ground> grounds);
 
 /// How hard to look.

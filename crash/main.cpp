@@ -295,7 +295,7 @@ int plant_faults(const options& wanted) {
     run_jobs(tasks, wanted.jobs, [&](std::size_t index, const std::string& answer) { add(index, json::parse(answer)); },
              died);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    for (const harmless_fault& each : harmless_faults())
+    for (const unshown_fault& each : unshown_faults())
         if (engines.contains(each.engine))
             show(fmt::format("{:<11} not planted: {}: {}\n", each.engine, each.what.name(), each.why));
     show(fmt::format("{} of {} planted faults caught, {:.1f} s\n", caught, planted.size(), took.count()));

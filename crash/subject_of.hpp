@@ -21,12 +21,10 @@ public:
     unsigned universe() const override { return Of::universe; }
     std::string describe(unsigned operation) const override { return Of::describe(operation); }
     std::uint64_t images_of_a_cut() const override {
-        if constexpr (requires { Of::images_of_a_cut; }) return Of::images_of_a_cut;
-        return subject::images_of_a_cut();
+        return images_of_a_cut_of<Of>(subject::images_of_a_cut());
     }
     std::uint64_t nested_less_often() const override {
-        if constexpr (requires { Of::nested_less_often; }) return Of::nested_less_often;
-        return subject::nested_less_often();
+        return nested_less_often_of<Of>(subject::nested_less_often());
     }
 
     trace record(const workload& operations, const model& how, std::size_t) override {
