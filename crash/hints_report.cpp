@@ -7,8 +7,6 @@
 
 #include <fmt/core.h>
 
-#include <utility>
-
 namespace holdfast::crash {
 namespace {
 
@@ -25,14 +23,11 @@ engine_hints hints_of(const std::vector<subject*>& all, const model& how, unsign
     engine_hints made{std::string(all.front()->engine()), std::string(how.name), {}, {}};
     std::vector<hunting_ground> grounds;
     for (subject* each : all) {
-        coverage passed;
         for_each_workload(each->universe(), operations, [&](const workload& one) {
             const trace recorded = each->record(one, how);
             count_usage(recorded, last_operation_of(recorded), made.used);
-            for (const event& call : recorded.events)
-                if (is_covered_call(call)) static_cast<void>(passed.at(call));
         });
-        grounds.push_back({each, &how, std::move(passed)});
+        grounds.push_back(hunting_ground_of(*each, how, seed));
     }
     for (const fault& planted : faults_of(grounds)) {
         if (planted.how == fault::change::late || planted.how == fault::change::in_code) continue;

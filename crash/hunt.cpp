@@ -71,22 +71,25 @@ std::span<const unshown_fault> unshown_faults() {
     return all;
 }
 
+hunting_ground hunting_ground_of(subject& what, const model& how, std::uint64_t seed) {
+    limits few;
+    few.images_of_a_cut = 2;
+    few.nested_one_in = 8;
+    explorer run(what, how, few, seed);
+    for (unsigned operation = 0; operation < what.universe(); ++operation) {
+        const workload one{operation};
+        run.explore(one, what.record(one, how));
+    }
+    return {&what, &how, run.found().calls};
+}
+
 std::vector<hunting_ground> hunting_grounds_of(std::span<const std::unique_ptr<subject>> subjects,
                                                std::uint64_t seed) {
     std::vector<hunting_ground> all;
     for (const auto& what : subjects)
         for (const std::string_view name : hunted_under) {
             const model& how = *model_named(name);
-            if (!what->knows(how)) continue;
-            limits few;
-            few.images_of_a_cut = 2;
-            few.nested_one_in = 8;
-            explorer run(*what, how, few, seed);
-            for (unsigned operation = 0; operation < what->universe(); ++operation) {
-                const workload one{operation};
-                run.explore(one, what->record(one, how));
-            }
-            all.push_back({what.get(), &how, run.found().calls});
+            if (what->knows(how)) all.push_back(hunting_ground_of(*what, how, seed));
         }
     return all;
 }

@@ -31,7 +31,9 @@ struct hunting_ground {
     coverage passed;
 };
 
-/// Every subject under every model that shows something of its own. Explores each operation a little.
+/// Explores each operation a little.
+hunting_ground hunting_ground_of(subject& what, const model& how, std::uint64_t seed);
+/// Every subject under every model that shows something of its own.
 std::vector<hunting_ground> hunting_grounds_of(std::span<const std::unique_ptr<subject>> subjects, std::uint64_t seed);
 
 /// A fault that no workload of a few operations and threads can show, and why.
