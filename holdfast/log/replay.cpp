@@ -103,14 +103,17 @@ result<log_replay> log_replay::read(std::span<const std::byte> pool, const log_g
 
 void log_replay::scan(std::span<const std::byte> pool, const log_geometry& geometry, log_reading how) {
     std::vector<segment_contents> naming;  // segments whose headers name an acknowledged commit
+    std::vector<std::uint64_t> torn;
     for (std::uint32_t index = 0; index < geometry.segment_count(); ++index) {
         segment_contents found = scan_segment(pool, geometry, index, report_.truncated, how, records_);
         if (!is_planted(planted::sequence_forgotten))
             report_.last_sequence = std::max(report_.last_sequence, found.last_sequence);
         if (found.used.used_bytes != 0) used_.push_back(found.used);
+        torn.insert(torn.end(), found.torn_sequences.begin(), found.torn_sequences.end());
         std::move(found.damage.begin(), found.damage.end(), std::back_inserter(damage_));
         if (found.header.acknowledged > report_.truncated) naming.push_back(std::move(found));
     }
+    pass_torn_sequences(torn, geometry);
     const auto before = [](const found_record& a, const found_record& b) {
         return a.sequence != b.sequence ? a.sequence < b.sequence : a.number < b.number;
     };
@@ -118,6 +121,14 @@ void log_replay::scan(std::span<const std::byte> pool, const log_geometry& geome
     if (how == log_reading::torn_anywhere) return;
     check_acknowledged(naming, geometry);
     check_fenced();
+}
+
+void log_replay::pass_torn_sequences(std::span<const std::uint64_t> torn, const log_geometry& geometry) noexcept {
+    if (is_planted(planted::sequence_forgotten)) return;
+    // No more commits than the log has lines were under way; what is beyond is no number of a record.
+    const std::uint64_t most = report_.last_sequence + geometry.bytes / format::record_alignment;
+    for (const std::uint64_t sequence : torn)
+        if (sequence <= most) report_.last_sequence = std::max(report_.last_sequence, sequence);
 }
 
 void log_replay::check_fenced() {

@@ -62,6 +62,9 @@ private:
     result<void> find_truncation_point(std::span<const std::byte> pool, const log_geometry& geometry,
                                        log_reading how);
     void scan(std::span<const std::byte> pool, const log_geometry& geometry, log_reading how);
+    /// Goes on above the numbers of torn records too: what is left of one must not look like a record that came
+    /// after the next lap's first, were that torn as well.
+    void pass_torn_sequences(std::span<const std::uint64_t> torn, const log_geometry& geometry) noexcept;
     void check_acknowledged(std::span<const segment_contents> segments, const log_geometry& geometry);
     void check_fenced();
     bool is_acknowledged_there(std::uint64_t sequence) const;

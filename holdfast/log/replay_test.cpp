@@ -35,6 +35,36 @@ TEST(Replay, RedoIsAppliedInOrderOfSequenceOverAllLanes) {
     EXPECT_EQ(pool.word(3), 6u);
 }
 
+TEST(Replay, TheNextCommitIsNumberedAboveATornOne) {
+    memory_pool pool;
+    const std::uint64_t second = pool.put(0, 64, 11, 206, run(pool.offset(0), {6}));
+    pool.put(0, second, 11, 208, run(pool.offset(1), {7}));
+    pool.segment(0)[second + sizeof(format::record_header)] ^= std::byte{1};
+    const auto found = pool.recover();
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(found->applied, 1u);
+    EXPECT_EQ(found->last_sequence, 208u);
+
+    // The next lap's header and the sum of its first record are lost: behind what is left of it stands the torn one.
+    pool.put_truncation(0, found->last_sequence);
+    pool.put(0, 64, 12, found->last_sequence + 1, run(pool.offset(0), {8}));
+    std::memset(pool.segment(0), 0, sizeof(format::segment_header));
+    pool.segment(0)[64 + sizeof(format::record_header)] ^= std::byte{1};
+    const auto again = pool.recover();
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(again->applied, 0u);
+}
+
+TEST(Replay, ANumberThatNoTornRecordCanHaveIsNotFollowed) {
+    memory_pool pool;
+    const std::uint64_t second = pool.put(0, 64, 11, 1, run(pool.offset(0), {6}));
+    pool.put(0, second, 12, std::uint64_t{1} << 60, run(pool.offset(1), {7}));
+    pool.put_header(0, 11);
+    const auto found = pool.recover();
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(found->last_sequence, 1u);
+}
+
 TEST(Replay, WhatIsAtOrBelowTheTruncationPointStaysAway) {
     memory_pool pool;
     pool.put_truncation(1, 5);
@@ -228,7 +258,7 @@ TEST(Replay, ABadRecordThatWasTruncatedIsDamageTooWhenALaterOneIsNeeded) {
     pool.put_truncation(1, 1);
     const auto at = pool.put(0, 64, 11, 1, run(pool.offset(0), {1}));
     const auto end = pool.put(0, at, 11, 2, run(pool.offset(1), {2}));
-    pool.segment(0)[64] ^= std::byte{1};
+    pool.segment(0)[64 + sizeof(format::record_header)] ^= std::byte{1};
     expect_damage(pool, pool.geometry().segment_offset(0) + 64, "record 2");
     pool.put_truncation(0, 2);
     EXPECT_TRUE(pool.recover()) << "nothing behind it is needed";
@@ -273,7 +303,7 @@ TEST(Replay, ABadUndoRecordInFrontOfALaterTransactionIsDamage) {
     expect_damage(pool, pool.geometry().segment_offset(0) + end, "record 8");
     pool.segment(0)[end] ^= std::byte{1};
     // The first place of the segment: the record behind it is the first of its transaction.
-    pool.segment(0)[64] ^= std::byte{1};
+    pool.segment(0)[64 + sizeof(format::record_header)] ^= std::byte{1};
     pool.segment(0)[end] ^= std::byte{1};
     expect_damage(pool, pool.geometry().segment_offset(0) + 64, "record 8");
 }

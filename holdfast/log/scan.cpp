@@ -80,11 +80,14 @@ private:
     }
 
     /// The next whole record behind `at`, where none verified. What stood here in an earlier lap has another salt.
-    const std::byte* find_behind(const std::byte* at, std::uint32_t seed) const noexcept {
+    const std::byte* find_behind(const std::byte* at, std::uint32_t seed) {
         const std::uint64_t least = std::max(found_.last_sequence, truncated_ + 1);
         record_view view;
-        for (at += format::record_alignment; at < end_; at += format::record_alignment)
-            if (may_be_record(at, least) && read_record(at, end_, seed, view)) return at;
+        for (const std::byte* const bad = at; at < end_; at += format::record_alignment) {
+            if (!may_be_record(at, least)) continue;
+            if (at != bad && read_record(at, end_, seed, view)) return at;
+            found_.torn_sequences.push_back(sequence_of(reinterpret_cast<const std::uint64_t*>(at)));
+        }
         return nullptr;
     }
 

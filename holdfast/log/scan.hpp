@@ -45,6 +45,8 @@ struct found_record {
 struct segment_contents {
     used_segment used;
     std::uint64_t last_sequence = 0;  ///< of all whole records, also those that were truncated
+    /// What else stands in the segment as a record's number: a torn record's, or by chance.
+    std::vector<std::uint64_t> torn_sequences;
     segment_header_view header;
     std::vector<error> damage;
 };

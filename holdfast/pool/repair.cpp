@@ -75,6 +75,7 @@ private:
             if (block_.generation % 2 == copy || read_superblock_copy(file_, copy)) continue;
             format::superblock older = block_;
             --older.generation;
+            had_both_superblocks_ = false;
             if (auto written = write_superblock(file_, older); !written) return written;
             add("superblock", outcome::restored, "copy " + std::to_string(copy + 1) + " of 2, from the other");
         }
@@ -107,9 +108,17 @@ private:
         if (!replay) return replay.error();
         std::uint64_t truncated = replay->report().truncated;
         const bool clean = block_.state == format::pool_state::clean;
-        if (!read_truncation_point(pool_.data() + log.offset) && clean) truncated = replay->report().last_sequence;
-        // Also a sound one: what the heap's metadata are must stand in the file before they can be mended.
-        if (replay->report().records != 0 || !replay->damage().empty()) {
+        const bool has_point = read_truncation_point(pool_.data() + log.offset).has_value();
+        if (!has_point && clean && had_both_superblocks_) {
+            // A closed pool's records are all home; without the point that says so they look as if they were not.
+            reset_log(pool_.data(), log, replay->report().last_sequence, false, {});
+            add("log", outcome::restored,
+                "truncation point: " + std::to_string(replay->report().last_sequence) + ", for the pool was closed");
+        } else if (replay->report().records != 0 || !replay->damage().empty()) {
+            // Also a sound one: what the heap's metadata are must stand in the file before they can be mended.
+            if (!has_point && clean && replay->report().records != 0)
+                add("log", outcome::lost, "where it ends: a superblock is damaged too, so the pool may have been closed "
+                                          "after the records that were applied, and later changes be gone");
             bring_home(*replay, log);
             truncated = replay->report().last_sequence;
         }
@@ -215,6 +224,7 @@ private:
 
     persist::file& file_;
     format::superblock block_{};
+    bool had_both_superblocks_ = true;
     std::span<std::byte> pool_;
     std::vector<repair_step> steps_;
 };
