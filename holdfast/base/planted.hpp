@@ -2,7 +2,7 @@
 // see them. In the normal build `is_planted` is constant and false: nothing of them is left.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 namespace holdfast {
 
@@ -30,10 +30,16 @@ namespace holdfast {
     X(stronger_level_recorded_early, all, "power is recorded before recovery is through")            \
     X(superblock_in_one_place, all, "each superblock is written over the one in force")              \
     X(recovery_skipped, all, "opening takes every pool for one that was closed")                     \
-    X(published_before_format, all, "a pool gets its name before it is whole")
+    X(published_before_format, all, "a pool gets its name before it is whole")                       \
+    X(line_index_first, line, "the index points to a half before the object is in it")               \
+    X(line_copied_whole, line, "one copy of 32 bytes, the last of which is the index")               \
+    X(copy_believed_unsummed, line, "of two copies the newer is believed whatever its sum says")     \
+    X(copy_sum_too_short, line, "a copy's sum leaves out its last line")                             \
+    X(valid_copy_overwritten, line, "a transaction writes over the newer copy")                      \
+    X(torn_copy_kept, line, "recovery leaves a torn copy's header as it is")
 
 /// In which engines' code a fault is.
-enum class planted_in : unsigned char { all, redo, undo };
+enum class planted_in : unsigned char { all, redo, undo, line };
 
 enum class planted : unsigned char {
     nothing,
@@ -43,7 +49,7 @@ enum class planted : unsigned char {
 };
 
 #define HOLDFAST_PLANTED_COUNT(name, engines, sentence) +1
-inline constexpr std::size_t planted_count = 0 HOLDFAST_PLANTED_FAULTS(HOLDFAST_PLANTED_COUNT);
+inline constexpr size_t planted_count = 0 HOLDFAST_PLANTED_FAULTS(HOLDFAST_PLANTED_COUNT);
 #undef HOLDFAST_PLANTED_COUNT
 
 #ifdef HOLDFAST_OBSERVED

@@ -56,6 +56,9 @@ inline void write_back_line_with(write_back_kind kind, const void* line) noexcep
 
 inline void persist_fence() noexcept { asm volatile("sfence" ::: "memory"); }
 
+/// The processor keeps stores in order by itself.
+inline void order_visible_stores() noexcept { asm volatile("" ::: "memory"); }
+
 inline void stream_words(std::uint64_t* home, const std::uint64_t* from, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i)
         _mm_stream_si64(reinterpret_cast<long long*>(home + i), static_cast<long long>(from[i]));
@@ -76,6 +79,8 @@ inline void write_back_line_with(write_back_kind kind, const void* line) noexcep
 
 /// The whole system, not only the inner shareable domain: the point of persistence lies outside.
 inline void persist_fence() noexcept { asm volatile("dsb sy" ::: "memory"); }
+
+inline void order_visible_stores() noexcept { asm volatile("dmb ishst" ::: "memory"); }
 
 /// aarch64 has no store whose durability a fence alone completes: store, then clean the lines.
 inline void stream_words(std::uint64_t* home, const std::uint64_t* from, std::size_t count) noexcept {

@@ -34,6 +34,10 @@ void observe_after_fence(site where) {
     if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->after_fence(where);
 }
 
+void observe_order(site where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->order(where);
+}
+
 void observe_file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where) {
     if (auto* watcher = installed.load(std::memory_order_acquire))
         watcher->file_write(offset, bytes, size, durable, where);

@@ -22,6 +22,8 @@ public:
     virtual void stream(const void* home, std::size_t size, site where) = 0;
     virtual void before_fence(site where) = 0;
     virtual void after_fence(site where) = 0;
+    /// Orders stores to one line, and completes nothing.
+    virtual void order(site /*where*/) {}
     virtual void file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where) = 0;
     virtual void file_sync(site where) = 0;
     /// All of a shared mapping is in the file, however it was stored to.
@@ -42,6 +44,7 @@ void observe_write_back(const void* begin, std::size_t size, site where);
 void observe_stream(const void* home, std::size_t size, site where);
 void observe_before_fence(site where);
 void observe_after_fence(site where);
+void observe_order(site where);
 void observe_file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where);
 void observe_file_sync(site where);
 void observe_mapping_write(const void* base, std::size_t size, site where);

@@ -114,6 +114,27 @@ inline void fence(const line_path& path, [[maybe_unused]] site where) noexcept(n
 #endif
 }
 
+/// write_back of one whole line. Requires: line 64-aligned.
+inline void write_back_one(const line_path& path, const void* line,
+                           [[maybe_unused]] site where) noexcept(noexcept_seam) {
+    if (!path.write_back_needed) return;
+    write_back_line(line);
+    ++detail::this_thread.write_backs;
+    ++detail::lines_owed_delay;
+#ifdef HOLDFAST_OBSERVED
+    observe_write_back(line, line_bytes, where);
+#endif
+}
+
+/// Ensures that what this thread stored to a line before becomes visible, and durable where lines are written back
+/// whole, before what it stores to that line afterwards. Completes nothing.
+inline void order_stores([[maybe_unused]] site where) noexcept(noexcept_seam) {
+    order_visible_stores();
+#ifdef HOLDFAST_OBSERVED
+    observe_order(where);
+#endif
+}
+
 /// Keeps the compiler from moving stores across it. Enough where only a killed process is feared:
 /// the processor retires stores in program order.
 inline void order_for_kill() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }

@@ -44,6 +44,13 @@ namespace holdfast::persist {
     X(undo_commit_fence)          \
     X(undo_restore)               \
     X(volatile_home)              \
+    X(line_order)                 \
+    X(line_write_back)            \
+    X(line_fence)                 \
+    X(lines_write_back)           \
+    X(lines_fence)                \
+    X(lines_recovered)            \
+    X(lines_recovered_fence)      \
     X(measure)
 
 enum class site : std::uint16_t {

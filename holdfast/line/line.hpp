@@ -1,0 +1,105 @@
+// line<T>: a small object in one cache line, changed in transactions that cost one write-back and one fence.
+#pragma once
+
+#include <holdfast/line/mechanism.hpp>
+#include <holdfast/line/medium.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast {
+
+/// Whether T was woven: its own member functions are the transactions, and it is a line already.
+template <class T, class = void>
+inline constexpr bool is_woven = false;
+template <class T>
+inline constexpr bool is_woven<T, std::void_t<typename T::holdfast_woven>> = T::holdfast_woven::value;
+
+/// A T that is changed in transactions, in one cache line. For counters, small records, slots of a ring: what fits into
+/// 31 bytes, or 24 where T has members of 8 bytes (its size is a multiple of 8, and 32 would take the index's place).
+///
+/// Isolation is the caller's: one thread at a time in a transaction on one line, and no reader meanwhile. A crash
+/// needs no recovery (line/mechanism.hpp has the protocol). It holds where the medium takes a line whole and its
+/// stores in order, as x86-64 and aarch64 processors do with persistent memory; it does not where a line may tear.
+/// Lines lie in a line_pool, or anywhere, where they are atomic against exceptions only.
+template <class T>
+class alignas(format::cache_line_bytes) line {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "line<T>: T is copied byte by byte at each transaction, so it must be trivially copyable");
+    static_assert(sizeof(T) <= format::line_payload_bytes,
+                  "line<T>: T does not fit twice into a line of 64 bytes beside its index: it may have 31 bytes, or 24 "
+                  "where it is aligned to 8 (28 where to 4); holdfast::lines<T> takes more");
+    static_assert(alignof(T) <= format::half_line_bytes, "line<T>: a half begins at 32 bytes");
+
+public:
+    line() noexcept(std::is_nothrow_default_constructible_v<T>) : line(T{}) {}
+    explicit line(const T& value) noexcept {
+        std::memset(bytes_, 0, sizeof bytes_);
+        std::memcpy(bytes_, &value, sizeof(T));
+    }
+    line(const line&) = delete;
+    line& operator=(const line&) = delete;
+
+    /// Runs f(T&) as one transaction and returns what it returns. An exception that leaves it rolls back. Called again
+    /// inside f it is part of the same transaction; on other lines it is a transaction of its own.
+    /// What holds if the process dies inside, or at level `power` the power fails: T as it was before, or, from the
+    /// commit on, as f left it.
+    /// Errors: none on byte-addressable media and at level `process`. In a pool on an ordinary file at `power` throws
+    /// failure: outcome_unknown, poisoned, transaction_too_large, io.
+    template <class F>
+    decltype(auto) transact(F&& f) {
+        cache_line::transaction<line_medium, sizeof(T)> open(bytes_);
+        T& active = *std::launder(static_cast<T*>(open.active()));
+        if constexpr (std::is_void_v<std::invoke_result_t<F&, T&>>) {
+            std::forward<F>(f)(active);
+            open.commit();
+        } else {
+            std::invoke_result_t<F&, T&> returned = std::forward<F>(f)(active);
+            open.commit();
+            return returned;
+        }
+    }
+
+    /// The valid T; inside a transaction of this thread on this line, the one that is being changed. A reference ends
+    /// with the next transaction.
+    const T& get() const noexcept {
+        const void* half = cache_line::is_open<line_medium>(bytes_)
+                               ? bytes_ + (cache_line::valid_offset(bytes_) ^ format::half_line_bytes)
+                               : cache_line::valid_half(bytes_);
+        return *std::launder(static_cast<const T*>(half));
+    }
+    const T* operator->() const noexcept { return &get(); }
+    const T& operator*() const noexcept { return get(); }
+
+private:
+    unsigned char bytes_[format::cache_line_bytes];
+};
+
+/// What an element of a line_array is: a woven T is a line already.
+template <class T>
+using line_of = std::conditional_t<is_woven<T>, T, line<T>>;
+
+/// N lines, each a T of its own: a root of a line_pool.
+template <class T, std::size_t N>
+class line_array {
+public:
+    using value_type = line_of<T>;
+    static_assert(sizeof(value_type) == format::cache_line_bytes && alignof(value_type) == format::cache_line_bytes);
+
+    value_type& operator[](std::size_t index) noexcept { return lines_[index]; }
+    const value_type& operator[](std::size_t index) const noexcept { return lines_[index]; }
+    static constexpr std::size_t size() noexcept { return N; }
+    value_type* begin() noexcept { return lines_; }
+    value_type* end() noexcept { return lines_ + N; }
+    const value_type* begin() const noexcept { return lines_; }
+    const value_type* end() const noexcept { return lines_ + N; }
+
+private:
+    value_type lines_[N];
+};
+
+}  // namespace holdfast

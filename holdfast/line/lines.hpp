@@ -1,0 +1,86 @@
+// lines<T>: an object of many cache lines, changed in transactions without a log.
+#pragma once
+
+#include <holdfast/line/copies.hpp>
+#include <holdfast/line/medium.hpp>
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast {
+
+/// A T that is changed in transactions which cost one fence, and a write-back for each line whose bytes change: those
+/// of the transaction, those of the one before it, and the first. For records of 48 bytes to a few KiB; what fits into
+/// a line<T> is cheaper there. Takes twice the lines of 16 + sizeof(T) bytes.
+///
+/// Isolation is the caller's, as of line<T>. After a crash the pool's opening recovers it. Neither the order of stores
+/// in a line nor whole lines are relied on (line/copies.hpp has the protocol).
+template <class T>
+class alignas(format::cache_line_bytes) lines {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "lines<T>: T is copied byte by byte at each transaction, so it must be trivially copyable");
+    static_assert(alignof(T) <= sizeof(format::copy_header), "lines<T>: T begins 16 bytes into a line");
+    static_assert(sizeof(T) <= 65536, "lines<T>: each transaction compares all of T; for more use redo");
+
+public:
+    lines() : lines(T{}) {}
+    explicit lines(const T& value) noexcept { copies_.begin_with(&value); }
+    lines(const lines&) = delete;
+    lines& operator=(const lines&) = delete;
+
+    /// Runs f(T&) as one transaction and returns what it returns; exceptions, nesting, crashes and errors as of
+    /// line<T>::transact.
+    template <class F>
+    decltype(auto) transact(F&& f) {
+        cache_line::copies_transaction<line_medium, sizeof(T)> open(copies_);
+        T& active = *std::launder(static_cast<T*>(open.active()));
+        if constexpr (std::is_void_v<std::invoke_result_t<F&, T&>>) {
+            std::forward<F>(f)(active);
+            open.commit();
+        } else {
+            std::invoke_result_t<F&, T&> returned = std::forward<F>(f)(active);
+            open.commit();
+            return returned;
+        }
+    }
+
+    /// The valid T; inside a transaction of this thread on this object, the one that is being changed.
+    const T& get() const noexcept {
+        const std::size_t valid = copies_.valid();
+        const std::size_t which = cache_line::is_open<line_medium>(&copies_) ? 1 - valid : valid;
+        return *std::launder(static_cast<const T*>(copies_.at(which).object()));
+    }
+    const T* operator->() const noexcept { return &get(); }
+    const T& operator*() const noexcept { return get(); }
+
+    /// Takes over from a process that died: call it before the first transaction on an object of a shared pool whose
+    /// writer is gone (opening a pool alone does it by itself). Requires: nobody has it in a transaction. False, and
+    /// nothing is changed: neither copy is whole, which no crash leaves. What holds if the process dies inside: the
+    /// same T.
+    bool recover() { return copies_.template recover<line_medium>(); }
+
+private:
+    cache_line::copies<sizeof(T)> copies_;
+};
+
+/// N of them: a root of a line_pool.
+template <class T, std::size_t N>
+class lines_array {
+public:
+    using value_type = lines<T>;
+
+    value_type& operator[](std::size_t index) noexcept { return all_[index]; }
+    const value_type& operator[](std::size_t index) const noexcept { return all_[index]; }
+    static constexpr std::size_t size() noexcept { return N; }
+    value_type* begin() noexcept { return all_; }
+    value_type* end() noexcept { return all_ + N; }
+    const value_type* begin() const noexcept { return all_; }
+    const value_type* end() const noexcept { return all_ + N; }
+
+private:
+    value_type all_[N];
+};
+
+}  // namespace holdfast

@@ -1,0 +1,107 @@
+// Cache-line transactions: an object that lies twice in one line, and a byte that says which is valid. After
+// "Cache-Line Transactions: Building Blocks for Persistent Kernel Data Structures Enabled by AspectC++", section 3.
+// Freestanding C++17 without exceptions, type information or allocation: what the machine is asked is a `Medium`.
+//
+// Protocol
+//   1. log: copy the object of the valid half over the other, the active one. The object and no more: a copy of all
+//      32 bytes would overwrite the index, which is the last byte of the second half.
+//   2. The transaction reads and writes the active half.
+//   3. ORDER. The stores of step 2 before the store of step 4: else the line may be written back with an index that
+//      points to half an object. For x86-64 it binds the compiler, for aarch64 the processor as well.
+//   4. commit: one store of the index. The active half is now the valid one.
+//   5. Write the line back and FENCE. Nothing is ordered by it; the caller waits until it is durable. Where only a
+//      killed process is feared it is no more than an order for the compiler: the copy of the next transaction must not
+//      overwrite what the index still points to.
+//
+// There is no recovery. A line that was written back in the middle of a transaction has the old index; the next
+// transaction's step 1 is the rollback.
+//
+// What it asks of the medium: stores to one line become durable in the order in which they became visible, and a line
+// is written back whole. Where a line may tear at 8 bytes, it does not hold.
+#pragma once
+
+#include <holdfast/base/planted.hpp>
+#include <holdfast/format/cache_line.hpp>
+
+namespace holdfast {
+namespace cache_line {
+
+/// An object that a thread has in a transaction, in a list on the thread's stack, innermost first. Nothing of it is in
+/// the line: a crash leaves nothing to take back.
+struct open_object {
+    const void* object;
+    open_object* outer;
+};
+
+/// Whether this thread has `object` in a transaction. `Medium::innermost()` is the thread's list.
+template <class Medium>
+inline bool is_open(const void* object) noexcept {
+    for (const open_object* each = Medium::innermost(); each != nullptr; each = each->outer)
+        if (each->object == object) return true;
+    return false;
+}
+
+/// Bits that no index has are not followed out of the line.
+inline size_t valid_offset(const void* line) noexcept {
+    return static_cast<const unsigned char*>(line)[format::line_index_offset] & format::half_line_bytes;
+}
+inline const void* valid_half(const void* line) noexcept {
+    return static_cast<const unsigned char*>(line) + valid_offset(line);
+}
+inline void* active_half(void* line) noexcept {
+    return static_cast<unsigned char*>(line) + (valid_offset(line) ^ format::half_line_bytes);
+}
+
+/// One transaction on the object of `Bytes` bytes in a line, for as long as this lives. Without `commit` it is rolled
+/// back. Inside another of the same thread on the same object it is part of that one. Requires: no other thread has the
+/// object in a transaction. What holds if the process dies inside: the object as it was, or, from step 4 of `commit`
+/// on, as it is to be.
+template <class Medium, size_t Bytes>
+class transaction {
+    static_assert(Bytes <= format::line_payload_bytes, "the object must fit twice into a line, beside its index");
+
+public:
+    explicit transaction(void* line) noexcept
+        : line_(static_cast<unsigned char*>(line)), active_(active_half(line)), joins_(is_open<Medium>(line)) {
+        if (joins_) return;
+        mine_.object = line;
+        mine_.outer = Medium::innermost();
+        Medium::innermost() = &mine_;
+        const void* const valid = valid_half(line);
+        if (is_planted(planted::line_index_first)) flip();
+        if (is_planted(planted::line_copied_whole)) {
+            __builtin_memcpy(active_, valid, format::half_line_bytes);
+        } else {
+            __builtin_memcpy(active_, valid, Bytes);
+        }
+    }
+    ~transaction() {
+        if (!joins_) Medium::innermost() = mine_.outer;
+    }
+    transaction(const transaction&) = delete;
+    transaction& operator=(const transaction&) = delete;
+
+    void* active() const noexcept { return active_; }
+
+    /// Does nothing in a transaction that is part of another: that one commits.
+    void commit() noexcept(noexcept(Medium::order()) && noexcept(Medium::make_durable(nullptr))) {
+        if (joins_) return;
+        Medium::order();
+        if (!is_planted(planted::line_index_first)) flip();
+        Medium::make_durable(line_);
+    }
+
+private:
+    void flip() noexcept {
+        volatile unsigned char& index = line_[format::line_index_offset];
+        index = static_cast<unsigned char>(index ^ format::half_line_bytes);
+    }
+
+    unsigned char* line_;
+    void* active_;
+    open_object mine_;
+    bool joins_;
+};
+
+}  // namespace cache_line
+}  // namespace holdfast
