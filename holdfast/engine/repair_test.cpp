@@ -45,7 +45,8 @@ TEST(Repair, RecordsOfAClosedPoolAreNotAppliedWhenItsTruncationPointIsLost) {
     std::fill_n(at(first_segment + 20 * 64), 40 * 64, char{0});
     write(made.path(), bytes);
 
-    const auto report = repair_pool(made.path(), [](const open_pool&, const std::vector<root_listing>&) -> std::optional<contents_finding> { return {}; });
+    const contents_checker nothing_known = [](const auto&, const auto&) { return std::nullopt; };
+    const auto report = repair_pool(made.path(), nothing_known);
     ASSERT_TRUE(report) << report.error().text();
     EXPECT_TRUE(report->all_saved());
     EXPECT_FALSE(report->backup.empty());

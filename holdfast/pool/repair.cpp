@@ -117,8 +117,9 @@ private:
         } else if (replay->report().records != 0 || !replay->damage().empty()) {
             // Also a sound one: what the heap's metadata are must stand in the file before they can be mended.
             if (!has_point && clean && replay->report().records != 0)
-                add("log", outcome::lost, "where it ends: a superblock is damaged too, so the pool may have been closed "
-                                          "after the records that were applied, and later changes be gone");
+                add("log", outcome::lost,
+                    "where it ends: a superblock is damaged too, so the pool may have been closed after the records "
+                    "that were applied, and later changes be gone");
             bring_home(*replay, log);
             truncated = replay->report().last_sequence;
         }
