@@ -49,14 +49,14 @@ std::string describe(std::uint64_t bytes, std::uint64_t alignment, std::string_v
            std::string(version) + "\"";
 }
 
-/// The index of the entry named so, root_limit when there is none; `free` is the first unused.
-result<std::size_t> search(transaction_base& transaction, std::string_view name, root_entry& entry,
+/// The index of the entry named so, root_limit when there is none; `free` is the first unused. `load` reads an entry.
+template <class Load>
+result<std::size_t> search(const open_pool& pool, Load&& load, std::string_view name, root_entry& entry,
                            std::size_t& free) {
-    const open_pool& pool = *transaction.pool();
     free = format::root_limit;
     std::optional<error> damaged;
     for (std::size_t index = 0; index < format::root_limit; ++index) {
-        transaction.load_into(pool.base() + entry_offset(index), &entry, sizeof entry);
+        load(pool.base() + entry_offset(index), entry);
         if (auto checked = check_entry(pool, index, entry); !checked) {
             if (!damaged) damaged = checked.error();
         } else if (!in_use(entry)) {
@@ -79,13 +79,19 @@ std::uint64_t root_type::fingerprint() const noexcept {
     return of_version | std::uint64_t{of_all} << 32;
 }
 
-result<std::byte*> find_root(transaction_base& transaction, std::string_view name, const root_type& type) {
-    const open_pool& pool = *transaction.pool();
+namespace {
+
+auto loads_of(transaction_base& transaction) {
+    return [&transaction](const std::byte* at, root_entry& entry) { transaction.load_into(at, &entry, sizeof entry); };
+}
+
+template <class Load>
+result<std::byte*> find(const open_pool& pool, Load&& load, std::string_view name, const root_type& type) {
     if (name.empty() || name.size() >= sizeof root_entry::name || name.find('\0') != name.npos)
         return about(pool, format::roots_offset, errc::invalid_argument, "a root's name has 1 to 71 bytes, none 0");
     root_entry entry;
     std::size_t free;
-    auto found = search(transaction, name, entry, free);
+    auto found = search(pool, load, name, entry, free);
     if (!found) return found.error();
     if (*found == format::root_limit) return static_cast<std::byte*>(nullptr);
     if (entry.fingerprint == type.fingerprint()) return pool.base() + entry.offset;
@@ -96,12 +102,23 @@ result<std::byte*> find_root(transaction_base& transaction, std::string_view nam
     return reason;
 }
 
+}  // namespace
+
+result<std::byte*> find_root(transaction_base& transaction, std::string_view name, const root_type& type) {
+    return find(*transaction.pool(), loads_of(transaction), name, type);
+}
+
+result<std::byte*> find_root(const open_pool& pool, std::string_view name, const root_type& type) {
+    return find(pool, [](const std::byte* at, root_entry& entry) { std::memcpy(&entry, at, sizeof entry); }, name,
+                type);
+}
+
 result<void> enter_root(transaction_base& transaction, std::string_view name, const root_type& type,
                         const std::byte* object) {
     const open_pool& pool = *transaction.pool();
     root_entry entry;
     std::size_t free;
-    if (auto found = search(transaction, name, entry, free); !found) return found.error();
+    if (auto found = search(pool, loads_of(transaction), name, entry, free); !found) return found.error();
     if (free == format::root_limit)
         return about(pool, format::roots_offset, errc::out_of_space, "all 32 roots are in use");
     entry = {};

@@ -31,6 +31,9 @@ struct root_listing {
 /// bytes).
 result<std::byte*> find_root(transaction_base& transaction, std::string_view name, const root_type& type);
 
+/// The same in a pool that no transaction is changing.
+result<std::byte*> find_root(const open_pool& pool, std::string_view name, const root_type& type);
+
 /// Enters a root in the open transaction. Requires: find_root said nullptr. Errors: out_of_space
 /// (all 32 are in use).
 result<void> enter_root(transaction_base& transaction, std::string_view name, const root_type& type,

@@ -81,6 +81,9 @@ public:
         return of.sequence() != 0 && (of.sum() == sum_of(of) || is_planted(planted::copy_believed_unsummed));
     }
 
+    /// Whether the valid copy is the newer one. Else a commit did not come to its end.
+    bool is_settled() const noexcept { return is_whole(both_[valid()]); }
+
     /// What a line adds: of the first, without the header.
     static uint64_t sum_of_line(const copy& of, size_t index) noexcept {
         if (index != 0) return format::sum_of_line(of.all[index].words, index);

@@ -60,6 +60,8 @@ public:
     /// nothing is changed: neither copy is whole, which no crash leaves. What holds if the process dies inside: the
     /// same T.
     bool recover() { return copies_.template recover<line_medium>(); }
+    /// What the opening of a pool does, which has made durable whatever the process that had it before stored.
+    bool recover_opened() { return copies_.is_settled() || recover(); }
 
 private:
     cache_line::copies<sizeof(T)> copies_;

@@ -193,11 +193,17 @@ result<std::uint64_t> file::size() const {
     return static_cast<std::uint64_t>(status.st_size);
 }
 
-result<void> file::lock() {
+result<void> file::lock() { return lock_as(access_ == access::read_write, false); }
+
+result<void> file::lock_shared() { return lock_as(false, false); }
+
+result<void> file::change_lock(bool exclusive) { return lock_as(exclusive, true); }
+
+result<void> file::lock_as(bool exclusive, bool held_already) {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) return system_error("fstat", path_, errno);
-    const auto answer =
-        detail::take_lock({status.st_dev, status.st_ino}, descriptor_, access_ == access::read_write);
+    const auto take = held_already ? detail::change_lock : detail::take_lock;
+    const auto answer = take({status.st_dev, status.st_ino}, descriptor_, exclusive);
     switch (answer.outcome) {
         case detail::lock_outcome::taken: return {};
         case detail::lock_outcome::held_here: return held_here(path_);

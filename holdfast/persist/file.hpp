@@ -62,6 +62,13 @@ public:
     /// Errors: busy (names the holder's process id, or says that it is this process), io.
     result<void> lock();
 
+    /// The same with a lock that other processes may hold too, as long as nobody holds the one holder's. Errors: as
+    /// lock.
+    result<void> lock_shared();
+    /// Makes the one holder's lock a shared one, or a shared one the one holder's. Requires: locked. Errors: busy
+    /// (others share it; the lock stays as it is), io.
+    result<void> change_lock(bool exclusive);
+
     /// Gives the file `size` bytes of allocated space, so that a store to the mapping cannot fail
     /// for lack of room; what it holds stays, what is new is zero. After an error the file has the
     /// size it had; whoever created it removes it. Errors: no_space (bytes needed, bytes free), io.
@@ -103,6 +110,7 @@ private:
     void release() noexcept;
     void drop_prepared_name() noexcept;
     result<void> link_to_path();
+    result<void> lock_as(bool exclusive, bool held_already);
 
     std::string path_;
     std::string prepared_name_;  ///< where a prepared file stands that could not do without a name

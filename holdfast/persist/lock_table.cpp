@@ -90,6 +90,14 @@ lock_answer take_lock(const file_identity& identity, int descriptor, bool exclus
     return answer;
 }
 
+lock_answer change_lock(const file_identity& identity, int descriptor, bool exclusive) {
+    const std::lock_guard guard(table().mutex);
+    const auto* entry = table().find(identity);
+    if (entry == nullptr || entry->descriptor != descriptor) return {lock_outcome::failed, 0, EBADF};
+    bool again = false;
+    return ask_kernel(descriptor, exclusive, again);
+}
+
 void close_or_park(int descriptor) noexcept {
     const std::lock_guard guard(table().mutex);
     struct stat status {};

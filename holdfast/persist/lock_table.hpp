@@ -33,6 +33,10 @@ bool held_by_this_process(const file_identity& identity) noexcept;
 /// descriptor holds it already. Thread-safe.
 lock_answer take_lock(const file_identity& identity, int descriptor, bool exclusive);
 
+/// Makes the lock that this very descriptor holds a write lock or a read lock; `held_elsewhere` where others' read
+/// locks are in the way, and then it is what it was. Thread-safe.
+lock_answer change_lock(const file_identity& identity, int descriptor, bool exclusive);
+
 /// Closes `descriptor`, which ends its lock; or parks it while another descriptor of this process
 /// holds the file's lock. Thread-safe.
 void close_or_park(int descriptor) noexcept;

@@ -132,7 +132,16 @@ bool surely_not_dax(const char* path, int descriptor = AT_FDCWD) noexcept {
     return (status.stx_attributes_mask & STATX_ATTR_DAX) != 0 && (status.stx_attributes & STATX_ATTR_DAX) == 0;
 }
 
-result<bool> try_map_sync(const std::string& path, bool is_directory) {
+result<bool> try_map_sync_of(const file& opened) {
+    if (surely_not_dax("", opened.descriptor())) return false;
+    const auto bytes = opened.size();
+    if (!bytes) return bytes.error();
+    if (*bytes < 4096) return false;
+    return try_mapping(opened);
+}
+
+result<bool> try_map_sync(const std::string& path, bool is_directory, const file* opened) {
+    if (opened != nullptr) return try_map_sync_of(*opened);
     if (is_directory) {
         auto unnamed = file::create_unnamed(path);
         if (!unnamed && unnamed.error().code == errc::permission_denied) return unnamed.error();
@@ -141,15 +150,50 @@ result<bool> try_map_sync(const std::string& path, bool is_directory) {
         if (auto allocated = unnamed->allocate(4096); !allocated) return allocated.error();
         return try_mapping(*unnamed);
     }
-    // Nothing needs to be opened then; and opening and closing a file that this process has locked
-    // would drop the lock.
     if (surely_not_dax(path.c_str())) return false;
-    auto opened = file::open(path, file::access::read_write);
-    if (!opened) return opened.error();
-    const auto bytes = opened->size();
-    if (!bytes) return bytes.error();
-    if (*bytes < 4096) return false;
-    return try_mapping(*opened);
+    auto found = file::open(path, file::access::read_write);
+    if (!found) return found.error();
+    return try_map_sync_of(*found);
+}
+
+result<storage> discover_at(const std::string& path, const discovery& where, const file* opened) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return system_error("stat", path, errno);
+    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        error reason;
+        reason.code = errc::invalid_argument;
+        reason.what = "cannot tell what holds this";
+        reason.path = path;
+        reason.expected = "a regular file or a directory";
+        return reason;
+    }
+    struct statfs system {};
+    if (::statfs(path.c_str(), &system) != 0) return system_error("statfs", path, errno);
+    const auto magic = static_cast<std::uint64_t>(system.f_type) & 0xFFFFFFFFu;
+    const auto known = look_up(magic);
+
+    storage found;
+    found.file_system = known.name.empty() ? name_of_unknown(magic) : std::string(known.name);
+    found.copy_on_write = known.copy_on_write;
+    if (where.map_sync_answer >= 0) {
+        found.map_sync = where.map_sync_answer != 0;
+    } else if (known.may_be_dax) {
+        const auto tried = try_map_sync(path, S_ISDIR(status.st_mode), opened);
+        if (!tried) return tried.error();
+        found.map_sync = *tried;
+    }
+    if (found.map_sync) {
+        found.kind = medium::dax;
+        found.domain = find_domain(where, status.st_dev);
+    } else if (known.in_memory && where.tmpfs_is_nvram) {
+        found.kind = medium::nvram;
+        // It stands for a named device where one is given, so that every domain can be run for real.
+        found.domain =
+            where.device.empty() ? persistence_domain::memory_controller : find_domain(where, status.st_dev);
+    } else if (known.in_memory && !where.tmpfs_is_file) {
+        found.kind = medium::tmpfs;
+    }
+    return found;
 }
 
 }  // namespace
@@ -173,44 +217,10 @@ std::string_view name_of(persistence_domain domain) noexcept {
     return "unknown";
 }
 
-result<storage> discover(const std::string& path, const discovery& where) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return system_error("stat", path, errno);
-    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-        error reason;
-        reason.code = errc::invalid_argument;
-        reason.what = "cannot tell what holds this";
-        reason.path = path;
-        reason.expected = "a regular file or a directory";
-        return reason;
-    }
-    struct statfs system {};
-    if (::statfs(path.c_str(), &system) != 0) return system_error("statfs", path, errno);
-    const auto magic = static_cast<std::uint64_t>(system.f_type) & 0xFFFFFFFFu;
-    const auto known = look_up(magic);
+result<storage> discover(const std::string& path, const discovery& where) { return discover_at(path, where, nullptr); }
 
-    storage found;
-    found.file_system = known.name.empty() ? name_of_unknown(magic) : std::string(known.name);
-    found.copy_on_write = known.copy_on_write;
-    if (where.map_sync_answer >= 0) {
-        found.map_sync = where.map_sync_answer != 0;
-    } else if (known.may_be_dax) {
-        const auto tried = try_map_sync(path, S_ISDIR(status.st_mode));
-        if (!tried) return tried.error();
-        found.map_sync = *tried;
-    }
-    if (found.map_sync) {
-        found.kind = medium::dax;
-        found.domain = find_domain(where, status.st_dev);
-    } else if (known.in_memory && where.tmpfs_is_nvram) {
-        found.kind = medium::nvram;
-        // It stands for a named device where one is given, so that every domain can be run for real.
-        found.domain =
-            where.device.empty() ? persistence_domain::memory_controller : find_domain(where, status.st_dev);
-    } else if (known.in_memory && !where.tmpfs_is_file) {
-        found.kind = medium::tmpfs;
-    }
-    return found;
+result<storage> discover(const file& opened, const discovery& where) {
+    return discover_at(opened.path(), where, &opened);
 }
 
 }  // namespace holdfast::persist

@@ -59,5 +59,7 @@ struct discovery {
 /// Errors: not_found, permission_denied (a directory that cannot be written), invalid_argument
 /// (neither file nor directory), busy (a DAX file that this process has locked), io.
 result<storage> discover(const std::string& path, const discovery& where = {});
+/// The same of a file that this process has open, and may have locked. Errors: io.
+result<storage> discover(const file& opened, const discovery& where = {});
 
 }  // namespace holdfast::persist

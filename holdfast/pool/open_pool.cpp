@@ -237,7 +237,7 @@ void open_pool::take_zones(std::span<const heap_zone> zones) noexcept {
 }
 
 open_pool::~open_pool() {
-    if (file_ && (lanes_ || groups_)) static_cast<void>(close());
+    if (file_ && (lanes_ || groups_ || shared_)) static_cast<void>(close());
     // One that was only inspected has no log to close.
     unregister_pool(*this);
 }
@@ -266,6 +266,7 @@ result<void> open_pool::checkpoint() {
 }
 
 result<void> open_pool::close() {
+    if (shared_) return close_shared();
     if (!lanes_ && !groups_) return {};
     if (process_ != ::getpid()) {
         // A child has neither the mapping nor the lock; its parent may be in the middle of a commit.

@@ -56,6 +56,15 @@ public:
     static result<std::unique_ptr<open_pool>> open(const std::string& path, const engine_description& engine,
                                                    const open_options& options);
 
+    /// Opens for several processes at once, for an engine whose objects need neither log nor recovery (lines). Who comes
+    /// first recovers the pool alone; who comes later only maps it. There is no transaction, no growth and no snapshot,
+    /// and the last to close marks it clean. Waits up to two seconds for one that is recovering.
+    /// What holds if the process dies inside, or later: the others go on.
+    /// Errors: as open, and busy (somebody has it alone; or this process has it), level_unavailable (the others have it
+    /// at another level; an ordinary file at `power`, whose homes would be private).
+    static result<std::unique_ptr<open_pool>> open_shared(const std::string& path, const engine_description& engine,
+                                                          const open_options& options);
+
     /// For looking only, whatever the engine: recovered in memory of this process, the file is only read.
     /// Requires: no transaction on it. Closed by destruction.
     /// Errors: not_found, permission_denied, not_a_pool, truncated, corrupt, version_unsupported,
@@ -105,6 +114,8 @@ public:
     }
     /// True when homes are private to the process and become durable by the log alone.
     bool homes_are_private() const noexcept { return groups_ != nullptr; }
+    /// True where other processes may have it open as well.
+    bool is_shared() const noexcept { return shared_; }
     /// True at `power` on byte-addressable media: commits write back and fence.
     bool persists_lines() const noexcept { return persists_lines_; }
     /// True where an unused entry of the roots has a checksum too.
@@ -146,6 +157,9 @@ private:
     friend void mark_pools_inherited() noexcept;
 
     void connect_heap();
+    static result<std::unique_ptr<open_pool>> join(persist::file file, const engine_description& engine,
+                                                   const open_options& options);
+    result<void> close_shared();
     result<void> write_superblock(format::pool_state state, level promise);
     void take_zones(std::span<const heap_zone> zones) noexcept;
     result<void> prepare_zone(heap_zone zone);
@@ -168,6 +182,7 @@ private:
     level level_ = level::power;
     bool persists_lines_ = false;
     bool inherited_ = false;
+    bool shared_ = false;
     std::uint64_t instance_ = 0;
     pid_t process_ = ::getpid();
     replay_report recovery_;

@@ -198,7 +198,7 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
     if (auto checked = check_header(*pool, engine, options); !checked) return checked.error();
     if (auto checked = check_durable(*pool, engine, options); !checked) return checked.error();
     if (!storage) {
-        auto found = persist::discover(pool->path_, discovery_of(options));
+        auto found = persist::discover(*pool->file_, discovery_of(options));
         if (!found) return found.error();
         storage = std::move(*found);
     }

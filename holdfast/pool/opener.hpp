@@ -37,6 +37,7 @@ struct pool_opener {
                                     const persist::storage& storage);
 
 private:
+    friend class open_pool;
     static result<void> check_header(const open_pool& pool, const engine_description& engine,
                                      const open_options& options);
     static result<void> check_durable(const open_pool& pool, const engine_description& engine,

@@ -1,0 +1,248 @@
+// Owns: what makes lines durable in this process, and the roots of pools of lines.
+//
+// A root's objects are changed by stores that the log does not see. So no record may name their bytes when the first of
+// these stores comes: replaying it would bring back what the root was made of. A new root is brought home, and the log
+// emptied, before its address is given out; and it is as well when it is found, because another thread may have made it
+// a moment ago. On an ordinary file at `power`, where every commit is in the log, order of the log is enough.
+#include <holdfast/engine/line_pool.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+namespace holdfast {
+namespace {
+
+using persist::site;
+
+error about(const open_pool& pool, errc code, std::string what) {
+    error reason;
+    reason.code = code;
+    reason.what = std::move(what);
+    reason.path = pool.path();
+    return reason;
+}
+
+error closed_error() {
+    error reason;
+    reason.code = errc::misuse;
+    reason.what = "the pool is closed";
+    return reason;
+}
+
+/// The lines as one commit of the log. Their bytes stand in private memory already.
+void commit_in_log(open_pool& pool, void* first, const std::uint64_t* dirty, std::size_t count) {
+    static thread_local write_set words;
+    words.clear();
+    line_medium::for_each_line(first, dirty, count, [&](void* line) {
+        const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(line) - pool.base());
+        auto* const home = static_cast<pool_word*>(line);
+        for (std::uint64_t word = 0; word < 8; ++word) words.store(offset + word * 8, home[word], 0xFF);
+    });
+    group_log& log = *pool.groups();
+    if (auto admitted = log.admit(words.payload_words()); !admitted) throw failure(admitted.error());
+    const auto ticket = log.append(words.payload(), words.payload_words(), false);
+    if (auto durable = log.wait(ticket); !durable) throw failure(durable.error());
+}
+
+/// As the pool needs that holds the lines; lines in none are in memory that nothing outlives.
+void commit_where_it_lies(void* first, const std::uint64_t* dirty, std::size_t count) {
+    open_pool* const pool = find_open_pool(first);
+    if (pool == nullptr) return persist::order_for_kill();
+    if (pool->groups() != nullptr) return commit_in_log(*pool, first, dirty, count);
+    if (!pool->persists_lines()) return persist::order_for_kill();
+    const bool one = count == 1;
+    line_medium::for_each_line(first, dirty, count, [&](const void* line) {
+        persist::write_back_one(pool->lines(), line, one ? site::line_write_back : site::lines_write_back);
+    });
+    persist::fence(pool->lines(), one ? site::line_fence : site::lines_fence);
+}
+
+/// The pools of lines that are open, to know what a commit must do.
+class open_line_pools {
+public:
+    void add(const open_pool& pool) {
+        const std::lock_guard guard(mutex_);
+        pools_.push_back({&pool, needs_of(pool)});
+        publish();
+    }
+    void remove(const open_pool& pool) noexcept {
+        const std::lock_guard guard(mutex_);
+        std::erase_if(pools_, [&](const auto& each) { return each.pool == &pool; });
+        publish();
+    }
+
+private:
+    struct entry {
+        const open_pool* pool;
+        std::uint32_t needs;
+    };
+
+    static std::uint32_t needs_of(const open_pool& pool) noexcept {
+        using namespace line_medium_state;
+        if (pool.homes_are_private()) return otherwise;
+        if (!pool.persists_lines()) return 0;
+        if (pool.lines().delay_ns != 0) return otherwise;
+        return fences | (pool.lines().write_back_needed ? write_backs : 0u);
+    }
+    void publish() noexcept {
+        std::uint32_t all = 0;
+        for (const entry& each : pools_) all |= each.needs;
+        line_medium_state::commit_otherwise.store(&commit_where_it_lies, std::memory_order_release);
+        line_medium_state::needs.store(all, std::memory_order_release);
+    }
+
+    std::mutex mutex_;
+    std::vector<entry> pools_;
+};
+
+/// Never destroyed: a pool with static storage duration may close after this file's statics.
+open_line_pools& pools() {
+    static auto& the_pools = *new open_line_pools;
+    return the_pools;
+}
+
+/// The version that the pool keeps: what the objects are, before the user's.
+std::string full_version(std::string_view version, const detail::lines_root& what) {
+    return (what.many_lines ? "lines<" : "line<") + std::to_string(what.object_bytes) + "> " + std::string(version);
+}
+
+/// The new elements, stored by the open transaction.
+void store_elements(redo_transaction& transaction, std::byte* at, const detail::lines_root& what) {
+    // Aligned as in the pool: the object may look where it lies.
+    std::vector<std::byte> room(what.element_bytes + format::cache_line_bytes);
+    void* element = room.data();
+    std::size_t space = room.size();
+    std::align(format::cache_line_bytes, what.element_bytes, element, space);
+    what.construct(element);
+    for (std::size_t i = 0; i < what.count; ++i)
+        store_bytes(transaction, at + i * what.element_bytes, element, what.element_bytes);
+}
+
+}  // namespace
+
+result<line_pool> line_pool::create(const std::string& path, const create_options& options) {
+    return wrap(open_pool::create(path, line_engine::description, options));
+}
+
+result<line_pool> line_pool::open(const std::string& path, const open_options& options) {
+    return wrap(open_pool::open(path, line_engine::description, options));
+}
+
+result<line_pool> line_pool::open_or_create(const std::string& path, const create_options& options) {
+    auto opened = open(path, options);
+    if (opened || opened.error().code != errc::not_found) return opened;
+    auto created = create(path, options);
+    // Another process may have been first.
+    if (!created && created.error().code == errc::already_exists) return open(path, options);
+    return created;
+}
+
+result<line_pool> line_pool::open_shared(const std::string& path, const open_options& options) {
+    return wrap(open_pool::open_shared(path, line_engine::description, options));
+}
+
+line_pool::line_pool(std::unique_ptr<open_pool> core)
+    : core_(std::move(core)), recovered_(std::make_unique<recovered_roots>()) {
+    pools().add(*core_);
+}
+
+result<line_pool> line_pool::wrap(result<std::unique_ptr<open_pool>> opened) {
+    if (!opened) return opened.error();
+    return line_pool(std::move(*opened));
+}
+
+line_pool& line_pool::operator=(line_pool&& other) noexcept {
+    if (this == &other) return *this;
+    if (core_) static_cast<void>(close());
+    core_ = std::move(other.core_);
+    recovered_ = std::move(other.recovered_);
+    return *this;
+}
+
+line_pool::~line_pool() {
+    if (core_) static_cast<void>(close());
+}
+
+result<void> line_pool::close() {
+    if (!core_) return closed_error();
+    pools().remove(*core_);
+    auto closed = core_->close();
+    core_.reset();
+    return closed;
+}
+
+void line_pool::abandon() noexcept {
+    if (!core_) return;
+    pools().remove(*core_);
+    core_->abandon();
+    core_.reset();
+}
+
+result<void> line_pool::grow(std::uint64_t bytes) {
+    if (!core_) return closed_error();
+    if (core_->is_shared()) return about(*core_, errc::misuse, "a shared pool does not grow; open it alone");
+    return core_->grow(bytes);
+}
+
+result<std::byte*> line_pool::root_of(std::string_view name, std::string_view version,
+                                      const detail::lines_root& what) {
+    if (!core_) return closed_error();
+    const std::string kept = full_version(version, what);
+    const root_type type{what.element_bytes * what.count, format::cache_line_bytes, kept};
+    return core_->is_shared() ? find_shared(name, type) : find_or_make(name, type, what);
+}
+
+result<std::byte*> line_pool::find_shared(std::string_view name, const root_type& type) {
+    auto found = find_root(*core_, name, type);
+    if (found && *found == nullptr)
+        return about(*core_, errc::not_found,
+                     "a shared pool has no root \"" + std::string(name) + "\"; open it alone to make it");
+    return found;
+}
+
+result<std::byte*> line_pool::find_or_make(std::string_view name, const root_type& type,
+                                           const detail::lines_root& what) {
+    if (auto checked = check_log_takes(what); !checked) return checked.error();
+    const auto make = [&]() -> result<std::byte*> {
+        auto& transaction = current_transaction<line_engine>();
+        auto found = find_root(transaction, name, type);
+        if (!found || *found != nullptr) return found;
+        std::byte* const made = line_engine::allocate(type.bytes, format::cache_line_bytes);
+        store_elements(transaction, made, what);
+        if (auto entered = enter_root(transaction, name, type, made); !entered) return entered.error();
+        return made;
+    };
+    auto found = run_transaction<line_engine>(*core_, make);
+    if (!found) return found;
+    if (!core_->homes_are_private())
+        if (auto home = core_->checkpoint(); !home) return home.error();
+    if (auto recovered = recover_once(name, *found, what); !recovered) return recovered.error();
+    return found;
+}
+
+result<void> line_pool::recover_once(std::string_view name, std::byte* elements, const detail::lines_root& what) {
+    if (what.recover == nullptr) return {};
+    const std::lock_guard guard(recovered_->mutex);
+    if (std::find(recovered_->all.begin(), recovered_->all.end(), elements) != recovered_->all.end()) return {};
+    for (std::size_t i = 0; i < what.count; ++i) {
+        std::byte* const element = elements + i * what.element_bytes;
+        if (what.recover(element)) continue;
+        error reason = about(*core_, errc::corrupt, "neither copy of element " + std::to_string(i) + " of root \"" +
+                                                        std::string(name) + "\" is whole");
+        reason.offset = static_cast<std::uint64_t>(element - core_->base());
+        return reason;
+    }
+    recovered_->all.push_back(elements);
+    return {};
+}
+
+/// Better here than in the first transaction.
+result<void> line_pool::check_log_takes(const detail::lines_root& what) const {
+    if (!core_->homes_are_private()) return {};
+    constexpr std::uint64_t tag_words_of_line = 1;
+    const std::uint64_t lines = what.element_bytes / format::cache_line_bytes;
+    return core_->groups()->admit(lines * (8 + tag_words_of_line));
+}
+
+}  // namespace holdfast

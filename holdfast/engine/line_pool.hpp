@@ -1,0 +1,155 @@
+// A pool of lines: where line_array and lines_array live, alone or shared by several processes.
+#pragma once
+
+#include <holdfast/engine/engine.hpp>
+#include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/roots.hpp>
+#include <holdfast/line/line.hpp>
+#include <holdfast/line/lines.hpp>
+#include <holdfast/pool/open_pool.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+
+/// The engine of such a pool. It has a log for making roots, which is redo's; on an ordinary file at `power` commits of
+/// lines go through it as well.
+struct line_engine : engine_interface<line_engine> {
+    using transaction = redo_transaction;
+    static constexpr engine_description description{"line", true, true, true};
+};
+
+namespace detail {
+
+/// What a root of lines holds, for the pool to keep and compare.
+struct lines_root {
+    std::size_t element_bytes = 0;   ///< of an element in the pool: whole lines
+    std::size_t count = 0;           ///< of elements
+    std::size_t object_bytes = 0;    ///< of the object in each
+    bool many_lines = false;         ///< copies with sums; else one line with an index
+    /// An element as it is when it is new.
+    std::function<void(void* element)> construct;
+    /// Recovers an element; false where it is damaged.
+    bool (*recover)(void* element) = nullptr;
+};
+
+/// Recognizes what may be a root.
+template <class T>
+struct lines_root_of;
+template <class T>
+struct lines_root_of<line<T>> {
+    static lines_root value() {
+        return {sizeof(line<T>), 1, sizeof(T), false, [](void* at) { ::new (at) line<T>; }, nullptr};
+    }
+};
+template <class T>
+    requires is_woven<T>
+struct lines_root_of<T> {
+    static_assert(sizeof(T) == format::cache_line_bytes && alignof(T) == format::cache_line_bytes);
+    static lines_root value() {
+        return {sizeof(T), 1, T::holdfast_woven::object_bytes, false, [](void* at) { ::new (at) T; }, nullptr};
+    }
+};
+template <class T, std::size_t N>
+struct lines_root_of<line_array<T, N>> {
+    static lines_root value() {
+        lines_root root = lines_root_of<line_of<T>>::value();
+        root.count = N;
+        return root;
+    }
+};
+template <class T>
+struct lines_root_of<lines<T>> {
+    static lines_root value() {
+        return {sizeof(lines<T>), 1, sizeof(T), true, [](void* at) { ::new (at) lines<T>; },
+                [](void* at) { return std::launder(static_cast<lines<T>*>(at))->recover_opened(); }};
+    }
+};
+template <class T, std::size_t N>
+struct lines_root_of<lines_array<T, N>> {
+    static lines_root value() {
+        lines_root root = lines_root_of<lines<T>>::value();
+        root.count = N;
+        return root;
+    }
+};
+
+}  // namespace detail
+
+/// An open pool of lines. Move-only; closes on destruction (`close` reports errors).
+///
+/// Its roots are line<T>, line_array<T, N>, lines<T>, lines_array<T, N> and woven objects; each of them is changed by
+/// its own transactions, which need no call of the pool. On byte-addressable media at `power` one fence makes them
+/// durable; at `process` nothing is written back; on an ordinary file at `power` the lines go through the pool's log,
+/// one sync for those that commit together.
+/// Thread safety: as basic_pool. While several pools of lines are open, each commit does what the most demanding of
+/// them needs.
+class line_pool {
+public:
+    /// As basic_pool's.
+    static result<line_pool> create(const std::string& path, const create_options& options = {});
+    static result<line_pool> open(const std::string& path, const open_options& options = {});
+    static result<line_pool> open_or_create(const std::string& path, const create_options& options = {});
+    /// Opens it for several processes at once, all at one level; see open_pool::open_shared. Each line has one writer
+    /// at any moment, which is theirs to see to. A process that takes over from a writer that died goes on with a
+    /// line<T> as it finds it, and calls `recover` of a lines<T> first.
+    /// Roots must be there: open it alone to make them.
+    static result<line_pool> open_shared(const std::string& path, const open_options& options = {});
+
+    line_pool(line_pool&&) noexcept = default;
+    line_pool& operator=(line_pool&&) noexcept;
+    ~line_pool();
+
+    /// The root `name`, default-constructed when it is not there. `version` is the user's name for T's layout; with
+    /// size, number and kind of the objects it must match.
+    /// What holds if the process dies inside: all of the root is there, or none.
+    /// Errors: root_mismatch, out_of_space, corrupt (also: an element of which neither copy is whole), invalid_argument,
+    /// transaction_too_large (an ordinary file at `power`, whose log could not take a transaction on it), not_found (a
+    /// shared pool without it), misuse (closed).
+    template <class T>
+    result<T*> root(std::string_view name, std::string_view version = "1") {
+        auto found = root_of(name, version, detail::lines_root_of<T>::value());
+        if (!found) return found.error();
+        return std::launder(reinterpret_cast<T*>(*found));
+    }
+
+    /// Makes the pool larger; see open_pool::grow. Errors besides: misuse (closed, or shared).
+    result<void> grow(std::uint64_t bytes);
+    /// Closes cleanly; a shared pool is clean when the last closes it.
+    result<void> close();
+    /// Lets the pool go as a killed process would, for tests of recovery.
+    void abandon() noexcept;
+    bool is_open() const noexcept { return core_ != nullptr; }
+
+    pool_info info() const { return core_->info(); }
+    result<std::vector<root_listing>> roots() const { return list_roots(*core_); }
+    /// The engine-independent part, for tools and tests.
+    open_pool& core() noexcept { return *core_; }
+
+private:
+    explicit line_pool(std::unique_ptr<open_pool> core);
+    static result<line_pool> wrap(result<std::unique_ptr<open_pool>> opened);
+    result<std::byte*> root_of(std::string_view name, std::string_view version, const detail::lines_root& what);
+    result<std::byte*> find_shared(std::string_view name, const root_type& type);
+    result<std::byte*> find_or_make(std::string_view name, const root_type& type, const detail::lines_root& what);
+    result<void> recover_once(std::string_view name, std::byte* elements, const detail::lines_root& what);
+    result<void> check_log_takes(const detail::lines_root& what) const;
+
+    /// Roots that were recovered since the pool was opened: others may be changing them by now.
+    struct recovered_roots {
+        std::mutex mutex;
+        std::vector<const std::byte*> all;
+    };
+
+    std::unique_ptr<open_pool> core_;
+    std::unique_ptr<recovered_roots> recovered_;
+};
+
+}  // namespace holdfast

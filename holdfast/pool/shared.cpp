@@ -1,0 +1,112 @@
+// A pool of lines that several processes have open at once.
+//
+// Protocol
+//   1. Take the one holder's lock. Who gets it opens the pool as ever, which recovers it and leaves the log empty, lets
+//      go of log and heap, and makes the lock a shared one.
+//   2. Who does not get it takes a shared lock: then somebody has done step 1 and has not had it alone since. It only
+//      maps the pool.
+//   3. Closing: who can make the shared lock the one holder's is the last, and marks the pool clean.
+// A process that dies lets its lock go; the pool stays dirty, and the next step 1 finds an empty log.
+#include <holdfast/pool/opener.hpp>
+#include <holdfast/pool/registry.hpp>
+#include <holdfast/pool/superblock.hpp>
+
+#include <chrono>
+#include <thread>
+
+namespace holdfast {
+namespace {
+
+constexpr std::chrono::milliseconds patience{2000};
+constexpr std::chrono::milliseconds pause{5};
+
+error unavailable(const std::string& path, std::string what, std::string expected, std::string found) {
+    error reason;
+    reason.code = errc::level_unavailable;
+    reason.what = std::move(what);
+    reason.path = path;
+    reason.expected = std::move(expected);
+    reason.found = std::move(found);
+    return reason;
+}
+
+result<void> check_shareable(const persist::file& file, const open_options& options) {
+    auto storage = persist::discover(file, pool_opener::discovery_of(options));
+    if (!storage) return storage.error();
+    if (storage->kind == persist::medium::file && options.durability == level::power)
+        return unavailable(file.path(), "processes cannot share an ordinary file at power: what one changes is its own memory "
+                                 "until it is in the log", "process", "power");
+    return {};
+}
+
+}  // namespace
+
+result<std::unique_ptr<open_pool>> open_pool::open_shared(const std::string& path, const engine_description& engine,
+                                                          const open_options& options) {
+    const auto give_up = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+        auto file = persist::file::open(path, persist::file::access::read_write);
+        if (!file) return file.error();
+        if (auto checked = check_shareable(*file, options); !checked) return checked.error();
+        auto alone = file->lock();
+        if (alone) {
+            auto pool = pool_opener::open(std::move(*file), engine, options);
+            if (!pool) return pool;
+            (*pool)->lanes_.reset();
+            (*pool)->heap_.reset();
+            (*pool)->shared_ = true;
+            if (auto shared = (*pool)->file_->change_lock(false); !shared) return shared.error();
+            return pool;
+        }
+        if (alone.error().code != errc::busy) return alone.error();
+        if (file->lock_shared()) return join(std::move(*file), engine, options);
+        if (std::chrono::steady_clock::now() > give_up) return alone.error();
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+result<std::unique_ptr<open_pool>> open_pool::join(persist::file file, const engine_description& engine,
+                                                   const open_options& options) {
+    std::unique_ptr<open_pool> pool(new open_pool);
+    pool->path_ = file.path();
+    pool->file_ = std::move(file);
+    pool->engine_name_ = engine.name;
+    pool->level_ = options.durability;
+    auto block = read_superblock(*pool->file_);
+    if (!block) return block.error();
+    pool->superblock_ = *block;
+    if (auto checked = pool_opener::check_header(*pool, engine, options); !checked) return checked.error();
+    if (block->level != static_cast<std::uint32_t>(options.durability))
+        return unavailable(pool->path_, "other processes have the pool open at another level",
+                           std::string(name_of(static_cast<level>(block->level))),
+                           std::string(name_of(options.durability)));
+    auto storage = persist::discover(*pool->file_, pool_opener::discovery_of(options));
+    if (!storage) return storage.error();
+    pool->storage_ = std::move(*storage);
+    if (auto mapped = pool_opener::map(*pool, options); !mapped) return mapped.error();
+    pool->shared_ = true;
+    register_pool(*pool);
+    return pool;
+}
+
+result<void> open_pool::close_shared() {
+    shared_ = false;
+    if (process_ != ::getpid()) {
+        abandon();
+        return {};
+    }
+    result<void> done;
+    if (file_->change_lock(true)) {
+        // Others may have written it since.
+        auto block = read_superblock(*file_);
+        if (block) superblock_ = *block;
+        if (!block) done = block.error();
+        const bool needs_sync = level_ < level::power && storage_.kind != persist::medium::tmpfs;
+        if (done && needs_sync) done = file_->sync(persist::site::superblock);
+        if (done) done = write_superblock(format::pool_state::clean, level::power);
+    }
+    abandon();
+    return done;
+}
+
+}  // namespace holdfast
