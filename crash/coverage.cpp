@@ -8,6 +8,7 @@ std::string_view kind_name(event_kind kind) {
         case event_kind::stream: return "stream";
         case event_kind::write_back: return "write-back";
         case event_kind::fence: return "fence";
+        case event_kind::order: return "order";
         case event_kind::file_range_sync: return "durable write";
         case event_kind::file_sync: return "sync";
         default: return "directory's sync";

@@ -13,7 +13,8 @@ namespace holdfast::crash {
 /// "fence log_commit_fence", and so on: the calls that stream something, write it back or complete it.
 std::string call_name(const event& each);
 constexpr bool is_covered_call(const event& each) noexcept {
-    return completes(each.kind) || each.kind == event_kind::write_back || each.kind == event_kind::stream;
+    return completes(each.kind) || each.kind == event_kind::write_back || each.kind == event_kind::stream ||
+           each.kind == event_kind::order;
 }
 
 class coverage {

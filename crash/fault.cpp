@@ -18,6 +18,7 @@ std::string_view noun_of(event_kind kind) {
     switch (kind) {
         case event_kind::write_back: return "write-back ";
         case event_kind::fence: return "fence ";
+        case event_kind::order: return "order ";
         case event_kind::file_sync: return "sync ";
         case event_kind::directory_sync: return "directory's sync";
         default: return "";
@@ -54,8 +55,8 @@ std::vector<fault> faults_of(const coverage& passed) {
             continue;
         }
         all.push_back({fault::change::left_out, kind, where});
-        // A write-back that is moved still comes before its fence.
-        if (kind != event_kind::write_back) all.push_back({fault::change::late, kind, where});
+        // A write-back that is moved still comes before its fence, and an order before what completes it.
+        if (kind != event_kind::write_back && kind != event_kind::order) all.push_back({fault::change::late, kind, where});
     }
     return all;
 }

@@ -34,6 +34,7 @@ public:
             case event_kind::directory_sync:
                 count(next, !std::exchange(published_, false), waste::empty_sync);
                 break;
+            case event_kind::order:
             case event_kind::file_write:
             case event_kind::operation_begins:
             case event_kind::operation_done: break;

@@ -30,6 +30,7 @@ void for_each_word(const unit& of, F&& f) {
 }  // namespace
 
 lazy_memory* instrumented_memory = nullptr;
+store_listener* instrumented_stores = nullptr;
 
 lazy_memory::lazy_memory(std::span<std::byte> memory, std::byte* seen_at)
     : memory_(memory), seen_at_(seen_at != nullptr ? seen_at : memory.data()), certain_(memory.size() / 8) {

@@ -42,6 +42,18 @@ public:
     virtual std::uint32_t choose(const question& asked) = 0;
 };
 
+/// Hears of a store of instrumented code to the image right before it.
+class store_listener {
+public:
+    virtual void before_store(const void* at, std::size_t size) = 0;
+
+protected:
+    ~store_listener() = default;
+};
+/// Who hears of those of a run; nullptr: nobody.
+extern store_listener* instrumented_stores;
+
+
 class lazy_memory {
 public:
     /// `memory` is where the image lies, `seen_at` where the program's pointers expect it: the same, or a
@@ -66,8 +78,10 @@ public:
     }
     void write(const void* at, std::size_t size) {
         const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - seen_at_);
-        if (offset < memory_.size()) [[unlikely]]
-            write_inside(offset, size);
+        if (offset >= memory_.size()) [[likely]]
+            return;
+        write_inside(offset, size);
+        if (instrumented_stores != nullptr) instrumented_stores->before_store(at, size);
     }
     /// The same for what is read from the file or written to it.
     void read_file(std::uint64_t offset, std::size_t size) { read_inside(offset, size); }

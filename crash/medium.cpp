@@ -61,7 +61,7 @@ void medium::apply(const event& next) {
                 make_store_durable(next.place, next.value, order_);
             } else {
                 auto& to = cached_[next.place / how_.granule_words];
-                to.stores.push_back({next.place, next.value, next.thread, epochs_[next.thread], order_});
+                to.stores.push_back({next.place, next.value, next.thread, epochs_[next.thread], life_, order_});
             }
             break;
         case event_kind::stream:
@@ -78,6 +78,7 @@ void medium::apply(const event& next) {
                     cached.written_back[next.thread] = cached.stores.size();
             break;
         case event_kind::fence: complete_fence(next.thread); break;
+        case event_kind::order: ++epochs_[next.thread]; break;
         case event_kind::file_word: write_word(next.place, next.value); break;
         case event_kind::file_write: end_write(); break;
         case event_kind::file_range_sync: sync_range(next.place, next.value); break;
@@ -125,6 +126,7 @@ void medium::complete_fence(std::uint8_t thread) {
 }
 
 void medium::kill() {
+    ++life_;
     for (const auto& [word, values] : streams_)
         if (!values.back().is_overtaken) make_durable(word, values.back().value);
     streams_.clear();
@@ -213,7 +215,7 @@ void medium::add_prefixes(std::vector<unit>& units, std::uint64_t granule, const
 void medium::add_subsets(std::vector<unit>& units, std::uint64_t granule, const cached_granule& cached) const {
     const auto& stores = cached.stores;
     const auto is_before = [&](std::size_t a, std::size_t b) {
-        return stores[a].word == stores[b].word ||
+        return stores[a].word == stores[b].word || stores[a].life < stores[b].life ||
                (stores[a].thread == stores[b].thread && stores[a].epoch < stores[b].epoch);
     };
     unit made{granule, all_words(), {}};

@@ -54,6 +54,7 @@ private:
         std::uint64_t value;
         std::uint8_t thread;
         std::uint32_t epoch;  ///< fences that its thread had passed
+        std::uint32_t life;   ///< processes that had been killed: a kernel's barriers lie between
         std::uint64_t order;  ///< among all stores and streams
     };
     /// A granule's stores since the last write-back that a fence completed.
@@ -95,6 +96,7 @@ private:
     };
     std::map<std::uint64_t, std::vector<streamed_word>> streams_;  ///< by word: what waits for a fence of its thread
     std::array<std::uint32_t, threads_at_most> epochs_{};
+    std::uint32_t life_ = 0;
     std::uint64_t order_ = 0;
     std::map<std::uint64_t, written_granule> written_;
     std::map<std::uint64_t, std::vector<std::uint64_t>> under_way_;  ///< granules of a write that is not done

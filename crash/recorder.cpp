@@ -225,6 +225,8 @@ void recorder::after_fence(persist::site where) {
     scheduled::step();
 }
 
+void recorder::order(persist::site where) { add({event_kind::order, where}); }
+
 void recorder::file_write(std::uint64_t, const void*, std::size_t, bool, persist::site) { scheduled::step(); }
 
 void recorder::file_sync(persist::site) { scheduled::step(); }

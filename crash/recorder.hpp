@@ -50,6 +50,7 @@ public:
     void stream(const void* home, std::size_t size, persist::site where) override;
     void before_fence(persist::site) override {}
     void after_fence(persist::site where) override;
+    void order(persist::site where) override;
     void file_write(std::uint64_t, const void*, std::size_t, bool, persist::site) override;
     void file_sync(persist::site) override;
 

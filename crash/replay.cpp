@@ -7,7 +7,8 @@ namespace holdfast::crash {
 namespace {
 
 constexpr std::pair<event_kind, std::string_view> fault_kinds[] = {
-    {event_kind::write_back, "write_back"}, {event_kind::fence, "fence"}, {event_kind::stream, "stream"},
+    {event_kind::write_back, "write_back"}, {event_kind::fence, "fence"}, {event_kind::order, "order"},
+    {event_kind::stream, "stream"},
     {event_kind::file_range_sync, "range_sync"}, {event_kind::file_sync, "sync"},
     {event_kind::directory_sync, "directory_sync"}};
 constexpr std::string_view late = "late-";

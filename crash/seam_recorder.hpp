@@ -1,5 +1,5 @@
-// The trace of what the library does to a pool by the seam, which says so. (A program's own stores
-// are not seen; the recorder sees those.)
+// The trace of what the library does to a pool by the seam, which says so. A program's own stores are seen too where
+// it is instrumented, and who records asks for them. (The recorder sees all of any program.)
 #pragma once
 
 #include <crash/lazy_memory.hpp>
@@ -18,7 +18,7 @@
 namespace holdfast::crash {
 
 /// Records from its construction to its destruction. One thread.
-class seam_recorder final : public persist::observer {
+class seam_recorder final : public persist::observer, public store_listener {
 public:
     /// `seen_at`: where the pool is mapped, or will be. `file`: what the file holds now, with room to grow.
     seam_recorder(const std::byte* seen_at, std::span<const std::byte> file)
@@ -26,17 +26,26 @@ public:
         std::memcpy(file_.data(), file.data(), file.size());
         trace_.before = file_;
     }
-    ~seam_recorder() override { persist::observe(before_); }
+    ~seam_recorder() override {
+        if (instrumented_stores == this) instrumented_stores = nullptr;
+        persist::observe(before_);
+    }
     seam_recorder(const seam_recorder&) = delete;
     seam_recorder& operator=(const seam_recorder&) = delete;
 
     trace& recorded() noexcept { return trace_; }
     /// Whether the mapping is the file's own pages, so that a store changes the file.
     void stores_reach_file(bool reach) noexcept { stores_reach_file_ = reach; }
+    /// From here on the program's own stores are seen. Requires: it is instrumented, and a run is on.
+    void listen_to_stores() noexcept { instrumented_stores = this; }
     void explore_from_here() noexcept { trace_.explored_from = trace_.events.size(); }
     void operation_begins(unsigned thread = 0) { add_operation(event_kind::operation_begins, thread); }
     void operation_done(unsigned thread = 0) { add_operation(event_kind::operation_done, thread); }
 
+    void before_store(const void* at, std::size_t size) override {
+        add_program_store();
+        if (inside(at)) announced_ = {static_cast<const std::byte*>(at), size};
+    }
     void store(const void* home, std::size_t size, persist::site where) override {
         add_stores(event_kind::store, home, size, where);
     }
@@ -47,11 +56,13 @@ public:
     }
     void write_back(const void* begin, std::size_t size, persist::site where) override {
         if (!inside(begin)) return;
+        add_program_store();
         trace_.events.push_back(write_back_of(offset(begin), size, where));
         trace_.events.back().stack = call_stacks::here();
     }
     void before_fence(persist::site) override {}
     void after_fence(persist::site where) override { add(event_kind::fence, where); }
+    void order(persist::site where) override { add(event_kind::order, where); }
     void file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable,
                     persist::site where) override {
         if (size == 0) return;
@@ -85,9 +96,22 @@ public:
 private:
     void add(event_kind kind, std::optional<persist::site> where = {}, std::uint64_t place = 0,
              std::uint64_t value = 0) {
+        add_program_store();
         trace_.events.push_back({kind, where, place, value, nullptr, 0, call_stacks::here()});
     }
+    /// The store that was announced is through by now.
+    void add_program_store() {
+        if (announced_.empty()) return;
+        const auto at = std::exchange(announced_, {});
+        const std::uint64_t end = (offset(at.data()) + at.size() + 7) / 8;
+        for (std::uint64_t word = offset(at.data()) / 8; word < end; ++word) {
+            std::uint64_t value;
+            std::memcpy(&value, seen_at_ + word * 8, sizeof value);
+            trace_.events.push_back({event_kind::store, {}, word, value, nullptr, 0, call_stacks::here()});
+        }
+    }
     void add_operation(event_kind kind, unsigned thread) {
+        add_program_store();
         trace_.events.push_back({kind, {}, 0, 0, nullptr, static_cast<std::uint8_t>(thread), 0});
     }
     std::uint64_t offset(const void* at) const noexcept {
@@ -95,6 +119,8 @@ private:
     }
     bool inside(const void* at) const noexcept { return offset(at) < file_.size() * 8; }
     void add_stores(event_kind kind, const void* home, std::size_t size, persist::site where) {
+        // What the seam tells of was announced as well.
+        announced_ = {};
         if (!inside(home)) return;
         for (std::uint64_t word = offset(home) / 8; word * 8 < offset(home) + size; ++word) {
             std::uint64_t value;
@@ -106,6 +132,7 @@ private:
     }
 
     const std::byte* seen_at_;
+    std::span<const std::byte> announced_;  ///< a store that is on its way
     bool stores_reach_file_ = false;
     std::vector<std::uint64_t> file_;  ///< its words, as far as they were written
     persist::observer* before_;

@@ -124,6 +124,7 @@ std::string_view word_for(event_kind kind) {
         case event_kind::stream: return "streamed store";
         case event_kind::write_back: return "write-back";
         case event_kind::fence: return "fence";
+        case event_kind::order: return "order of stores";
         case event_kind::file_word: return "file write";
         case event_kind::file_write: return "end of a file write";
         case event_kind::file_range_sync: return "sync of a range";

@@ -16,6 +16,7 @@ enum class event_kind : std::uint8_t {
     stream,            ///< one aligned word past it
     write_back,        ///< of whole lines; complete with the next fence of its thread
     fence,
+    order,             ///< of stores to one line, before and after it; completes nothing
     file_word,         ///< one aligned word of a write to the file
     file_write,        ///< that write is done
     file_range_sync,   ///< these words of the file are durable

@@ -98,8 +98,8 @@ public:
     static result<line_pool> open(const std::string& path, const open_options& options = {});
     static result<line_pool> open_or_create(const std::string& path, const create_options& options = {});
     /// Opens it for several processes at once, all at one level; see open_pool::open_shared. Each line has one writer
-    /// at any moment, which is theirs to see to. A process that takes over from a writer that died goes on with a
-    /// line<T> as it finds it, and calls `recover` of a lines<T> first.
+    /// at any moment, which is theirs to see to. A process that takes over from a writer that died first calls
+    /// `recover` of what it takes over.
     /// Roots must be there: open it alone to make them.
     static result<line_pool> open_shared(const std::string& path, const open_options& options = {});
 
@@ -110,9 +110,9 @@ public:
     /// The root `name`, default-constructed when it is not there. `version` is the user's name for T's layout; with
     /// size, number and kind of the objects it must match.
     /// What holds if the process dies inside: all of the root is there, or none.
-    /// Errors: root_mismatch, out_of_space, corrupt (also: an element of which neither copy is whole), invalid_argument,
-    /// transaction_too_large (an ordinary file at `power`, whose log could not take a transaction on it), not_found (a
-    /// shared pool without it), misuse (closed).
+    /// Errors: root_mismatch, out_of_space, corrupt (also: an element of which neither copy is whole),
+    /// invalid_argument, transaction_too_large (an ordinary file at `power`, whose log could not take a transaction on
+    /// it), not_found (a shared pool without it), misuse (closed).
     template <class T>
     result<T*> root(std::string_view name, std::string_view version = "1") {
         auto found = root_of(name, version, detail::lines_root_of<T>::value());

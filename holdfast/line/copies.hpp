@@ -15,9 +15,11 @@
 // A transaction that is rolled back gives the active copy sequence 0: what is in it and what of it is durable is no
 // longer known. Then step 1 of the next copies and writes back all of its lines.
 //
-// Recovery, when a process takes over the object: the copy that is not valid gets sequence 0 too, durably and before
-// the next transaction, whose lines could otherwise complete a torn one. The valid copy is written back with it,
-// because the process that died may not have come to it.
+// Recovery, when a process takes over the object
+//   1. Write back the valid copy, and FENCE: the process that died may not have come to it, and after step 2 there is
+//      no other.
+//   2. The other copy gets sequence and sum 0. Write them back and FENCE, before the next transaction: it draws the
+//      sequence that a torn copy may have, and what its lines have not replaced yet could make that one whole.
 //
 // It does not rely on the order of stores within a line, nor on whole lines.
 #pragma once
@@ -112,11 +114,13 @@ public:
         size_t whole = valid();
         if (!is_whole(both_[whole])) whole = 1 - whole;
         if (!is_whole(both_[whole])) return false;
-        if (!is_planted(planted::torn_copy_kept)) Medium::store_word(&both_[1 - whole].all[0].words[0], 0);
-        dirty_lines<2 * lines> recovered;
-        for (size_t i = 0; i < lines; ++i) recovered.add(whole * lines + i);
-        recovered.add((1 - whole) * lines);
-        Medium::make_recovered_durable(both_, recovered.bits(), 2 * lines);
+        dirty_lines<2 * lines> valid_lines, other_header;
+        for (size_t i = 0; i < lines; ++i) valid_lines.add(whole * lines + i);
+        Medium::make_taken_over_durable(both_, valid_lines.bits(), 2 * lines);
+        if (is_planted(planted::torn_copy_kept)) return true;
+        Medium::store_recovered_header(both_[1 - whole].all[0].words, 0, 0);
+        other_header.add((1 - whole) * lines);
+        Medium::make_recovered_durable(both_, other_header.bits(), 2 * lines);
         return true;
     }
 

@@ -75,6 +75,10 @@ public:
     const T* operator->() const noexcept { return &get(); }
     const T& operator*() const noexcept { return get(); }
 
+    /// Takes over from a process that died: what this one sees of the object is durable then, before it acts on it.
+    /// (Opening a pool alone does it for all.) Requires: nobody has it in a transaction.
+    void recover() { cache_line::take_over<line_medium>(bytes_); }
+
 private:
     unsigned char bytes_[format::cache_line_bytes];
 };

@@ -52,6 +52,13 @@ inline void* active_half(void* line) noexcept {
     return static_cast<unsigned char*>(line) + (valid_offset(line) ^ format::half_line_bytes);
 }
 
+/// Makes durable what a process stored that died, before its successor acts on what it sees. Requires: nobody has the
+/// object in a transaction.
+template <class Medium>
+inline void take_over(void* line) noexcept(noexcept(Medium::make_durable(nullptr))) {
+    Medium::make_durable(line);
+}
+
 /// One transaction on the object of `Bytes` bytes in a line, for as long as this lives. Without `commit` it is rolled
 /// back. Inside another of the same thread on the same object it is part of that one. Requires: no other thread has the
 /// object in a transaction. What holds if the process dies inside: the object as it was, or, from step 4 of `commit`

@@ -1,6 +1,7 @@
 // What the mechanisms of this room ask of the machine, by the seam, in a program.
 #pragma once
 
+#include <holdfast/format/line_copies.hpp>
 #include <holdfast/line/mechanism.hpp>
 #include <holdfast/persist/seam.hpp>
 
@@ -62,12 +63,17 @@ struct line_medium {
         persist::fence({}, fence);
     }
 
-    /// In recovery: a word, and then the lines whose bits are set, with one fence.
-    static void store_word(std::uint64_t* word, std::uint64_t value) noexcept(persist::noexcept_seam) {
-        persist::store_word(word, value, 0xFF, persist::site::lines_recovered);
+    /// The same in recovery: of what a process stored that died, and of what recovery stores.
+    static void make_taken_over_durable(void* first, const std::uint64_t* dirty, std::size_t count) {
+        make_durable(first, dirty, count, persist::site::lines_taken_over, persist::site::lines_taken_over_fence);
     }
     static void make_recovered_durable(void* first, const std::uint64_t* dirty, std::size_t count) {
         make_durable(first, dirty, count, persist::site::lines_recovered, persist::site::lines_recovered_fence);
+    }
+    static void store_recovered_header(void* header, std::uint64_t sequence,
+                                       std::uint64_t sum) noexcept(persist::noexcept_seam) {
+        const format::copy_header value{sequence, sum};
+        persist::copy(header, &value, sizeof value, persist::site::lines_recovered);
     }
 
     template <class F>

@@ -50,8 +50,11 @@ group_log::group_log(persist::file& file, log_geometry geometry, std::uint64_t l
       last_written_(last_sequence),
       open_number_(last_sequence + 1),
       durable_(last_sequence),
+      found_sequence_(last_sequence),
+      found_whole_(truncated),
       truncated_(truncated) {
     for (const used_segment& each : kept) {
+        found_whole_ = std::max(found_whole_, each.last_sequence);
         segments_.adopt(each);
         order_.push_back(each.index);
     }
@@ -166,7 +169,7 @@ result<void> group_log::write_record(std::uint64_t* record, std::uint64_t payloa
     seal_record(record, payload_words, sequence, part, parts, record_kind::redo, seed_of_salt(salt_));
     // Durable is what the groups before this one wrote, and no other part of this one.
     format::segment_header header = make_segment_header(
-        segments_.geometry(), segment_, salt_, durable_.load(std::memory_order_relaxed), truncated());
+        segments_.geometry(), segment_, salt_, acknowledged(), truncated());
     const bool first = position_ == format::segment_header_bytes;
     const std::uint64_t bytes = format::record_bytes(payload_words);
     const iovec pieces[] = {{&header, first ? sizeof header : 0}, {record, bytes}};

@@ -35,8 +35,8 @@ public:
         std::uint64_t group = 0;
     };
 
-    /// Requires: no record on the file is above `last_sequence`, and those above `truncated` are
-    /// whole, durable and in the segments `kept`, oldest first: a later checkpoint brings them home.
+    /// Requires: no record on the file, whole or torn, is above `last_sequence`, and the whole ones above `truncated`
+    /// are durable and in the segments `kept`, oldest first: a later checkpoint brings them home.
     group_log(persist::file& file, log_geometry geometry, std::uint64_t last_sequence, std::uint64_t truncated,
               std::span<const used_segment> kept);
 
@@ -94,6 +94,11 @@ private:
     result<void> write_homes(std::uint64_t sequence);
     result<void> write_entries(std::span<const std::uint64_t> payload);
     std::uint64_t fullest_group_words() const noexcept;
+    /// The last group that is durable, of which there is a record unless it was truncated.
+    std::uint64_t acknowledged() const noexcept {
+        const std::uint64_t durable = durable_.load(std::memory_order_relaxed);
+        return durable > found_sequence_ ? durable : found_whole_;
+    }
 
     persist::file& file_;
     segment_table segments_;
@@ -113,6 +118,8 @@ private:
     bool leading_ = false;
     bool homes_held_ = false;
     std::atomic<std::uint64_t> durable_;
+    std::uint64_t found_sequence_;  ///< by recovery, also of a torn record
+    std::uint64_t found_whole_;     ///< by recovery, of a whole one, or truncated
     std::atomic<bool> poisoned_{false};
     std::atomic<std::uint64_t> truncated_;
     std::atomic<std::uint64_t> checkpoints_{0};

@@ -260,6 +260,26 @@ TEST_F(Groups, KeptPartsOfOneGroupComeHomeInTheirOrderWhereverTheyStand) {
     EXPECT_EQ(word_on_file(2), 2u);
 }
 
+TEST_F(Groups, ATornRecordThatRecoverySawIsNotNamedAsAcknowledged) {
+    ASSERT_TRUE(commit(run(image_.offset(3), {1})));
+    ASSERT_TRUE(commit(run(image_.offset(4), {2})));
+    memory_pool pool;
+    file_->read_at(0, pool.data(), pool.size()).value();
+    auto replay = log_replay::read({pool.data(), pool.size()}, image_.geometry());
+    ASSERT_TRUE(replay);
+    // The second is torn.
+    const std::uint64_t torn = replay->records().back().payload_offset;
+    pool.data()[torn] ^= std::byte{1};
+    file_->write_at(torn, pool.data() + torn, 1, persist::site::pool_format).value();
+    replay = log_replay::read({pool.data(), pool.size()}, image_.geometry());
+    ASSERT_TRUE(replay);
+    ASSERT_EQ(replay->report().last_sequence, 2u);
+    open(replay->report().last_sequence, replay->report().truncated, replay->used_segments());
+    ASSERT_TRUE(commit(run(image_.offset(5), {9})));
+    EXPECT_EQ(recovered().word(5), 9u);
+    EXPECT_EQ(report_.applied, 2u);
+}
+
 TEST_F(Groups, RecordsThatRecoveryKeptComeHomeWithTheNextCheckpointAndInOrder) {
     ASSERT_TRUE(commit(run(image_.offset(3), {1, 2})));
     ASSERT_TRUE(commit(run(image_.offset(4), {7})));

@@ -49,6 +49,8 @@ namespace holdfast::persist {
     X(line_fence)                 \
     X(lines_write_back)           \
     X(lines_fence)                \
+    X(lines_taken_over)           \
+    X(lines_taken_over_fence)     \
     X(lines_recovered)            \
     X(lines_recovered_fence)      \
     X(measure)

@@ -17,8 +17,8 @@
 namespace holdfast {
 namespace {
 
-constexpr std::chrono::milliseconds patience{2000};
-constexpr std::chrono::milliseconds pause{5};
+constexpr std::chrono::milliseconds recovery_takes_at_most{2000};
+constexpr std::chrono::milliseconds between_tries{5};
 
 error unavailable(const std::string& path, std::string what, std::string expected, std::string found) {
     error reason;
@@ -34,8 +34,10 @@ result<void> check_shareable(const persist::file& file, const open_options& opti
     auto storage = persist::discover(file, pool_opener::discovery_of(options));
     if (!storage) return storage.error();
     if (storage->kind == persist::medium::file && options.durability == level::power)
-        return unavailable(file.path(), "processes cannot share an ordinary file at power: what one changes is its own memory "
-                                 "until it is in the log", "process", "power");
+        return unavailable(file.path(),
+                           "processes cannot share an ordinary file at power: what one changes is its own memory until "
+                           "it is in the log",
+                           "process", "power");
     return {};
 }
 
@@ -43,7 +45,7 @@ result<void> check_shareable(const persist::file& file, const open_options& opti
 
 result<std::unique_ptr<open_pool>> open_pool::open_shared(const std::string& path, const engine_description& engine,
                                                           const open_options& options) {
-    const auto give_up = std::chrono::steady_clock::now() + patience;
+    const auto give_up = std::chrono::steady_clock::now() + recovery_takes_at_most;
     for (;;) {
         auto file = persist::file::open(path, persist::file::access::read_write);
         if (!file) return file.error();
@@ -61,7 +63,7 @@ result<std::unique_ptr<open_pool>> open_pool::open_shared(const std::string& pat
         if (alone.error().code != errc::busy) return alone.error();
         if (file->lock_shared()) return join(std::move(*file), engine, options);
         if (std::chrono::steady_clock::now() > give_up) return alone.error();
-        std::this_thread::sleep_for(pause);
+        std::this_thread::sleep_for(between_tries);
     }
 }
 
