@@ -16,6 +16,7 @@ constexpr std::uint64_t stores_to_a_call = 8;
 
 explorer::explorer(subject& what, const model& how, const limits& most, std::uint64_t seed)
     : subject_(what), model_(how), limits_(most), random_(seed) {
+    met_.resize(most.depth);
     limits_.nested_one_in *= what.nested_less_often();
     limits_.killed_one_in *= what.nested_less_often();
     // Images are copied by the thousand: their memory is not to go back to the kernel each time.
@@ -136,7 +137,10 @@ void explorer::run() {
     subject_.close();
     const bool is_new = images_.insert(memory_->image_hash()).second;
     if (is_new) ++found_.images;
-    if (is_new && !wrong && depth_ < limits_.depth && random_() % limits_.nested_one_in == 0)
+    // Also of an image that was met before, but as what a recovery left that was cut as deep as may be. A cut for
+    // coverage is a short one: what it leaves others leave too, and then its recovery is cut at length.
+    const bool may_be_cut = !wrong && depth_ < limits_.depth && covering_ == ~std::uint64_t{0};
+    if (may_be_cut && met_[depth_].insert(memory_->image_hash()).second && random_() % limits_.nested_one_in == 0)
         wanted_.push_back({memory_->image(), memory_->made()});
     if (is_new && !wrong && depth_ == 0 && subject_.metadata_bytes() != 0 && random_() % limits_.damaged_one_in == 0)
         to_damage_.push_back({memory_->image(), memory_->made()});

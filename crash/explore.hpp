@@ -110,6 +110,7 @@ private:
     std::mt19937_64 random_;
     findings found_;
     std::unordered_set<std::uint64_t> images_;  ///< hashes
+    std::vector<std::unordered_set<std::uint64_t>> met_;  ///< by depth, those met there
     // Of the workload under way.
     const workload* operations_ = nullptr;
     std::size_t schedule_ = 0;

@@ -56,7 +56,8 @@ std::vector<fault> faults_of(const coverage& passed) {
         }
         all.push_back({fault::change::left_out, kind, where});
         // A write-back that is moved still comes before its fence, and an order before what completes it.
-        if (kind != event_kind::write_back && kind != event_kind::order) all.push_back({fault::change::late, kind, where});
+        const bool may_be_late = kind != event_kind::write_back && kind != event_kind::order;
+        if (may_be_late) all.push_back({fault::change::late, kind, where});
     }
     return all;
 }

@@ -14,6 +14,8 @@ namespace {
 
 /// What shows most, and what shows the rest.
 constexpr std::string_view hunted_under[] = {"x86", "file", "kill"};
+/// Of lines: one needs no more order than x86-64 has, and sums are for what tears.
+constexpr std::string_view lines_hunted_under[] = {"x86", "arm", "x86-torn"};
 
 constexpr planted_in places_in_code[] = {
     planted_in::all,
@@ -22,8 +24,23 @@ constexpr planted_in places_in_code[] = {
 #undef HOLDFAST_PLANTED_PLACE
 };
 
+bool is_of_lines(std::string_view engine) { return engine != "redo" && engine != "undo" && engine != "undo_paper"; }
+
 bool is_in(std::string_view engine, planted_in places) {
+    if (is_of_lines(engine)) return places == (engine == "lines" ? planted_in::lines : planted_in::line);
+    if (places == planted_in::line || places == planted_in::lines) return false;
     return places == planted_in::all || (places == planted_in::redo) == (engine == "redo");
+}
+
+std::span<const std::string_view> models_for(std::string_view engine) {
+    if (is_of_lines(engine)) return lines_hunted_under;
+    return hunted_under;
+}
+
+/// Recovery of a pool of lines looks at its log too, in which nothing is.
+bool is_own(std::string_view engine, const fault& planted) {
+    return planted.how == fault::change::in_code || !is_of_lines(engine) ||
+           name_of(planted.where).starts_with("line");
 }
 
 /// The first must find most faults, and quickly; the last what needs several operations in the right order.
@@ -35,6 +52,14 @@ constexpr effort efforts[] = {
     {.longest = 3, .drawn = 24, .depth = 1, .nested_one_in = 16, .images_of_a_cut = 6, .runs = 3000},
     {.longest = 4, .drawn = 96, .depth = 0, .images_of_a_cut = 3, .runs = 12000},
     {.longest = 4, .drawn = 96, .depth = 1, .nested_one_in = 16, .images_of_a_cut = 12, .runs = 12000},
+};
+
+/// A recovery of lines is short, and what it lacks shows in few of the images that one may be left with.
+constexpr effort lines_efforts[] = {
+    {.longest = 1, .depth = 0, .images_of_a_cut = 48, .runs = 300},
+    {.longest = 1, .depth = 1, .nested_one_in = 1, .images_of_a_cut = 12, .runs = 2000},
+    {.longest = 1, .depth = 1, .nested_one_in = 1, .images_of_a_cut = 200, .runs = 100000},
+    {.longest = 3, .depth = 0, .images_of_a_cut = 12, .runs = 30000},
 };
 
 std::string words_of(const subject& what, const workload& operations) {
@@ -52,6 +77,8 @@ std::span<const unshown_fault> unshown_faults() {
         "a lost undo record's transaction has stored nothing yet, so recovery may see it or not";
     constexpr std::string_view own_fences =
         "shows only when another thread takes the lane before a fence of the first: with more threads than lanes";
+    constexpr std::string_view for_the_compiler =
+        "sums stand any order of stores; what a killed process stored is in that of the instructions";
     constexpr std::string_view synced_before =
         "opening syncs first, and what recovery then writes is ordered for power";
     static constexpr unshown_fault all[] = {
@@ -67,6 +94,8 @@ std::span<const unshown_fault> unshown_faults() {
         {"redo", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
         {"undo", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
         {"undo_paper", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
+        {"lines", {left_out, event_kind::order, site::line_order}, for_the_compiler},
+        {"lines", {late, event_kind::fence, site::lines_recovered_fence}, "nothing is stored behind it in the recovery"},
     };
     return all;
 }
@@ -87,7 +116,7 @@ std::vector<hunting_ground> hunting_grounds_of(std::span<const std::unique_ptr<s
                                                std::uint64_t seed) {
     std::vector<hunting_ground> all;
     for (const auto& what : subjects)
-        for (const std::string_view name : hunted_under) {
+        for (const std::string_view name : models_for(what->engine())) {
             const model& how = *model_named(name);
             if (what->knows(how)) all.push_back(hunting_ground_of(*what, how, seed));
         }
@@ -104,7 +133,7 @@ std::vector<fault> faults_of(std::span<const hunting_ground> grounds) {
         });
     };
     const auto add = [&](const fault& each) {
-        if (std::ranges::find(all, each) == all.end() && !is_unshown(each)) all.push_back(each);
+        if (std::ranges::find(all, each) == all.end() && is_own(engine, each) && !is_unshown(each)) all.push_back(each);
     };
     for (const hunting_ground& ground : grounds)
         if (!ground.how->writes_are_durable)
@@ -166,8 +195,9 @@ catch_report hunt(std::span<const hunting_ground> grounds, const fault& planted,
         return !ground.how->writes_are_durable && ground.passed.calls().contains({planted.kind, planted.where});
     };
     catch_report report;
+    const bool lines = !grounds.empty() && is_of_lines(grounds.front().what->engine());
     const auto search = [&] {
-        for (const effort& most : efforts)
+        for (const effort& most : lines ? std::span<const effort>(lines_efforts) : std::span<const effort>(efforts))
             for (std::size_t i = 0; i < grounds.size(); ++i) {
                 // Drawn workloads show most where others are slow to record.
                 const hunting_ground& ground = grounds[most.drawn == 0 ? i : grounds.size() - 1 - i];

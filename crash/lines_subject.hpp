@@ -75,7 +75,7 @@ public:
             found_first = found();
             seen.operation_begins(thread_afterwards);
             const as_recorded durable(needs_);
-            Of::apply(*root_, 0, value_afterwards);
+            Of::apply(*root_, Of::operation_afterwards, value_of_first);
             seen.operation_done(thread_afterwards);
             afterwards = found();
             recorded = std::move(seen.recorded());
@@ -94,7 +94,8 @@ protected:
     contents found() const override { return Of::of(*root_); }
 
 private:
-    static constexpr std::uint64_t value_afterwards = 7;
+    /// What the operation after a recovery stores, too: it may complete what a cut left of the first.
+    static constexpr std::uint64_t value_of_first = 100;
 
     /// Commits as those of the recorded pool.
     class as_recorded {

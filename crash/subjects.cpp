@@ -1,11 +1,11 @@
 #include <crash/subject.hpp>
+#include <crash/subjects_lines.hpp>
 
 namespace holdfast::crash {
 
 void add_subjects_of_redo(std::vector<std::unique_ptr<subject>>& all);
 void add_subjects_of_undo(std::vector<std::unique_ptr<subject>>& all);
 void add_subjects_of_undo_paper(std::vector<std::unique_ptr<subject>>& all);
-void add_subjects_of_lines(std::vector<std::unique_ptr<subject>>& all);
 
 std::vector<std::unique_ptr<subject>> all_subjects() {
     std::vector<std::unique_ptr<subject>> all;

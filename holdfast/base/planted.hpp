@@ -33,13 +33,13 @@ namespace holdfast {
     X(published_before_format, all, "a pool gets its name before it is whole")                       \
     X(line_index_first, line, "the index points to a half before the object is in it")               \
     X(line_copied_whole, line, "one copy of 32 bytes, the last of which is the index")               \
-    X(copy_believed_unsummed, line, "of two copies the newer is believed whatever its sum says")     \
-    X(copy_sum_too_short, line, "a copy's sum leaves out its last line")                             \
-    X(valid_copy_overwritten, line, "a transaction writes over the newer copy")                      \
-    X(torn_copy_kept, line, "recovery leaves a torn copy's header as it is")
+    X(copy_believed_unsummed, lines, "of two copies the newer is believed whatever its sum says")    \
+    X(copy_sum_too_short, lines, "a copy's sum leaves out its last line")                            \
+    X(valid_copy_overwritten, lines, "a transaction writes over the newer copy")                     \
+    X(torn_copy_kept, lines, "recovery leaves a torn copy's header as it is")
 
-/// In which engines' code a fault is.
-enum class planted_in : unsigned char { all, redo, undo, line };
+/// In which engines' code a fault is; `all` are those that log.
+enum class planted_in : unsigned char { all, redo, undo, line, lines };
 
 enum class planted : unsigned char {
     nothing,

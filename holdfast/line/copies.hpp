@@ -1,5 +1,5 @@
-// Transactions on an object of many lines, without a log: two copies, each with a sequence and a sum. The future work of
-// the paper's section 6. Freestanding C++17 like mechanism.hpp, and with the same `Medium`.
+// Transactions on an object of many lines, without a log: two copies, each with a sequence and a sum. The future work
+// of the paper's section 6. Freestanding C++17 like mechanism.hpp, and with the same `Medium`.
 //
 // Protocol
 //   1. The copy with the higher sequence is valid. Bring the other one, the active one, up to date: copy the lines in
@@ -10,8 +10,8 @@
 //   4. ORDER. Then store the sum, then the sequence above the valid copy's. For a killed process that is the commit: it
 //      sees the stores in this order.
 //   5. Write back the lines that steps 1 to 4 stored to, and FENCE. Their order does not matter: until all of them are
-//      durable the sum is wrong, and the other copy, which nothing has touched since its own fence, is valid. The caller
-//      waits; and the next transaction, which writes over that other copy, must not before this one is durable.
+//      durable the sum is wrong, and the other copy, which nothing has touched since its own fence, is valid. The
+//      caller waits; and the next transaction, which writes over that other copy, must not before this is durable.
 // A transaction that is rolled back gives the active copy sequence 0: what is in it and what of it is durable is no
 // longer known. Then step 1 of the next copies and writes back all of its lines.
 //

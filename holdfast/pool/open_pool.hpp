@@ -57,8 +57,8 @@ public:
                                                    const open_options& options);
 
     /// Opens for several processes at once, for an engine whose objects need neither log nor recovery (lines). Who
-    /// comes first recovers the pool alone; who comes later only maps it. There is no transaction, no growth and no snapshot,
-    /// and the last to close marks it clean. Waits up to two seconds for one that is recovering.
+    /// comes first recovers the pool alone; who comes later only maps it. There is no transaction, no growth and no
+    /// snapshot, and the last to close marks it clean. Waits up to two seconds for one that is recovering.
     /// What holds if the process dies inside, or later: the others go on.
     /// Errors: as open, and busy (somebody has it alone; or this process has it), level_unavailable (the others have it
     /// at another level; an ordinary file at `power`, whose homes would be private).

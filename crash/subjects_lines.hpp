@@ -1,0 +1,16 @@
+// Objects in lines as subjects.
+#pragma once
+
+#include <crash/subject.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace holdfast::crash {
+
+void add_subjects_of_lines(std::vector<std::unique_ptr<subject>>& all);
+
+/// A buffer in a line, also under the model that it does not stand.
+std::unique_ptr<subject> buffer_where_lines_tear();
+
+}  // namespace holdfast::crash
