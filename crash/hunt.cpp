@@ -95,7 +95,7 @@ std::span<const unshown_fault> unshown_faults() {
         {"undo", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
         {"undo_paper", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
         {"lines", {left_out, event_kind::order, site::line_order}, for_the_compiler},
-        {"lines", {late, event_kind::fence, site::lines_recovered_fence}, "nothing is stored behind it in the recovery"},
+        {"lines", {late, event_kind::fence, site::lines_recovered_fence}, "nothing stands behind it in the recovery"},
     };
     return all;
 }

@@ -7,6 +7,7 @@
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
+#include <holdfast/engine/line_pool.hpp>
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/undo.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/engine/line_pool.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
@@ -12,7 +13,7 @@
 
 namespace holdfast::tools {
 
-/// Calls `f.template operator()<Engine>()` for each engine.
+/// Calls `f.template operator()<Engine>()` for each engine that has transactions over a whole pool.
 template <class F>
 void for_each_engine(F&& f) {
     f.template operator()<redo>();
@@ -27,9 +28,17 @@ inline std::vector<std::string> engine_names() {
     return names;
 }
 
+/// Those, and the engine of pools of lines.
+inline std::vector<std::string> engine_names_of_pools() {
+    std::vector<std::string> names = engine_names();
+    names.emplace_back(line_engine::description.name);
+    return names;
+}
+
 /// Throws failure: engine_mismatch when no engine has that name.
 inline const engine_description& engine_named(std::string_view name) {
     const engine_description* found = nullptr;
+    if (line_engine::description.name == name) found = &line_engine::description;
     for_each_engine([&]<class Engine>() {
         if (Engine::description.name == name) found = &Engine::description;
     });

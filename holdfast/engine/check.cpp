@@ -1,5 +1,7 @@
 #include <holdfast/engine/check.hpp>
 
+#include <holdfast/engine/line_check.hpp>
+#include <holdfast/engine/line_pool.hpp>
 #include <holdfast/log/truncation.hpp>
 #include <holdfast/pool/superblock.hpp>
 
@@ -114,10 +116,15 @@ private:
         return damaged.empty();
     }
 
+    std::optional<contents_finding> find_contents(const contents_checker& contents) {
+        if (pool_->engine_name() == line_engine::description.name) return check_lines(*pool_, roots_);
+        return contents ? contents(*pool_, roots_) : std::nullopt;
+    }
+
     void check_contents(const contents_checker& contents) {
         const auto plain = heap::audit(pool_->base(), pool_->zones(), {}, false);
         if (!plain.clean()) return report_heap(plain);
-        auto found = contents ? contents(*pool_, roots_) : std::nullopt;
+        auto found = find_contents(contents);
         // A layout that nobody here knows may own blocks that only its program can name.
         if (!found) return report_heap(plain);
         if (found->problem) {
