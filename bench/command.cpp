@@ -20,8 +20,10 @@ struct suite {
     std::vector<planned_match> (*plan)(const options&, scratch&);
 };
 
-constexpr std::array all_suites{suite{"floor", plan_floor}, suite{"sps", plan_sps},       suite{"hash", plan_hash},
-                                suite{"btree", plan_btree}, suite{"rbtree", plan_rbtree}, suite{"open", plan_open}};
+constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_sps},
+                                suite{"hash", plan_hash},     suite{"btree", plan_btree},
+                                suite{"rbtree", plan_rbtree}, suite{"open", plan_open},
+                                suite{"bounded-buffer", plan_bounded_buffer}};
 
 constexpr auto suite_names = [] {
     std::array<std::string_view, all_suites.size()> names{};

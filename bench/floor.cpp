@@ -1,13 +1,12 @@
 #include <bench/floor.hpp>
+#include <bench/nvram.hpp>
 #include <bench/suites.hpp>
 #include <bench/threads.hpp>
 
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/seam.hpp>
-#include <holdfast/persist/storage.hpp>
 
 #include <array>
-#include <optional>
 
 namespace holdfast::bench {
 namespace {
@@ -23,20 +22,15 @@ std::size_t append_bytes(floor_operation operation) {
 class line_floor final : public contestant {
 public:
     line_floor(floor_operation operation, unsigned threads, std::uint64_t ring_bytes, const std::string& directory)
-        : operation_(operation), threads_(threads), slice_bytes_(ring_bytes / threads / 4096 * 4096) {
-        auto file = persist::file::create_unnamed(directory).value();
-        file.allocate(ring_bytes).value();
-        ring_.emplace(
-            persist::mapping::map(file, 0, ring_bytes, ring_bytes, persist::mapping::kind::shared).value());
-        ring_->populate().value();
-        persist::discovery where;
-        where.tmpfs_is_nvram = true;
-        path_ = persist::discover(directory, where).value().lines(0);
-    }
+        : operation_(operation),
+          threads_(threads),
+          slice_bytes_(ring_bytes / threads / 4096 * 4096),
+          ring_(directory, ring_bytes),
+          path_(ring_.path()) {}
 
     batch run(const std::string&, std::uint64_t transactions) override {
         return run_on_threads(threads_, transactions, [&](unsigned thread, std::uint64_t count) {
-            std::byte* const slice = ring_->data() + thread * slice_bytes_;
+            std::byte* const slice = ring_.data() + thread * slice_bytes_;
             switch (operation_) {
                 case floor_operation::line: return store_lines(slice, count, 1);
                 case floor_operation::lines8: return store_lines(slice, count, 8);
@@ -75,7 +69,7 @@ private:
     floor_operation operation_;
     unsigned threads_;
     std::uint64_t slice_bytes_;
-    std::optional<persist::mapping> ring_;
+    nvram ring_;
     persist::line_path path_;
 };
 
