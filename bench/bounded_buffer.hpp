@@ -2,11 +2,13 @@
 // AspectC++", Figures 1 and 2, and the scenarios of its section 5.2. One source for all engines and for libpmemobj.
 #pragma once
 
+#include <bench/contestant.hpp>
+#include <bench/cpu_clock.hpp>
+
 #include <holdfast/persist/counters.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -72,12 +74,6 @@ constexpr unsigned transactions_of(scenario which) {
     return each[static_cast<std::size_t>(which)];
 }
 
-struct scenario_run {
-    double ns = 0;
-    std::uint64_t transactions = 0;
-    persist::counters spent;
-};
-
 /// What `Buffers` has: reset(), which empties all of them; add(i, byte), get(i), fill(i, from, count),
 /// drain(i, to, count) on the i-th, one transaction each and not inline, as if compiled elsewhere.
 template <class Buffers>
@@ -102,10 +98,10 @@ void repeat_scenario(Buffers& buffers, scenario which, unsigned buffer) {
 
 /// Runs whole repetitions with at least so many transactions. Resets are neither timed nor counted.
 template <class Buffers>
-scenario_run run_scenario(Buffers& buffers, scenario which, std::uint64_t transactions) {
+batch run_scenario(Buffers& buffers, scenario which, std::uint64_t transactions) {
     const unsigned each = transactions_of(which);
     const std::uint64_t wanted = (transactions + each - 1) / each;
-    scenario_run all;
+    batch all{0, wanted * each, costs{}};
     for (std::uint64_t done = 0; done < wanted;) {
         const auto now = static_cast<unsigned>(std::min<std::uint64_t>(wanted - done, buffers_at_once));
         if (which != scenario::one_full) {
@@ -114,13 +110,12 @@ scenario_run run_scenario(Buffers& buffers, scenario which, std::uint64_t transa
             for (unsigned i = 0; i < now; ++i) repeat_scenario(buffers, which, i);
         }
         const persist::counters before = persist::thread_counters();
-        const auto begin = std::chrono::steady_clock::now();
+        const double begin_ns = thread_cpu_ns();
         for (unsigned i = 0; i < now; ++i) repeat_scenario(buffers, which, i);
-        all.ns += std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-        all.spent = all.spent + (persist::thread_counters() - before);
+        all.ns += thread_cpu_ns() - begin_ns;
+        all.spent->medium = all.spent->medium + (persist::thread_counters() - before);
         done += now;
     }
-    all.transactions = wanted * each;
     return all;
 }
 

@@ -175,24 +175,17 @@ public:
         const scenario which = scenario_named(name).value_or(scenario::one);
         if constexpr (requires { buffers_.truncations(); }) {
             const std::uint64_t before = buffers_.truncations();
-            batch done = measure(which, transactions);
+            batch done = run_scenario(buffers_, which, transactions);
             done.spent->has_log = true;
             done.spent->truncations = buffers_.truncations() - before;
             return done;
         } else {
             const line_commits as_asked = buffers_.commits();
-            return measure(which, transactions);
+            return run_scenario(buffers_, which, transactions);
         }
     }
 
 private:
-    batch measure(scenario which, std::uint64_t transactions) {
-        const scenario_run done = run_scenario(buffers_, which, transactions);
-        batch all{done.ns, done.transactions, costs{}};
-        all.spent->medium = done.spent;
-        return all;
-    }
-
     Buffers buffers_;
 };
 

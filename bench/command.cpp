@@ -1,5 +1,6 @@
 #include <bench/bench.hpp>
 
+#include <bench/paper_ratios.hpp>
 #include <bench/runner.hpp>
 #include <bench/scratch.hpp>
 #include <bench/suites.hpp>
@@ -18,12 +19,14 @@ namespace {
 struct suite {
     std::string_view name;
     std::vector<planned_match> (*plan)(const options&, scratch&);
+    void (*conclude)(report&) = nullptr;  ///< adds what follows from all records together
 };
 
 constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_sps},
                                 suite{"hash", plan_hash},     suite{"btree", plan_btree},
                                 suite{"rbtree", plan_rbtree}, suite{"open", plan_open},
-                                suite{"bounded-buffer", plan_bounded_buffer}};
+                                suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
+                                suite{"lines", plan_lines}};
 
 constexpr auto suite_names = [] {
     std::array<std::string_view, all_suites.size()> names{};
@@ -42,6 +45,7 @@ int run_suite(const suite& wanted, const options& options) {
             auto one = set_up();
             play(one, records, bar);
         }
+        if (wanted.conclude != nullptr) wanted.conclude(records);
         if (!options.json_path.empty()) records.write_json(options.json_path);
         return 0;
     } catch (const failure& reason) {

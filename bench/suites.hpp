@@ -20,6 +20,7 @@ std::vector<planned_match> plan_btree(const options& wanted, scratch& space);
 std::vector<planned_match> plan_rbtree(const options& wanted, scratch& space);
 std::vector<planned_match> plan_open(const options& wanted, scratch& space);
 std::vector<planned_match> plan_bounded_buffer(const options& wanted, scratch& space);
+std::vector<planned_match> plan_lines(const options& wanted, scratch& space);
 
 /// Whether `engine` is to be measured.
 inline bool chosen(const options& wanted, const std::string& engine) {
