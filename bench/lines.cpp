@@ -66,7 +66,13 @@ public:
         const std::uint64_t before = pool_.log_truncations();
         const bool all = name == "all-dirty";
         batch done = time_transactions(transactions, [&](std::uint64_t value) {
-            pool_.pool().atomically([&] { change(words_->all, count_, all, value); }).value();
+            pool_.pool()
+                .atomically([&] {
+                    // One record instead of one for each word, for those who write such.
+                    if (all) Engine::will_write(words_->all, count_ * 8);
+                    change(words_->all, count_, all, value);
+                })
+                .value();
         });
         done.spent->has_log = true;
         done.spent->truncations = pool_.log_truncations() - before;
