@@ -96,7 +96,9 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->type_name("DIRECTORY")
         ->check(CLI::ExistingDirectory)
         ->capture_default_str();
-    bench->add_option("--delay-ns", all->asked.delay_ns, "Extra time for each line written to nvram, by our engines")
+    bench->add_option("--delay-ns", all->asked.delay_ns,
+                      "Extra time for each line written to nvram, by our engines and, on bounded-buffer and lines,\n"
+                      "by libpmemobj")
         ->capture_default_str();
     bench->add_option("--engine", all->asked.engines, "Only this engine or rival, or none for the floors (repeatable)")
         ->type_name("NAME");
