@@ -51,6 +51,7 @@ public:
     }
 
     void draw() {
+        std::filesystem::create_directories(directory_);
         add("cltx-figure-6.svg", "Figure 6: add 29 bytes in 29 transactions (scenario 1)",
             "The buffer is reset, untimed, before each repetition. The delays are chosen so that the ratios of line "
             "are the paper's. There libpmemobj was slightly faster than line on DRAM, and no slower on NVRAM.",
@@ -176,7 +177,6 @@ struct figures_line {
 
 int draw_figures(const figures_line& line) {
     try {
-        std::filesystem::create_directories(line.directory);
         auto records =
             line.records.empty() ? measure("bounded-buffer", line.asked).records() : read_records(line.records);
         cltx_figures(std::move(records), line.directory).draw();
