@@ -1,4 +1,4 @@
-// The benchmarks as a library: `holdfast bench SUITE` and nothing else calls it.
+// The benchmarks as a library: `holdfast bench SUITE` and `holdfast figures` and nothing else call it.
 #pragma once
 
 #include <cstdint>
@@ -36,5 +36,9 @@ int run(const std::string& suite, const options& options);
 /// Adds `bench SUITE [--quick] [--json FILE] [--dir DIRECTORY] [--delay-ns N] [--engine E]...` to the
 /// command; when that was chosen, `chosen` is what runs the suite, and returns run's value.
 void add_bench_command(CLI::App& command, std::function<int()>& chosen);
+
+/// Adds `figures [--paper P] [--quick] [--records FILE] [--out DIRECTORY]` in the same way: it runs the suites that the
+/// papers' figures need, or takes their records, and leaves SVG files and index.html in the directory. Needs gnuplot.
+void add_figures_command(CLI::App& command, std::function<int()>& chosen);
 
 }  // namespace holdfast::bench

@@ -33,6 +33,17 @@ struct ledger {
     level durability = level::power;
     std::uint64_t operations = 64;  ///< counted, after as many to warm up
     std::vector<std::string> lines;
+
+    void note(const std::string& engine, const std::string& structure, const std::string& operation,
+              std::uint64_t times, const persist::counters& spent) {
+        const auto printed = [](std::uint64_t number) { return static_cast<unsigned long long>(number); };
+        char line[200];
+        std::snprintf(line, sizeof line, "%-13.13s %-7.7s %-5.5s %-9s %-10s %5llu %8llu %6llu %8llu %7llu %5llu",
+                      engine.c_str(), std::string(name_of(durability)).c_str(), medium.c_str(), structure.c_str(),
+                      operation.c_str(), printed(times), printed(spent.write_backs), printed(spent.fences),
+                      printed(spent.streamed_bytes), printed(spent.written_bytes), printed(spent.syncs));
+        lines.emplace_back(line);
+    }
 };
 
 /// Counts operations on one pool of `Engine`, made for one structure.
@@ -90,15 +101,8 @@ public:
 
 private:
     void note(const std::string& operation, std::uint64_t times, const persist::counters& spent) {
-        char line[200];
-        std::snprintf(line, sizeof line, "%-13.13s %-7.7s %-5.5s %-9s %-10s %5llu %8llu %6llu %8llu %7llu %5llu",
-                      std::string(Engine::description.name).c_str(), std::string(name_of(to_.durability)).c_str(),
-                      to_.medium.c_str(), structure_.c_str(), operation.c_str(), as_printed(times),
-                      as_printed(spent.write_backs), as_printed(spent.fences), as_printed(spent.streamed_bytes),
-                      as_printed(spent.written_bytes), as_printed(spent.syncs));
-        to_.lines.emplace_back(line);
+        to_.note(std::string(Engine::description.name), structure_, operation, times, spent);
     }
-    static unsigned long long as_printed(std::uint64_t number) { return number; }
 
     ledger& to_;
     std::string structure_;
@@ -190,5 +194,6 @@ void count_redo(ledger& to);
 void count_undo(ledger& to);
 void count_undo_paper(ledger& to);
 void count_volatile_only(ledger& to);
+void count_line(ledger& to);
 
 }  // namespace holdfast::bench::test

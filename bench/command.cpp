@@ -1,5 +1,6 @@
 #include <bench/bench.hpp>
 
+#include <bench/paper_ratios.hpp>
 #include <bench/runner.hpp>
 #include <bench/scratch.hpp>
 #include <bench/suites.hpp>
@@ -18,10 +19,14 @@ namespace {
 struct suite {
     std::string_view name;
     std::vector<planned_match> (*plan)(const options&, scratch&);
+    void (*conclude)(report&) = nullptr;  ///< adds what follows from all records together
 };
 
-constexpr std::array all_suites{suite{"floor", plan_floor}, suite{"sps", plan_sps},       suite{"hash", plan_hash},
-                                suite{"btree", plan_btree}, suite{"rbtree", plan_rbtree}, suite{"open", plan_open}};
+constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_sps},
+                                suite{"hash", plan_hash},     suite{"btree", plan_btree},
+                                suite{"rbtree", plan_rbtree}, suite{"open", plan_open},
+                                suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
+                                suite{"lines", plan_lines}};
 
 constexpr auto suite_names = [] {
     std::array<std::string_view, all_suites.size()> names{};
@@ -29,36 +34,50 @@ constexpr auto suite_names = [] {
     return names;
 }();
 
-int run_suite(const suite& wanted, const options& options) {
-    try {
-        scratch space(options.directory);
-        report records;
-        const auto plan = wanted.plan(options, space);
-        progress bar(plan.size());
-        for (const auto& set_up : plan) {
-            bar.show(std::string(wanted.name) + ": setting up", 0);
-            auto one = set_up();
-            play(one, records, bar);
-        }
-        if (!options.json_path.empty()) records.write_json(options.json_path);
-        return 0;
-    } catch (const failure& reason) {
-        std::fprintf(stderr, "holdfast bench: %s\n", reason.what());
-    } catch (const std::exception& reason) {
-        std::fprintf(stderr, "holdfast bench: %s\n", reason.what());
+report run_suite(const suite& wanted, const options& options) {
+    scratch space(options.directory);
+    report records;
+    const auto plan = wanted.plan(options, space);
+    progress bar(plan.size());
+    for (const auto& set_up : plan) {
+        bar.show(std::string(wanted.name) + ": setting up", 0);
+        auto one = set_up();
+        play(one, records, bar);
     }
-    return 1;
+    if (wanted.conclude != nullptr) wanted.conclude(records);
+    return records;
+}
+
+const suite* find_suite(const std::string& name) {
+    for (const auto& each : all_suites)
+        if (each.name == name) return &each;
+    return nullptr;
 }
 
 }  // namespace
 
 std::span<const std::string_view> suites() noexcept { return suite_names; }
 
+report measure(const std::string& name, const options& wanted) {
+    const suite* const found = find_suite(name);
+    if (found == nullptr) fail(errc::invalid_argument, "there is no suite '" + name + "'");
+    return run_suite(*found, wanted);
+}
+
 int run(const std::string& name, const options& options) {
-    for (const auto& each : all_suites)
-        if (each.name == name) return run_suite(each, options);
-    std::fprintf(stderr, "holdfast bench: there is no suite '%s'\n", name.c_str());
-    return 2;
+    const suite* const found = find_suite(name);
+    if (found == nullptr) {
+        std::fprintf(stderr, "holdfast bench: there is no suite '%s'\n", name.c_str());
+        return 2;
+    }
+    try {
+        const report records = run_suite(*found, options);
+        if (!options.json_path.empty()) records.write_json(options.json_path);
+        return 0;
+    } catch (const std::exception& reason) {
+        std::fprintf(stderr, "holdfast bench: %s\n", reason.what());
+        return 1;
+    }
 }
 
 void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
@@ -77,7 +96,9 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->type_name("DIRECTORY")
         ->check(CLI::ExistingDirectory)
         ->capture_default_str();
-    bench->add_option("--delay-ns", all->asked.delay_ns, "Extra time for each line written to nvram, by our engines")
+    bench->add_option("--delay-ns", all->asked.delay_ns,
+                      "Extra time for each line written to nvram, by our engines and, on bounded-buffer and lines,\n"
+                      "by libpmemobj")
         ->capture_default_str();
     bench->add_option("--engine", all->asked.engines, "Only this engine or rival, or none for the floors (repeatable)")
         ->type_name("NAME");

@@ -21,7 +21,7 @@ struct costs {
 
 /// One batch of transactions, run to the end.
 struct batch {
-    double ns = 0;  ///< wall time by CLOCK_MONOTONIC, around the whole batch
+    double ns = 0;  ///< wall time by CLOCK_MONOTONIC around the whole batch, or thread_cpu_ns of its timed parts
     std::uint64_t transactions = 0;
     std::optional<costs> spent;  ///< nothing for rivals: they count nothing
 };

@@ -1,13 +1,12 @@
 #include <bench/floor.hpp>
+#include <bench/nvram.hpp>
 #include <bench/suites.hpp>
 #include <bench/threads.hpp>
 
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/seam.hpp>
-#include <holdfast/persist/storage.hpp>
 
 #include <array>
-#include <optional>
 
 namespace holdfast::bench {
 namespace {
@@ -23,23 +22,19 @@ std::size_t append_bytes(floor_operation operation) {
 class line_floor final : public contestant {
 public:
     line_floor(floor_operation operation, unsigned threads, std::uint64_t ring_bytes, const std::string& directory)
-        : operation_(operation), threads_(threads), slice_bytes_(ring_bytes / threads / 4096 * 4096) {
-        auto file = persist::file::create_unnamed(directory).value();
-        file.allocate(ring_bytes).value();
-        ring_.emplace(
-            persist::mapping::map(file, 0, ring_bytes, ring_bytes, persist::mapping::kind::shared).value());
-        ring_->populate().value();
-        persist::discovery where;
-        where.tmpfs_is_nvram = true;
-        path_ = persist::discover(directory, where).value().lines(0);
-    }
+        : operation_(operation),
+          threads_(threads),
+          slice_bytes_(ring_bytes / threads / 4096 * 4096),
+          ring_(directory, ring_bytes),
+          path_(ring_.path()) {}
 
     batch run(const std::string&, std::uint64_t transactions) override {
         return run_on_threads(threads_, transactions, [&](unsigned thread, std::uint64_t count) {
-            std::byte* const slice = ring_->data() + thread * slice_bytes_;
+            std::byte* const slice = ring_.data() + thread * slice_bytes_;
             switch (operation_) {
-                case floor_operation::line: return store_lines(slice, count, 1);
-                case floor_operation::lines8: return store_lines(slice, count, 8);
+                case floor_operation::line: return store_lines(slice, slice_bytes_, count, 1);
+                case floor_operation::line_again: return store_lines(slice, persist::line_bytes, count, 1);
+                case floor_operation::lines8: return store_lines(slice, slice_bytes_, count, 8);
                 case floor_operation::fence:
                     for (std::uint64_t i = 0; i < count; ++i) persist::fence(path_, site::measure);
                     return;
@@ -49,14 +44,14 @@ public:
     }
 
 private:
-    void store_lines(std::byte* slice, std::uint64_t count, std::uint64_t lines) {
+    void store_lines(std::byte* slice, std::uint64_t bytes, std::uint64_t count, std::uint64_t lines) {
         std::uint64_t at = 0;
         for (std::uint64_t i = 0; i < count; ++i) {
             for (std::uint64_t line = 0; line < lines; ++line) {
                 auto* const home = slice + at;
                 persist::store_word(reinterpret_cast<std::uint64_t*>(home), i + 1, 0xFF, site::measure);
                 persist::write_back(path_, home, 8, site::measure);
-                at = at + persist::line_bytes < slice_bytes_ ? at + persist::line_bytes : 0;
+                at = at + persist::line_bytes < bytes ? at + persist::line_bytes : 0;
             }
             persist::fence(path_, site::measure);
         }
@@ -75,7 +70,7 @@ private:
     floor_operation operation_;
     unsigned threads_;
     std::uint64_t slice_bytes_;
-    std::optional<persist::mapping> ring_;
+    nvram ring_;
     persist::line_path path_;
 };
 
@@ -125,7 +120,8 @@ parameters floor_parameters(const std::string& medium) {
 }  // namespace
 
 std::string name_of(floor_operation operation) {
-    constexpr std::array names{"fence", "line", "lines8", "append64", "append128", "append256", "sync"};
+    constexpr std::array names{"fence",    "line",      "line-again", "lines8",
+                                "append64", "append128", "append256", "sync"};
     return names[static_cast<std::size_t>(operation)];
 }
 
@@ -157,8 +153,8 @@ std::vector<planned_match> plan_floor(const options&, scratch& space) {
         });
     };
     add("nvram",
-        {floor_operation::fence, floor_operation::line, floor_operation::lines8, floor_operation::append64,
-         floor_operation::append128, floor_operation::append256},
+        {floor_operation::fence, floor_operation::line, floor_operation::line_again, floor_operation::lines8,
+         floor_operation::append64, floor_operation::append128, floor_operation::append256},
         50e6);
     add("file", {floor_operation::append64, floor_operation::append256, floor_operation::sync}, 200e6);
     return plan;

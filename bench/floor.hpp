@@ -13,7 +13,8 @@ namespace holdfast::bench {
 /// Bare operations on bare storage.
 enum class floor_operation : std::uint8_t {
     fence,      ///< with nothing pending
-    line,       ///< store, write-back and fence of one line
+    line,       ///< store, write-back and fence of one line, another one each time
+    line_again, ///< the same of one line, always the same one
     lines8,     ///< the same of eight lines under one fence
     append64,   ///< 64 streamed bytes and a fence; on a file, 64 bytes by pwritev2(RWF_DSYNC)
     append128,

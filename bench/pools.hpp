@@ -65,12 +65,13 @@ public:
         return done;
     }
 
-private:
+    /// Of the log so far; checkpoints on a file at `power`.
     std::uint64_t log_truncations() {
         auto& core = pool_->core();
         return core.groups() != nullptr ? core.groups()->checkpoints() : core.lanes()->truncations();
     }
 
+private:
     std::string path_;
     std::optional<basic_pool<Engine>> pool_;
 };

@@ -31,7 +31,42 @@ json as_json(const record& one) {
             {"max", number(one.max)}, {"runs", one.runs}};
 }
 
+record from_json(const json& one) {
+    record made;
+    one.at("suite").get_to(made.suite);
+    one.at("case").get_to(made.case_name);
+    one.at("engine").get_to(made.engine);
+    one.at("threads").get_to(made.threads);
+    for (const auto& [name, value] : one.at("params").items()) {
+        if (value.is_string()) {
+            made.params.emplace_back(name, value.get<std::string>());
+        } else {
+            made.params.emplace_back(name, value.get<std::uint64_t>());
+        }
+    }
+    one.at("metric").get_to(made.metric);
+    one.at("unit").get_to(made.unit);
+    one.at("value").get_to(made.value);
+    one.at("min").get_to(made.min);
+    one.at("max").get_to(made.max);
+    one.at("runs").get_to(made.runs);
+    return made;
+}
+
 }  // namespace
+
+std::vector<record> read_records(const std::string& path) {
+    std::ifstream in(path);
+    if (!in) throw failure({errc::not_found, "the records cannot be read", path, {}, {}, {}});
+    try {
+        std::vector<record> all;
+        for (const auto& one : json::parse(in)) all.push_back(from_json(one));
+        return all;
+    } catch (const json::exception& reason) {
+        const std::string what = std::string("these are no records: ") + reason.what();
+        throw failure({errc::invalid_argument, what, path, {}, {}, {}});
+    }
+}
 
 void report::write_json(const std::string& path) const {
     std::ofstream out(path);

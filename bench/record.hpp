@@ -43,4 +43,8 @@ private:
     std::vector<record> records_;
 };
 
+/// Records that write_json wrote.
+/// Throws failure: not_found, invalid_argument (not such a file; says where).
+std::vector<record> read_records(const std::string& path);
+
 }  // namespace holdfast::bench

@@ -190,9 +190,10 @@ void play(match& wanted, report& to, progress& bar) {
                 if (all.logs() && all.total(truncations_of) < static_cast<double>(truncations_wanted)) return true;
         return false;
     };
-    const unsigned at_most = repetitions + (wanted.limits.laps > 0 ? wanted.limits.more_repetitions : 0);
+    const unsigned at_least = wanted.limits.repetitions;
+    const unsigned at_most = at_least + (wanted.limits.laps > 0 ? wanted.limits.more_repetitions : 0);
     for (unsigned repetition = 0; repetition < at_most; ++repetition) {
-        if (repetition >= repetitions && !too_few_truncations()) break;
+        if (repetition >= at_least && !too_few_truncations()) break;
         for (const auto& name : order) {
             for (std::size_t i = 0; i < wanted.entries.size(); ++i) {
                 auto& one = wanted.entries[i];

@@ -11,6 +11,7 @@
 
 namespace holdfast::bench {
 
+/// The fewest there are.
 inline constexpr unsigned repetitions = 9;
 /// A value that pays for truncations has at least so many in it, unless the medium is too slow for that.
 inline constexpr std::uint64_t truncations_wanted = 4;
@@ -31,6 +32,7 @@ struct batch_limits {
     std::uint64_t log_bytes = 0;   ///< of this size,
     double longest_ns = 800e6;     ///< but never longer than this
     unsigned more_repetitions = 4; ///< at most so many more, while the log was truncated too seldom
+    unsigned repetitions = bench::repetitions;
     std::uint64_t fixed_transactions = 0;  ///< not 0: exactly so many, with one batch to warm up
 };
 
@@ -64,7 +66,7 @@ private:
     std::uint64_t done_ = 0;
 };
 
-/// Warms up, chooses batch lengths, measures `repetitions` batches or a few more per case and contestant,
+/// Warms up, chooses batch lengths, measures limits.repetitions batches or a few more per case and contestant,
 /// adds the records to `to` and prints the table.
 ///
 /// ns_per_tx is the wall time of a batch over the transactions of all threads; tx_per_s its inverse.

@@ -19,6 +19,11 @@ std::vector<planned_match> plan_hash(const options& wanted, scratch& space);
 std::vector<planned_match> plan_btree(const options& wanted, scratch& space);
 std::vector<planned_match> plan_rbtree(const options& wanted, scratch& space);
 std::vector<planned_match> plan_open(const options& wanted, scratch& space);
+std::vector<planned_match> plan_bounded_buffer(const options& wanted, scratch& space);
+std::vector<planned_match> plan_lines(const options& wanted, scratch& space);
+
+/// Runs a suite that there is, prints its tables, and returns its records. Throws failure.
+report measure(const std::string& suite, const options& wanted);
 
 /// Whether `engine` is to be measured.
 inline bool chosen(const options& wanted, const std::string& engine) {

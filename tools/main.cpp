@@ -53,6 +53,7 @@ int main_of(int argc, char** argv) {
 #endif
 #ifdef HOLDFAST_HAS_BENCH
     bench::add_bench_command(application, line.run);
+    bench::add_figures_command(application, line.run);
 #endif
     try {
         application.parse(argc, argv);

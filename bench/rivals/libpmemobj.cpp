@@ -2,6 +2,7 @@
 //
 // It runs the very workloads that ours run, over an Access of its own, with native pointers instead
 // of its 16-byte ones, which favours it.
+#include <bench/rivals/pmemobj_transaction.hpp>
 #include <bench/rivals/rival.hpp>
 
 #include <workload/access.hpp>
@@ -18,8 +19,6 @@
 namespace holdfast::bench {
 namespace {
 
-std::string last_error() { return std::string("libpmemobj: ") + pmemobj_errormsg(); }
-
 class pmemobj_access {
 public:
     explicit pmemobj_access(PMEMobjpool* pool) noexcept : pool_(pool) {}
@@ -30,26 +29,22 @@ public:
     }
     template <class T>
     void store(T* home, const std::type_identity_t<T>& value) const {
-        if (pmemobj_tx_add_range_direct(home, sizeof(T)) != 0) rival_failed(last_error());
+        pmemobj_snapshot(home, sizeof(T));
         *home = value;
     }
     template <class T>
     void will_write(T*) const noexcept {}
     void* allocate(std::size_t bytes) const {
         const PMEMoid made = pmemobj_tx_alloc(bytes, 1);
-        if (OID_IS_NULL(made)) rival_failed(last_error());
+        if (OID_IS_NULL(made)) rival_failed(pmemobj_error());
         return pmemobj_direct(made);
     }
     void free(void* address) const {
-        if (pmemobj_tx_free(pmemobj_oid(address)) != 0) rival_failed(last_error());
+        if (pmemobj_tx_free(pmemobj_oid(address)) != 0) rival_failed(pmemobj_error());
     }
     template <class F>
     bool atomically(F&& f) const {
-        // Without a jump buffer, as its C++ binding does: a failure shows in the stage's error.
-        if (pmemobj_tx_begin(pool_, nullptr, TX_PARAM_NONE) != 0) rival_failed(last_error());
-        f();
-        pmemobj_tx_commit();
-        return pmemobj_tx_end() == 0;
+        return pmemobj_atomically(pool_, std::forward<F>(f));
     }
 
 private:
@@ -74,7 +69,7 @@ public:
     void fill() override {
         const std::uint64_t each = job_.swaps_entries() ? 10 : 400;
         pool_ = pmemobj_create(path_.c_str(), "bench", job_.elements * each + (128u << 20), 0600);
-        if (pool_ == nullptr) rival_failed(last_error());
+        if (pool_ == nullptr) rival_failed(pmemobj_error());
         root* const all = find_root();
         const pmemobj_access access(pool_);
         bool good = access.atomically([&] { access.store(&all->self, all); });
@@ -88,7 +83,7 @@ public:
 
     void open() override {
         pool_ = pmemobj_open(path_.c_str(), "bench");
-        if (pool_ == nullptr) rival_failed(last_error());
+        if (pool_ == nullptr) rival_failed(pmemobj_error());
         require(find_root()->self == find_root(), "libpmemobj: the pool is at another address than before");
     }
 

@@ -1,7 +1,8 @@
-// holdfast-rivals RIVAL fill|run SUITE LEVEL DIRECTORY ELEMENTS SWAPS THREADS shared|own
+// holdfast-rivals RIVAL fill|run SUITE LEVEL DIRECTORY ELEMENTS SWAPS THREADS shared|own DELAY_NS
 //
 // The child process of `holdfast bench` in which a rival runs. Says "ready" once its data are there.
-// Each line "run CASE TRANSACTIONS" is then answered with the nanoseconds they took, or "error …".
+// Each line "run CASE TRANSACTIONS" is then answered with how many these were in the end and the nanoseconds they took,
+// and where they were counted with write-backs, fences and streamed bytes; or with "error …".
 #include <bench/rivals/rival.hpp>
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -40,7 +42,8 @@ public:
         for (unsigned i = 0; i < threads; ++i) numbers_.emplace_back(1000 + i);
     }
 
-    double run(const std::string& name, std::uint64_t transactions) {
+    batch run(const std::string& name, std::uint64_t transactions) {
+        if (const auto whole = data_->run(name, transactions)) return *whole;
         std::latch ready(threads_), start(1);
         std::vector<std::thread> workers;
         const auto part = [&](unsigned thread) {
@@ -62,7 +65,7 @@ public:
         const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
         if (name == "insert") inserted_ += transactions;
         if (name == "remove") removed_ += transactions;
-        return ns;
+        return {ns, transactions, std::nullopt};
     }
 
 private:
@@ -100,10 +103,21 @@ private:
 };
 
 std::unique_ptr<rival> make(const std::string& name, const rival_job& job) {
+    const bool objects = job.suite == "bounded-buffer" || job.suite == "lines";
+    if (objects && name.starts_with("libpmemobj")) return make_libpmemobj_objects(job, name == "libpmemobj");
     if (name == "libpmemobj") return make_libpmemobj(job);
     if (name == "lmdb") return make_lmdb(job);
     if (name == "sqlite") return make_sqlite(job);
     rival_failed("there is no rival " + name);
+}
+
+void say(const batch& done) {
+    std::printf("%" PRIu64 " %.0f", done.transactions, done.ns);
+    if (done.spent) {
+        const auto& counted = done.spent->medium;
+        std::printf(" %" PRIu64 " %" PRIu64 " %" PRIu64, counted.write_backs, counted.fences, counted.streamed_bytes);
+    }
+    std::printf("\n");
 }
 
 int serve(driver& runs) {
@@ -113,14 +127,14 @@ int serve(driver& runs) {
     std::uint64_t transactions = 0;
     while (std::cin >> word >> name >> transactions) {
         if (word != "run") rival_failed("not understood: " + word);
-        std::printf("%.0f\n", runs.run(name, transactions));
+        say(runs.run(name, transactions));
         std::fflush(stdout);
     }
     return 0;
 }
 
 int run(const std::vector<std::string>& arguments) {
-    if (arguments.size() != 10) rival_failed("started by `holdfast bench` only");
+    if (arguments.size() != 11) rival_failed("started by `holdfast bench` only");
     rival_job job;
     job.suite = arguments[3];
     job.power = arguments[4] == "power";
@@ -128,6 +142,7 @@ int run(const std::vector<std::string>& arguments) {
     job.elements = std::strtoull(arguments[6].c_str(), nullptr, 10);
     job.swaps = std::strtoull(arguments[7].c_str(), nullptr, 10);
     const auto threads = static_cast<unsigned>(std::strtoul(arguments[8].c_str(), nullptr, 10));
+    job.delay_ns = static_cast<std::uint32_t>(std::strtoul(arguments[10].c_str(), nullptr, 10));
     auto data = make(arguments[1], job);
     if (arguments[2] == "fill") {
         data->fill();

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <vector>
 
 extern char** environ;
@@ -127,7 +128,15 @@ public:
 
     batch run(const std::string& name, std::uint64_t transactions) override {
         child_->say("run " + name + " " + std::to_string(transactions));
-        return {std::strtod(child_->hear(rival_).c_str(), nullptr), transactions, std::nullopt};
+        std::istringstream said(child_->hear(rival_));
+        batch done;
+        persist::counters counted;
+        said >> done.transactions >> done.ns;
+        if (said >> counted.write_backs >> counted.fences >> counted.streamed_bytes) {
+            done.spent.emplace();
+            done.spent->medium = counted;
+        }
+        return done;
     }
 
 private:
@@ -142,7 +151,8 @@ private:
                                                  std::to_string(where.elements),
                                                  std::to_string(where.swaps),
                                                  std::to_string(where.threads),
-                                                 where.shared_lock ? "shared" : "own"};
+                                                 where.shared_lock ? "shared" : "own",
+                                                 std::to_string(where.delay_ns)};
         child_ = std::make_unique<child_process>(arguments, environment);
         if (child_->hear(rival_) != "ready") give_up(rival_ + " did not say that it is ready");
     }

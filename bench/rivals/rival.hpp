@@ -1,21 +1,25 @@
 // What a rival is to the program that runs it.
 #pragma once
 
+#include <bench/contestant.hpp>
+
 #include <workload/random.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace holdfast::bench {
 
 /// One rival's task, as the parent process gave it.
 struct rival_job {
-    std::string suite;      ///< sps, hash, btree or rbtree
+    std::string suite;      ///< sps, hash, btree, rbtree, bounded-buffer or lines
     bool power = true;      ///< durable against a power cut; otherwise against a killed process
     std::string directory;  ///< exists, empty before the data are filled in
-    std::uint64_t elements = 0;
+    std::uint64_t elements = 0;  ///< bytes of the object in suite lines
     std::uint64_t swaps = 1;
+    std::uint32_t delay_ns = 0;  ///< added for each line that goes to the medium; libpmemobj alone knows it
 
     bool swaps_entries() const noexcept { return suite == "sps"; }
 };
@@ -39,6 +43,9 @@ public:
     virtual void update(std::int64_t key, std::int64_t value) = 0;
     virtual void remove(std::int64_t key) = 0;
     virtual void get(std::int64_t key) = 0;
+
+    /// A whole batch of the case `name`, where it is timed inside; nothing: one of the above, again and again.
+    virtual std::optional<batch> run(const std::string&, std::uint64_t) { return std::nullopt; }
 };
 
 /// Tells the parent and ends the process.
@@ -48,6 +55,8 @@ inline void require(bool good, const char* what) {
 }
 
 std::unique_ptr<rival> make_libpmemobj(const rival_job& job);
+/// The objects of suites bounded-buffer and lines; `as_paper`: as the paper used it, else as its best user would.
+std::unique_ptr<rival> make_libpmemobj_objects(const rival_job& job, bool as_paper);
 std::unique_ptr<rival> make_lmdb(const rival_job& job);
 std::unique_ptr<rival> make_sqlite(const rival_job& job);
 

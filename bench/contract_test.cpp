@@ -1,0 +1,85 @@
+// What scripts outside rely on in the records of the suites about lines: names, parameters, one record for each
+// combination, exact counts. Rivals are left out; times are not judged.
+#include <bench/suites.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace holdfast::bench {
+namespace {
+
+using combination = std::tuple<std::string, std::string, parameters, std::string>;
+
+std::map<combination, double> by_combination(const report& from) {
+    std::map<combination, double> all;
+    for (const auto& one : from.records()) {
+        const combination what{one.case_name, one.engine, one.params, one.metric};
+        EXPECT_TRUE(all.emplace(what, one.value).second)
+            << one.case_name << " " << one.engine << " " << one.metric << " twice";
+        EXPECT_LE(one.min, one.max);
+        EXPECT_EQ(one.threads, 1u);
+    }
+    return all;
+}
+
+options quick(std::vector<std::string> engines) {
+    options asked;
+    asked.quick = true;
+    asked.delay_ns = 100;
+    asked.engines = std::move(engines);
+    return asked;
+}
+
+parameters at(const std::string& level, std::uint64_t delay_ns) {
+    return {{"level", level}, {"medium", std::string("nvram")}, {"delay_ns", delay_ns}};
+}
+
+TEST(Contract, BoundedBufferHasARecordForEachCombination) {
+    const report made = measure("bounded-buffer", quick({"none", "plain", "line"}));
+    const auto all = by_combination(made);
+    const auto value = [&](const char* name, const char* engine, const parameters& params, const char* metric) {
+        const auto found = all.find({name, engine, params, metric});
+        EXPECT_TRUE(found != all.end()) << name << " " << engine << " " << metric;
+        return found == all.end() ? -1 : found->second;
+    };
+    EXPECT_GT(value("floor", "none", at("power", 0), "ns_per_tx"), 0);
+    for (const char* name : {"scenario1", "scenario1-full", "scenario2", "scenario3"}) {
+        for (const auto& params : {at("power", 0), at("power", 100), at("process", 0)}) {
+            const bool power = std::get<std::string>(params[0].second) == "power";
+            EXPECT_GT(value(name, "plain", params, "tx_per_s"), 0);
+            EXPECT_GT(value(name, "line", params, "ns_per_tx"), 0);
+            EXPECT_EQ(value(name, "line", params, "write_backs_per_tx"), power ? 1 : 0);
+            EXPECT_EQ(value(name, "line", params, "fences_per_tx"), power ? 1 : 0);
+            EXPECT_EQ(value(name, "line", params, "pm_bytes_per_tx"), power ? 64 : 0);
+            EXPECT_EQ(value(name, "line", params, "syncs_per_tx"), 0);
+        }
+    }
+    for (const auto& one : made.records())
+        EXPECT_TRUE(one.metric != "ns_per_tx" || one.runs >= 9u) << one.runs;
+}
+
+TEST(Contract, LinesHasAFloorForWhatEachCaseWritesBack) {
+    const report made = measure("lines", quick({"none", "lines", "lines_tagged"}));
+    const auto all = by_combination(made);
+    std::map<std::string, std::set<std::uint64_t>> sizes;
+    for (const auto& one : made.records()) {
+        ASSERT_GE(one.params.size(), 4u);
+        EXPECT_EQ(one.params[3].first, "bytes");
+        const auto bytes = std::get<std::uint64_t>(one.params[3].second);
+        sizes[one.case_name].insert(bytes);
+        if (one.engine != "lines" || one.metric != "write_backs_per_tx") continue;
+        parameters floor = at("power", 0);
+        floor.emplace_back("bytes", bytes);
+        floor.emplace_back("lines", static_cast<std::uint64_t>(one.value));
+        EXPECT_EQ(all.count({"floor", "none", floor, "ns_per_tx"}), 1u) << one.case_name << " " << bytes;
+    }
+    for (const char* name : {"one-dirty", "all-dirty", "floor"})
+        EXPECT_EQ(sizes[name], (std::set<std::uint64_t>{48, 96, 192, 384, 768, 1536, 3072, 4096})) << name;
+}
+
+}  // namespace
+}  // namespace holdfast::bench
