@@ -75,6 +75,17 @@ public:
     const T* operator->() const noexcept { return &get(); }
     const T& operator*() const noexcept { return get(); }
 
+    /// A copy of the valid T, for who reads while another thread or process may commit: what it holds was valid at one
+    /// moment, provided that no two commits happen meanwhile, for the second writes over what is being read. Who cannot
+    /// know that guards it with a number that the writer counts up before and after. It may not be durable yet.
+    T load() const noexcept {
+        T copy;
+        const std::size_t offset =
+            __atomic_load_n(bytes_ + format::line_index_offset, __ATOMIC_ACQUIRE) & format::half_line_bytes;
+        std::memcpy(&copy, bytes_ + offset, sizeof copy);
+        return copy;
+    }
+
     /// Takes over from a process that died: what this one sees of the object is durable then, before it acts on it.
     /// (Opening a pool alone does it for all.) Requires: nobody has it in a transaction.
     void recover() { cache_line::take_over<line_medium>(bytes_); }

@@ -141,6 +141,15 @@ TEST(Line, ReturnsWhatTheFunctionReturnsAlsoAReference) {
     EXPECT_EQ(made.transact([](int& active) { return std::to_string(active); }), "4");
 }
 
+TEST(Line, LoadCopiesWhatIsValidAlsoInsideATransaction) {
+    line<int> made(1);
+    made.transact([&](int& active) {
+        active = 2;
+        EXPECT_EQ(made.load(), 1);
+    });
+    EXPECT_EQ(made.load(), 2);
+}
+
 TEST(Line, AnArrayHasALineForEachElement) {
     line_array<int, 3> all;
     static_assert(sizeof all == 3 * 64);
