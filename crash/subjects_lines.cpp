@@ -1,5 +1,6 @@
 #include <crash/subjects_lines.hpp>
 
+#include <crash/lines_file_subject.hpp>
 #include <crash/lines_subject.hpp>
 #include <crash/lines_workloads.hpp>
 
@@ -13,9 +14,13 @@ struct torn_line_buffer : line_buffer {
 }  // namespace
 
 void add_subjects_of_lines(std::vector<std::unique_ptr<subject>>& all) {
-    all.push_back(std::make_unique<lines_subject<line_buffer>>());
-    all.push_back(std::make_unique<lines_subject<record_of_one_line>>());
-    all.push_back(std::make_unique<lines_subject<record_of_three_lines>>());
+    const auto add = [&]<class Of>() {
+        all.push_back(std::make_unique<lines_subject<Of>>());
+        all.push_back(std::make_unique<lines_file_subject<Of>>());
+    };
+    add.template operator()<line_buffer>();
+    add.template operator()<record_of_one_line>();
+    add.template operator()<record_of_three_lines>();
 }
 
 std::unique_ptr<subject> buffer_where_lines_tear() { return std::make_unique<lines_subject<torn_line_buffer>>(); }

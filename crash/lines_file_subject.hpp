@@ -1,0 +1,113 @@
+// Objects in lines in an ordinary file at level `power`: their commits go through the log, and images are opened as a
+// program opens a pool, and used afterwards. Instrumented.
+#pragma once
+
+#include <crash/expectation.hpp>
+#include <crash/inspect.hpp>
+#include <crash/randomness.hpp>
+#include <crash/recorded_file.hpp>
+#include <crash/seam_recorder.hpp>
+#include <crash/subject.hpp>
+
+#include <holdfast/engine/line_pool.hpp>
+
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace holdfast::crash {
+
+/// `Of` as of lines_subject.
+template <class Of>
+class lines_file_subject final : public subject {
+public:
+    std::string_view engine() const override { return Of::engine; }
+    std::string_view name() const override { return Of::name; }
+    bool knows(const model& how) const override { return how.is_file; }
+    unsigned universe() const override { return std::size(Of::operations); }
+    std::string describe(unsigned operation) const override { return std::string(Of::operations[operation]); }
+    std::byte* base() const override { return reinterpret_cast<std::byte*>(explored_base); }
+    std::size_t size() const override { return explored_bytes; }
+    std::string image_path() const override { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }
+
+    trace record(const workload& operations, const model& how, std::size_t) override {
+        options_ = recorded_pool_options(how);
+        randomness.seed(0);
+        set_boot(true);
+        const std::string path = recorded_path();
+        pool_.emplace(line_pool::create(path, options_).value());
+        root_ = pool_->root<typename Of::container>(explored_root).value();
+        pool_->core().checkpoint().value();
+        typename Of::ordinary expected{};
+        expected_.begin(Of::of(expected));
+        trace recorded;
+        {
+            seam_recorder seen(base(), file_now(pool_->core(), size()));
+            for (std::size_t i = 0; i < operations.size(); ++i) {
+                if (i + 1 == operations.size()) seen.explore_from_here();
+                seen.operation_begins();
+                Of::apply(*root_, operations[i], 100 * (i + 1));
+                seen.operation_done();
+                Of::apply(expected, operations[i], 100 * (i + 1));
+                expected_.add(Of::of(expected));
+            }
+            pool_->core().checkpoint().value();
+            recorded = std::move(seen.recorded());
+        }
+        close();
+        ::unlink(path.c_str());
+        set_boot(false);
+        return recorded;
+    }
+
+    std::optional<std::string> recover(const lazy_memory&) override {
+        auto opened = line_pool::open(image_path(), options_);
+        if (!opened) return "opening refuses: " + opened.error().text();
+        pool_.emplace(std::move(*opened));
+        auto found = pool_->root<typename Of::container>(explored_root);
+        if (!found) return "the root is lost: " + found.error().text();
+        root_ = *found;
+        return {};
+    }
+    std::optional<std::string> check(const progress& made) override { return expected_.judge(Of::of(*root_), made); }
+
+    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) override {
+        randomness.seed(expected_.recoveries() + 1);
+        set_boot(killed);
+        trace recorded;
+        contents before, afterwards;
+        {
+            seam_recorder seen(base(), image.bytes());
+            seen.operation_begins(thread_afterwards);
+            const bool is_open = !recover(image);
+            seen.operation_done(thread_afterwards);
+            if (is_open) {
+                before = Of::of(*root_);
+                seen.operation_begins(thread_afterwards);
+                Of::apply(*root_, Of::operation_afterwards, value_of_first);
+                seen.operation_done(thread_afterwards);
+                afterwards = Of::of(*root_);
+            }
+            recorded = std::move(seen.recorded());
+        }
+        expected_.enter_recovery(before, afterwards, made, killed);
+        set_boot(false);
+        return recorded;
+    }
+    void leave_recovery() override { expected_.leave_recovery(); }
+    void close() override {
+        if (pool_) pool_->abandon();
+        pool_.reset();
+    }
+
+private:
+    static constexpr std::uint64_t value_of_first = 100;
+
+    create_options options_;
+    std::optional<line_pool> pool_;
+    typename Of::container* root_ = nullptr;
+    expectation expected_;
+};
+
+}  // namespace holdfast::crash
