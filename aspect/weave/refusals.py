@@ -111,20 +111,21 @@ class AnnotatedClass:
 
     def check_function(self, function):
         kind, name = function["kind"], function.get("name")
-        if function.get("isImplicit") or function.get("explicitlyDefaulted") or function.get("explicitlyDeleted"):
-            return
         if function.get("virtual"):
             return self.refuse(function, f"'{name}' is virtual: a pointer to the table of functions would lie in the "
                                "line; leave 'virtual' out")
+        if function.get("isImplicit") or function.get("explicitlyDefaulted") or function.get("explicitlyDeleted"):
+            return
         body = next((each for each in inner(function) if each["kind"] in ("CompoundStmt", "CXXTryStmt")), None)
         if kind == "CXXConstructorDecl":
             for each in inner(function):
                 self.walk(each, Body(self, "initializer" if each["kind"] == "CXXCtorInitializer" else "constructor"))
             return
-        if kind == "CXXDestructorDecl" or self.is_static(function):
-            if body:
-                self.walk(body, Body(self, "destructor" if kind == "CXXDestructorDecl" else "static"))
-            return
+        if kind == "CXXDestructorDecl":
+            return self.walk(body, Body(self, "destructor"))
+        static = self.is_static(function)
+        if static and (function.get("constexpr") or name.startswith("operator ")):
+            return self.walk(body, Body(self, "static"))
         self.check_signature(function)
         if body:
             self.woven += 1
@@ -133,7 +134,7 @@ class AnnotatedClass:
                             "put it inside braces")
             shown = {each["id"] for each in inner(function)
                      if each["kind"] == "ParmVarDecl" and self.is_shown(qualified_type(each))}
-            self.walk(body, Body(self, "function", shown, function))
+            self.walk(body, Body(self, "static") if static else Body(self, "function", shown, function))
 
     @staticmethod
     def is_static(function):
@@ -160,11 +161,7 @@ class AnnotatedClass:
         returned = signature.split(" -> ")[-1] if signature.startswith("auto (") else signature.split("(")[0]
         returned = returned.strip()
         target = returned[:-1].strip() if returned.endswith(("&", "*")) else ""
-        if not target:
-            if self.is_class(returned):
-                self.refuse(function, f"'{name}' returns a {self.name} by value, which the weaver cannot hand on: "
-                            "fill one that the caller passes")
-        elif not target.startswith("const ") and not target.endswith("const") and not self.is_class(target):
+        if target and not target.startswith("const ") and not target.endswith("const") and not self.is_class(target):
             of_members = {qualified_type(field).split("[")[0].strip() for field in self.fields.values()}
             if returned.endswith("&") or returned not in of_members:
                 self.refuse(function, f"'{name}' returns '{returned}', by which the object could be written outside a "

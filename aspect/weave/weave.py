@@ -28,7 +28,8 @@ class Failure(Exception):
 
 
 def clang(options, *more):
-    command = [options.clang, "-std=c++17", "-fsyntax-only", "-Wno-everything", "-Wunknown-attributes",
+    # What the weaver sees, it is to see.
+    command = [options.clang, "-std=c++17", "-D__acweaving=1", "-fsyntax-only", "-Wno-everything", "-Wunknown-attributes",
                "-Wsystem-headers", "-fno-color-diagnostics", "-fno-caret-diagnostics", *options.flags, *more, options.source]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -105,28 +106,25 @@ def substitute(pattern, replacement, text, at_least):
     return text
 
 
-def finish(options, classes, functions):
+def finish(options, names, functions):
     """What the weaver's output needs to be C++, and counts."""
     with open(options.output, encoding="utf-8") as file:
         text = file.read()
     # A pointer to the type of a const function is no type.
     text = substitute(r"inline Entity \*entity\(\) \{return \(Entity \*\)_entity;\}",
                       "inline void *entity() {return _entity;}", text, 0)
-    text = substitute(r"char _data\[sizeof \(T\)\];", "alignas(T) char _data[sizeof (T)];", text, min(classes, 1))
+    text = substitute(r"char _data\[sizeof \(T\)\];", "alignas(T) char _data[sizeof (T)];", text, 1)
+    # What only the compiler is to see, the weaver took out.
+    text = re.sub(r"#ifndef __acweaving\n.*?#endif",
+                  lambda block: block.group(0).replace("// commented out by ac++: #include", "#include"), text, flags=re.S)
     # Nobody derives from a woven class.
-    final = re.compile(r"(?<=[\w>)])(\s*)(\{\n#line [^\n]*\n(?:public:\n)?  template <typename, int = 0> struct __BYPASS)"
-                       r"(?=(\w+) \{\};)")
-    woven = set(re.findall(r"(\w+)::holdfast_woven\"", text))
-
-    def add_final(match):
-        head = text[:match.start()]
-        is_final = re.search(r"\bfinal\s*\Z", head)
-        return f"{'' if is_final or match.group(3) not in woven else ' final'} {match.group(2)}"
-
-    text = final.sub(add_final, text)
+    pattern = re.compile(r"\b(\w+)(\s+final)?(\s*\{\n#line [^\n]*\n(?:public:\n)?  template <typename, int = 0> struct __BYPASS)")
+    text, finals = pattern.subn(lambda head: head.group(1) + (" final" if head.group(1) in names else head.group(2) or "") +
+                                head.group(3), text)
     seen = len(re.findall(r"^struct holdfast_woven\b", text, re.M))
-    if seen != classes:
-        raise Failure(f"{options.source}: error: {classes} classes are annotated and {seen} were woven\n")
+    if seen != len(names) or finals < seen:
+        raise Failure(f"{options.source}: error: {len(names)} classes are annotated and {seen} were woven: declare them in a "
+                      "namespace and not inside a function\n")
     seen = len(re.findall(r"\binvoke_holdfast_runtime_\w+_around<__TJP> \(&tjp\);", text))
     if seen != functions:
         raise Failure(f"{options.source}: error: {functions} member functions are to be transactions or read the valid "
@@ -148,7 +146,7 @@ def main():
         annotated = annotations(options)
         functions = check(options, annotated)
         weave(options)
-        finish(options, len(annotated), functions)
+        finish(options, [name for _, _, _, name in annotated], functions)
     except Failure as failure:
         if os.path.exists(options.output):
             os.remove(options.output)

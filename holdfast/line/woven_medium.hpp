@@ -45,17 +45,32 @@ inline const void* readable_half(const void* line) noexcept {
     return static_cast<const unsigned char*>(line) + chosen;
 }
 
-/// The last member of a woven class: from byte 32 to the end of the line. A copy of the object is its readable half,
-/// whichever half of the source that is. Assignment would write over a valid half: a class that is to be assigned
-/// declares an operator= of its own, which is a transaction then.
+/// Behind the members of a woven class, where it marks their end. A copy of the object is its readable half, whichever
+/// half of the source that is. Assignment would write over a valid half: a class that is to be assigned declares an
+/// operator= of its own, which is a transaction then.
+struct end_of_members {
+    end_of_members() noexcept { clear(); }
+    end_of_members(const end_of_members& other) noexcept {
+        __builtin_memcpy(line_of(this), readable_half(line_of(&other)), offset());
+        clear();
+    }
+    end_of_members& operator=(const end_of_members&) = delete;
+
+private:
+    size_t offset() const noexcept { return reinterpret_cast<uintptr_t>(this) & (format::half_line_bytes - 1); }
+    /// To the end of the half, so that equal objects are equal lines.
+    void clear() noexcept {
+        __builtin_memset(static_cast<unsigned char*>(line_of(this)) + offset(), 0, format::half_line_bytes - offset());
+    }
+
+    unsigned char mark;
+};
+static_assert(sizeof(end_of_members) == 1, "it takes one byte, at most the one that a half has more than an object");
+
+/// The last member of a woven class: from byte 32 to the end of the line.
 struct alignas(format::half_line_bytes) second_half {
     second_half() noexcept : copy{}, index(0) {}
-    second_half(const second_half& other) noexcept : copy{}, index(0) {
-        void* const line = line_of(this);
-        __builtin_memcpy(line, readable_half(line_of(&other)), format::line_payload_bytes);
-        index = 0;
-    }
-    second_half& operator=(const second_half&) = delete;
+    second_half(const second_half&) noexcept : second_half() {}
 
     unsigned char copy[format::line_payload_bytes];
     unsigned char index;
@@ -67,6 +82,11 @@ static_assert(sizeof(second_half) == format::half_line_bytes &&
 /// How many bytes a woven class has before the byte that marks their end: its copy in the other half.
 template <class Class>
 inline constexpr size_t bytes_of = __builtin_offsetof(Class, holdfast_end_);
+
+/// Not std::is_trivially_copyable: std::pair's assignment is none that the standard calls trivial.
+template <class T>
+inline constexpr bool copied_as_bytes = std::is_trivially_copy_constructible<std::remove_all_extents_t<T>>::value &&
+                                        std::is_trivially_destructible<T>::value && !std::is_reference<T>::value;
 
 /// Walks over the members that the weaver knows of `JoinPoint`'s class: whether all can be copied byte by byte, and
 /// whether any wants to be aligned to more than a half.
@@ -80,10 +100,7 @@ struct members_from<JoinPoint, Index, std::enable_if_t<(Index < int{JoinPoint::M
     using type = typename member::Type;
     using rest = members_from<JoinPoint, Index + 1>;
     static constexpr bool is_static = (static_cast<int>(member::spec) & 1) != 0;
-    // Not std::is_trivially_copyable: std::pair's assignment is none the standard calls trivial.
-    static constexpr bool bytes = std::is_trivially_copy_constructible<std::remove_all_extents_t<type>>::value &&
-                                  std::is_trivially_destructible<type>::value && !std::is_reference<type>::value;
-    static constexpr bool copyable = (is_static || bytes) && rest::copyable;
+    static constexpr bool copyable = (is_static || copied_as_bytes<type>) && rest::copyable;
     static constexpr bool aligned = (is_static || alignof(type) <= format::half_line_bytes) && rest::aligned;
 };
 
@@ -126,8 +143,27 @@ struct probe {
 };
 #endif
 
+/// What the weaver does not say of a function: that it returns a reference, and that a volatile one is const as well.
+template <class Function>
+struct function;
+#define HOLDFAST_FUNCTION(qualifiers, constant)                           \
+    template <class Result, bool Noexcept, class... Arguments>            \
+    struct function<Result(Arguments...) qualifiers noexcept(Noexcept)> { \
+        using result = Result;                                            \
+        static constexpr bool is_const = constant;                        \
+    };
+HOLDFAST_FUNCTION(, false)
+HOLDFAST_FUNCTION(const, true)
+HOLDFAST_FUNCTION(volatile, false)
+HOLDFAST_FUNCTION(const volatile, true)
+HOLDFAST_FUNCTION(&, false)
+HOLDFAST_FUNCTION(const&, true)
+HOLDFAST_FUNCTION(volatile&, false)
+HOLDFAST_FUNCTION(const volatile&, true)
+#undef HOLDFAST_FUNCTION
+
 /// One execution of a member function: on which half, and as part of what.
-template <class That>
+template <class That, bool IsConst>
 class execution {
 public:
     explicit execution(That* that) : line_(line_of(that)), probe_(line_), open_(line_) {}
@@ -143,14 +179,15 @@ private:
     cache_line::transaction<woven_medium, bytes_of<std::remove_cv_t<That>>> open_;
 };
 template <class That>
-class execution<const That> {
+class execution<That, true> {
 public:
-    explicit execution(const That* that) noexcept : that_(static_cast<const That*>(readable_half(line_of(that)))) {}
-    const That* that() const noexcept { return that_; }
+    explicit execution(That* that) noexcept
+        : that_(static_cast<That*>(const_cast<void*>(readable_half(line_of(that))))) {}
+    That* that() const noexcept { return that_; }
     void commit() const noexcept {}
 
 private:
-    const That* that_;
+    That* that_;
 };
 
 /// The half that is meant for each argument of type `const Class&`, so that `other.member` is right as well.
@@ -167,17 +204,18 @@ inline void show_readable_halves(JoinPoint* at) noexcept {
 /// Callers see objects, not halves: `return *this` and `return this` are the line.
 template <class JoinPoint>
 inline void return_lines(JoinPoint* at) noexcept {
-    using That = std::remove_cv_t<typename JoinPoint::That>;
-    using Result = std::remove_cv_t<std::remove_pointer_t<typename JoinPoint::Result>>;
-    if constexpr (std::is_same<Result, That>::value) {
-        void*& result = *static_cast<void**>(static_cast<void*>(at->_result));
-        result = line_of(result);
-    } else if constexpr (!std::is_void<typename JoinPoint::Result>::value) {
-        static_assert(std::is_reference<typename JoinPoint::Result>::value ||
-                          std::is_trivially_copyable<typename JoinPoint::Result>::value ||
-                          std::is_abstract<typename JoinPoint::Result>::value,
-                      "woven class: a member function returns an object that is not trivially copyable, which the "
-                      "weaver cannot hand on; return it by const reference, or fill one that the caller passes");
+    using Result = typename function<typename JoinPoint::Entity>::result;
+    if constexpr (std::is_reference<Result>::value || std::is_pointer<Result>::value) {
+        using Target = std::remove_pointer_t<std::remove_reference_t<Result>>;
+        if constexpr (std::is_same<std::remove_cv_t<Target>, std::remove_cv_t<typename JoinPoint::That>>::value) {
+            void*& result = *static_cast<void**>(static_cast<void*>(at->_result));
+            result = line_of(result);
+        }
+    } else if constexpr (!std::is_void<Result>::value &&
+                         !std::is_same<Result, std::remove_cv_t<typename JoinPoint::That>>::value) {
+        static_assert(copied_as_bytes<Result>,
+                      "woven class: a member function returns an object that cannot be copied byte by byte, which the "
+                      "weaver does to hand it on; return a const reference, or fill an object that the caller passes");
     }
 }
 

@@ -1,0 +1,349 @@
+// What is refused: each case is a source of its own, and the line below its name a part of what must be said.
+
+// CASE a base class
+// REFUSED has a base: what is in it would lie outside the two halves; make it a member
+struct base { int b; };
+class [[NVM::transactional]] alignas(64) refused_one : base { int a = 0; public: void set() { a = b; } };
+
+// CASE a virtual function
+// REFUSED 'set' is virtual: a pointer to the table of functions would lie in the line
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: virtual void set() { a = 1; } };
+
+// CASE a virtual destructor
+// REFUSED is virtual
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    virtual ~refused_one() = default; int get() const { return a; }
+};
+
+// CASE a class template
+// REFUSED is a template, which the weaver does not weave: write a class for each type
+template <class T>
+class [[NVM::transactional]] alignas(64) refused_one { T a; public: void set(T to) { a = to; } };
+void use(refused_one<int>& x) { x.set(1); }
+
+// CASE a function template
+// REFUSED function template 'set' would not be woven
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    template <class T> void set(T to) { a = to; }
+};
+
+// CASE a union
+// REFUSED is a union
+union [[NVM::transactional]] alignas(64) refused_one { int a; float b; };
+
+// CASE a class in a function
+// REFUSED declare them in a namespace and not inside a function
+int run() {
+    class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: int get() const { return a; } };
+    return refused_one().get();
+}
+
+// CASE the attribute in a macro
+// REFUSED write [[NVM::transactional]] out
+#define PERSISTENT [[NVM::transactional]] alignas(64)
+class PERSISTENT refused_one { int a = 0; public: void set() { a = 1; } };
+
+// CASE no alignment
+// REFUSED write alignas(64) behind the attribute
+class [[NVM::transactional]] refused_one { int a = 0; public: void set() { a = 1; } };
+
+// CASE a class derived from a woven one
+// REFUSED refused_one
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { a = 1; } };
+class derived : public refused_one {};
+
+// CASE 32 bytes
+// REFUSED its members must end at byte 31 at the latest
+class [[NVM::transactional]] alignas(64) refused_one { char a[32] = {}; public: void set() { a[0] = 1; } };
+
+// CASE four members of 8 bytes
+// REFUSED its members must end at byte 31 at the latest
+class [[NVM::transactional]] alignas(64) refused_one {
+    long a = 0, b = 0, c = 0, d = 0;
+public:
+    void set() { a = 1; }
+};
+
+// CASE 100 bytes and no function
+// REFUSED its members must end at byte 31 at the latest
+class [[NVM::transactional]] alignas(64) refused_one { char a[100]; };
+
+// CASE a member that is not trivially copyable
+// REFUSED a member is not trivially copyable
+struct counted { counted() {} counted(const counted&) {} int of = 0; };
+class [[NVM::transactional]] alignas(64) refused_one { counted a; public: void set() { a.of = 1; } };
+
+// CASE a reference member
+// REFUSED a member is not trivially copyable
+int somewhere;
+class [[NVM::transactional]] alignas(64) refused_one { int& a = somewhere; public: void set() { a = 1; } };
+
+// CASE an anonymous union whose member is not trivially copyable
+// REFUSED an anonymous union has a member that is not trivially copyable
+struct counted { counted() {} counted(const counted&) {} int of = 0; };
+class [[NVM::transactional]] alignas(64) refused_one {
+    union { counted a; int b; };
+public:
+    refused_one() : b(0) {} ~refused_one() {} void set() { b = 1; }
+};
+
+// CASE a member aligned to a line
+// REFUSED its members must end at byte 31 at the latest
+struct alignas(64) wide { char a; };
+class [[NVM::transactional]] alignas(64) refused_one { wide a = {}; public: void set() { a.a = 1; } };
+
+// CASE a public member
+// REFUSED member 'b' is public, and could be written outside a transaction
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: int b = 0; void set() { a = 1; } };
+
+// CASE a protected member
+// REFUSED member 'b' is protected
+class [[NVM::transactional]] alignas(64) refused_one { protected: int b = 0; public: void set() { b = 1; } };
+
+// CASE a struct's first members
+// REFUSED member 'a' is public
+struct [[NVM::transactional]] alignas(64) refused_one { int a = 0; void set() { a = 1; } };
+
+// CASE a public anonymous union
+// REFUSED member 'an anonymous union' is public
+class [[NVM::transactional]] alignas(64) refused_one { public: union { int a; char b; }; void set() { a = 1; } };
+
+// CASE a mutable member
+// REFUSED member 'a' is mutable, and a const function is no transaction
+class [[NVM::transactional]] alignas(64) refused_one {
+    mutable int a = 0;
+public:
+    void set() const { a = 1; }
+};
+
+// CASE a friend class
+// REFUSED has a friend, whose accesses the weaver does not see
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0; friend class other;
+public:
+    void set() { a = 1; }
+};
+
+// CASE a friend function
+// REFUSED has a friend
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; friend void change(refused_one& of) { of.a = 1; } };
+
+// CASE a constexpr function
+// REFUSED 'get' is constexpr, and the weaver would leave it alone
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    constexpr int get() const { return a; }
+};
+
+// CASE a function with any number of arguments
+// REFUSED 'set' takes '...', which the weaver cannot hand on
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set(int to, ...) { a = to; } };
+
+// CASE an rvalue reference
+// REFUSED 'set' takes an rvalue reference, which the weaver cannot hand on
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set(int&& to) { a = to; } };
+
+// CASE move assignment
+// REFUSED 'operator=' takes an rvalue reference
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    refused_one& operator=(refused_one&&) { a = 1; return *this; }
+};
+
+// CASE a try block for a body
+// REFUSED the body of 'set' is a try block, which the weaver leaves alone
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    void set() try { a = 1; } catch (...) {}
+};
+
+// CASE a returned object that is not trivially copyable
+// REFUSED a member function returns an object that cannot be copied byte by byte
+#include <string>
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    std::string name() const { return std::to_string(a); }
+};
+
+// CASE a returned reference
+// REFUSED 'at' returns 'int &', by which the object could be written outside a transaction
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: int& at() { return a; } };
+
+// CASE a returned pointer
+// REFUSED 'data' returns 'char *', by which the object could be written outside a transaction
+class [[NVM::transactional]] alignas(64) refused_one { char a[4] = {}; public: char* data() { return a; } };
+
+// CASE a member of another object
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    void swap(refused_one& other) { int b = a; a = other.a; other.a = b; }
+};
+
+// CASE a member of another object by pointer
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    void take(const refused_one* other) { a = other->a; }
+};
+
+// CASE a member of a local object
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    int run() { refused_one local; local.a = 1; return a; }
+};
+
+// CASE a member of a lambda's argument
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    bool less(const refused_one& one) const { return [](const refused_one& x) { return x.a; }(one) < a; }
+};
+
+// CASE a member of a generic lambda's argument
+// REFUSED 'one' is shown as one half of the object and cannot be passed on
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    bool less(const refused_one& one) const { return [](auto& x) { return x.a; }(one) < a; }
+};
+
+// CASE a member of a copy constructor's argument
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a;
+public:
+    refused_one(const refused_one& other) : a(other.a) {}
+};
+
+// CASE a member in a static function
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    static int of(const refused_one& one) { return one.a; }
+};
+
+// CASE a member in a nested class
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0; struct view { int of(const refused_one& one) { return one.a; } };
+public:
+    void set() { a = 1; }
+};
+
+// CASE a pointer to a data member
+// REFUSED a pointer to member 'a' would reach past its transaction
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    void set() { int refused_one::*which = &refused_one::a; this->*which = 1; }
+};
+
+// CASE this, handed on
+// REFUSED 'this' is the half that is meant and not the object
+class [[NVM::transactional]] alignas(64) refused_one;
+void keep(refused_one*);
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { a = 1; keep(this); } };
+
+// CASE a copy of *this
+// REFUSED 'this' is the half that is meant and not the object
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    int set() { refused_one copy(*this); return copy.get() + a; } int get() const { return a; }
+};
+
+// CASE a returned copy of *this
+// REFUSED 'this' is the half that is meant and not the object
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    refused_one operator++(int) { refused_one before = *this; ++a; return before; }
+};
+
+// CASE structured bindings of *this
+// REFUSED 'this' is the half that is meant and not the object
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0, b = 0;
+public:
+    void set() { auto& [x, y] = *this; x = y; }
+};
+
+// CASE a lambda that copies the object
+// REFUSED 'this' is the half that is meant and not the object
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    int get() const { return [*this] { return a; }(); }
+};
+
+// CASE an argument, handed on
+// REFUSED 'other' is shown as one half of the object and cannot be passed on
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    bool same(const refused_one& other) const { return &other == first() && a == 0; } static const refused_one* first();
+};
+
+// CASE a constructor that calls a transaction
+// REFUSED a constructor calls 'set', whose transaction would change the half in the middle of it
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    refused_one() { set(); a += 1; } void set() { a = 1; }
+};
+
+// CASE an initialiser that calls a function
+// REFUSED an initializer calls member function 'get' before the index says which half is valid
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a, b;
+public:
+    refused_one() : a(1), b(get()) {} int get() const { return a; }
+};
+
+// CASE a default member initialiser that calls a function
+// REFUSED an initializer calls member function 'get'
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0, b = get();
+public:
+    int get() const { return a + b; }
+};
+
+// CASE a destructor that names a member
+// REFUSED the destructor names member 'a': let it call a member function, which finds the valid half
+int last;
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+public:
+    ~refused_one() { last = a; } void set() { a = 1; }
+};
+
+// CASE assignment that the class does not declare
+// REFUSED deleted
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { a = 1; } };
+void assign(refused_one& to, const refused_one& from) { to = from; }
+
+// CASE a swap of two objects
+// REFUSED std::swap
+#include <utility>
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { a = 1; } };
+void exchange(refused_one& one, refused_one& other) { std::swap(one, other); }
+
+// CASE a member of a woven class
+// REFUSED its members must end at byte 31 at the latest
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { a = 1; } };
+class [[NVM::transactional]] alignas(64) refused_two { refused_one a; public: void set() { a.set(); } };
