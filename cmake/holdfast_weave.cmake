@@ -49,8 +49,8 @@ function(holdfast_add_woven_sources target)
         if(woven_PROJECT)
             cmake_path(ABSOLUTE_PATH woven_PROJECT NORMALIZE OUTPUT_VARIABLE project)
         endif()
-        set(output "${CMAKE_CURRENT_BINARY_DIR}/woven/${target}/${name}.cc")
-        file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/woven/${target}")
+        set(output "${CMAKE_CURRENT_BINARY_DIR}/holdfast_woven/${target}/${name}.cc")
+        file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/holdfast_woven/${target}")
         add_custom_command(OUTPUT "${output}" DEPFILE "${output}.d" DEPENDS "${source}" ${weaver_files}
             COMMAND Python3::Interpreter "${HOLDFAST_WEAVE_DIRECTORY}/weave.py" --weaver "${HOLDFAST_WEAVER}"
                     --clang "${HOLDFAST_WEAVER_CLANG}" --project "${project}" --output "${output}"
