@@ -35,6 +35,12 @@ public:
 // REFUSED is a union
 union [[NVM::transactional]] alignas(64) refused_one { int a; float b; };
 
+// CASE a class in a namespace whose name has two parts
+// REFUSED the weaver cannot parse 'namespace outer::inner'
+namespace outer::inner {
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { a = 1; } };
+}
+
 // CASE a class in a function
 // REFUSED declare them in a namespace and not inside a function
 int run() {
@@ -140,6 +146,14 @@ public:
     constexpr int get() const { return a; }
 };
 
+// CASE a constexpr constructor
+// REFUSED a constructor is constexpr, and that of a line is not
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: constexpr refused_one() {} int get(); };
+
+// CASE an operator for the address
+// REFUSED 'operator&' would hide where the object is
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: const int* operator&() const { return &a; } };
+
 // CASE a function with any number of arguments
 // REFUSED 'set' takes '...', which the weaver cannot hand on
 class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set(int to, ...) { a = to; } };
@@ -176,6 +190,24 @@ public:
 // CASE a returned reference
 // REFUSED 'at' returns 'int &', by which the object could be written outside a transaction
 class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: int& at() { return a; } };
+
+// CASE a returned reference that has another name
+// REFUSED a member function returns a reference by which the object could be written outside a transaction
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+    using reference = int&;
+
+public:
+    reference at() { return a; }
+};
+
+// CASE a returned reference whose type is deduced
+// REFUSED by which the object could be written outside a transaction
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: auto& at() { return a; } };
+
+// CASE a trailing type that is a reference
+// REFUSED 'at' returns 'int &', by which the object could be written outside a transaction
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: auto at() -> int& { return a; } };
 
 // CASE a returned pointer
 // REFUSED 'data' returns 'char *', by which the object could be written outside a transaction
@@ -297,6 +329,18 @@ class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 public:
     bool same(const refused_one& other) const { return &other == first() && a == 0; } static const refused_one* first();
+};
+
+// CASE an argument of a type that has another name, handed on
+// REFUSED 'other' is shown as one half of the object and cannot be passed on
+class [[NVM::transactional]] alignas(64) refused_one;
+void keep(const refused_one&);
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+    using self = refused_one;
+
+public:
+    void set(const self& other) { a = 1; keep(other); }
 };
 
 // CASE a constructor that calls a transaction

@@ -4,6 +4,8 @@ The aspect runs the body of a member function with `this` at the half that is me
 each argument of type `const Class&`. So a body is right if it reaches members by these alone.
 """
 
+import re
+
 NOT_EVALUATED = {"UnaryExprOrTypeTraitExpr", "CXXNoexceptExpr"}
 TRANSPARENT = {"ImplicitCastExpr", "ParenExpr", "ExprWithCleanups", "MaterializeTemporaryExpr"}
 METHODS = {"CXXMethodDecl", "CXXConversionDecl"}
@@ -32,7 +34,9 @@ def spelled(location):
 
 
 def qualified_type(node):
-    return node.get("type", {}).get("qualType", "")
+    """Past the names that the program has for types."""
+    of = node.get("type", {})
+    return of.get("desugaredQualType", of.get("qualType", ""))
 
 
 def stripped(node):
@@ -118,6 +122,8 @@ class AnnotatedClass:
             return
         body = next((each for each in inner(function) if each["kind"] in ("CompoundStmt", "CXXTryStmt")), None)
         if kind == "CXXConstructorDecl":
+            if function.get("constexpr"):
+                self.refuse(function, "a constructor is constexpr, and that of a line is not: leave 'constexpr' out")
             for each in inner(function):
                 self.walk(each, Body(self, "initializer" if each["kind"] == "CXXCtorInitializer" else "constructor"))
             return
@@ -133,7 +139,7 @@ class AnnotatedClass:
                 self.refuse(function, f"the body of '{name}' is a try block, which the weaver leaves alone: "
                             "put it inside braces")
             shown = {each["id"] for each in inner(function)
-                     if each["kind"] == "ParmVarDecl" and self.is_shown(qualified_type(each))}
+                     if each["kind"] == "ParmVarDecl" and re.fullmatch(r"const .*[^&]&", qualified_type(each))}
             self.walk(body, Body(self, "static") if static else Body(self, "function", shown, function))
 
     @staticmethod
@@ -144,14 +150,12 @@ class AnnotatedClass:
     def is_class(self, type_name):
         return type_name.removeprefix("const ").removeprefix("volatile ").split("::")[-1].strip() == self.name
 
-    def is_shown(self, type_name):
-        return type_name.startswith("const ") and type_name.endswith("&") and not type_name.endswith("&&") and \
-            self.is_class(type_name[:-1].strip())
-
     def check_signature(self, function):
         name, signature = function.get("name"), qualified_type(function)
         if function.get("constexpr"):
             self.refuse(function, f"'{name}' is constexpr, and the weaver would leave it alone: leave 'constexpr' out")
+        if name == "operator&" and not any(each["kind"] == "ParmVarDecl" for each in inner(function)):
+            self.refuse(function, "'operator&' would hide where the object is: give the function a name")
         if function.get("variadic"):
             self.refuse(function, f"'{name}' takes '...', which the weaver cannot hand on: name its parameters")
         for parameter in inner(function):
@@ -194,7 +198,7 @@ class Body:
             if target.get("id") in self.of.fields:
                 self.of.refuse(node, f"a pointer to member '{target.get('name')}' would reach past its transaction: "
                                "name the member, or point to a member function")
-            elif target.get("id") in self.shown and not self.may_use_argument(parents):
+            elif self.is_shown(node) and not self.may_use_argument(parents):
                 self.of.refuse(node, f"'{target.get('name')}' is shown as one half of the object and cannot be passed "
                                "on: read its members here, or call its functions")
 
@@ -208,8 +212,7 @@ class Body:
             elif is_this(base):
                 if self.place in ("static", "nested"):
                     self.of.refuse(node, f"'{name}' is named outside a member function")
-            elif not (self.place == "function" and stripped(base).get("kind") == "DeclRefExpr" and
-                      stripped(base).get("referencedDecl", {}).get("id") in self.shown):
+            elif not self.is_shown(stripped(base)):
                 self.of.refuse(node, f"member '{name}' of another object is named: call a member function of that "
                                f"object, or take it as a parameter of type 'const {self.of.name} &'")
         elif member in self.of.methods and is_this(base):
@@ -221,6 +224,11 @@ class Body:
             if self.place == "constructor" and not constant and not self.of.is_static(method):
                 self.of.refuse(node, f"a constructor calls '{method['name']}', whose transaction would change the half "
                                "in the middle of it: use a static function for what both do")
+
+    def is_shown(self, node):
+        """Whether it is an argument of which the function sees the readable half."""
+        return node.get("kind") == "DeclRefExpr" and node.get("referencedDecl", {}).get("id") in self.shown and \
+            self.of.is_class(qualified_type(node))
 
     def may_use_this(self, parents):
         up = [each for each in parents if each.get("kind") not in TRANSPARENT]
@@ -261,7 +269,7 @@ class Body:
             return False
         sides = [stripped(each) for each in inner(node)]
         addresses = [each for each in sides if each.get("kind") == "UnaryOperator" and each.get("opcode") == "&" and
-                     stripped(inner(each)[0]).get("referencedDecl", {}).get("id") in self.shown]
+                     self.is_shown(stripped(inner(each)[0]))]
         return len(addresses) == 1 and any(each.get("kind") == "CXXThisExpr" for each in sides)
 
 

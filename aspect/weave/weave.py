@@ -43,10 +43,17 @@ def annotations(options):
     found = []
     for file, line, column in WARNING.findall(clang(options, *depfile).stderr):
         with open(file, encoding="utf-8", errors="replace") as text:
-            rest = "".join(text.readlines()[int(line) - 1:])[int(column) - 1:]
+            lines = text.readlines()
+        nested = re.search(r"^\s*(?:inline\s+)?(namespace\s+\w+\s*::\s*[\w:]+)", "".join(lines), re.M)
+        if nested:
+            raise Failure(f"{file}:{line}: error: the weaver cannot parse '{nested.group(1)}' here: open one namespace in "
+                          "the other\n")
+        rest = "".join(lines[int(line) - 1:])[int(column) - 1:]
         if not ATTRIBUTE.match(rest):
             raise Failure(f"{file}:{line}: error: write [[NVM::transactional]] out: the weaver does not see it in a macro\n")
-        head = re.split(r"[{;]", rest.partition("]]")[2], maxsplit=1)[0]
+        head, end = re.match(r"([^{;]*)(.?)", rest.partition("]]")[2]).groups()
+        if end == ";":
+            continue  # Only declared; the weaver wants the attribute there as well.
         head = re.sub(r"//[^\n]*|/\*.*?\*/|\[\[.*?\]\]|\balignas\s*\([^()]*(\([^()]*\))?[^()]*\)|<.*>", " ", head, flags=re.S)
         names = re.findall(r"\w+", re.split(r"(?<!:):(?!:)|\bfinal\b", head, maxsplit=1)[0])
         found.append((file, int(line), int(column), names[-1] if names else "?"))

@@ -210,6 +210,10 @@ inline void return_lines(JoinPoint* at) noexcept {
         if constexpr (std::is_same<std::remove_cv_t<Target>, std::remove_cv_t<typename JoinPoint::That>>::value) {
             void*& result = *static_cast<void**>(static_cast<void*>(at->_result));
             result = line_of(result);
+        } else {
+            static_assert(std::is_pointer<Result>::value || std::is_const<Target>::value,
+                          "woven class: a member function returns a reference by which the object could be written "
+                          "outside a transaction: return a value or a const reference");
         }
     } else if constexpr (!std::is_void<Result>::value &&
                          !std::is_same<Result, std::remove_cv_t<typename JoinPoint::That>>::value) {
