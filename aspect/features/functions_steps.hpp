@@ -93,6 +93,11 @@ const features::feature* functions(size_t* count) {
          {STEP(lambdas, first, x.by_this(); return x.get()), STEP(lambdas, first, x.by_reference(); return x.get()),
           STEP(lambdas, first, x.by_value(); return x.get()), STEP(lambdas, first, return x.generic()),
           STEP(lambdas, first, x.called_later([](lambdas& self) { self.set(self.get() + 1); }, x); return x.get()),
+          {features::first, [](void* lines) -> long {
+               lambdas& x = *static_cast<lambdas*>(lines);
+               x.called_later([](lambdas& self) { self.set(lambdas(self).get() + 2); }, x);
+               return x.get();
+           }},
           {features::first | features::second, [](void* lines) -> long {
                lambdas* at = static_cast<lambdas*>(lines);
                at[0].called_later([](lambdas& other) { other.set(33); }, at[1]);

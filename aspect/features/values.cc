@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <stdint.h>
 #include <string.h>
 #include <utility>
@@ -133,6 +134,27 @@ public:
     long get() const { return static_cast<long>(all[0] + all[1]); }
 };
 
+class [[NVM::transactional]] alignas(64) feature_full {
+    uint64_t eights[3] = {};
+    int four = 0;
+    short two = 0;
+    char one = 0;
+
+public:
+    void set() { eights[2] = 8, four = 4, two = 2, one = 1; }
+    long get() const { return static_cast<long>(eights[2]) + four + two + one; }
+};
+
+class [[NVM::transactional]] alignas(64) feature_optional {
+    std::optional<char> maybe;
+    std::array<std::pair<char, char>, 2> pairs = {};
+
+public:
+    void set() { maybe = 5, *maybe = 6, pairs[1] = {'a', 'b'}, pairs[0].second = 'c'; }
+    void reset() { maybe.reset(), pairs.fill({}); }
+    long get() const { return maybe.value_or(1) + pairs[1].first; }
+};
+
 struct [[NVM::transactional]] alignas(64) feature_struct final {
     int get() const { return value; }
     void set(int to) { this->value = to, (*this).other = static_cast<char>(to); }
@@ -182,6 +204,11 @@ const features::feature* values(size_t* count) {
           STEP(feature_unusual, first, x.set(); return x.get())}},
         {"24 bytes aligned to 8", MAKE(feature_eights),
          {STEP(feature_eights, first, x.set(); return x.get()), STEP(feature_eights, reads, return x.get())}},
+        {"31 bytes, of which 24 are aligned to 8", MAKE(feature_full),
+         {STEP(feature_full, first, x.set(); return x.get()), STEP(feature_full, second, y.set(); return x.get())}},
+        {"std::optional, an array of pairs", MAKE(feature_optional),
+         {STEP(feature_optional, first, x.set(); return x.get()), STEP(feature_optional, second, y.set(); return 0),
+          STEP(feature_optional, first, x.set(); return x.get())}},
         {"a struct whose members are private, a final class, this->member", MAKE(feature_struct),
          {STEP(feature_struct, first, x.set(300); return x.get()), STEP(feature_struct, reads, return x.get())}},
     };

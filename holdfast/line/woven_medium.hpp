@@ -56,14 +56,14 @@ struct end_of_members {
     }
     end_of_members& operator=(const end_of_members&) = delete;
 
+    unsigned char mark;
+
 private:
     size_t offset() const noexcept { return reinterpret_cast<uintptr_t>(this) & (format::half_line_bytes - 1); }
     /// To the end of the half, so that equal objects are equal lines.
     void clear() noexcept {
         __builtin_memset(static_cast<unsigned char*>(line_of(this)) + offset(), 0, format::half_line_bytes - offset());
     }
-
-    unsigned char mark;
 };
 static_assert(sizeof(end_of_members) == 1, "it takes one byte, at most the one that a half has more than an object");
 
