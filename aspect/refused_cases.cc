@@ -277,6 +277,39 @@ public:
     void set() { a = 1; }
 };
 
+// CASE a member that points to another
+// REFUSED the address of a member is kept
+class [[NVM::transactional]] alignas(64) refused_one {
+    char text[4] = {};
+    char* end = nullptr;
+
+public:
+    void set() { text[0] = 1, end = text + 0, end = text; }
+};
+
+// CASE a member that points to another from the beginning
+// REFUSED the address of a member is kept
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a, *p;
+
+public:
+    refused_one() : p(&a) {} void set() { *p = a; }
+};
+
+// CASE an address in a static variable
+// REFUSED the address of a member is kept
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() { static int* kept = &a; *kept = 1; }
+};
+
+// CASE an address given to the caller
+// REFUSED the address of a member is kept
+struct pair { int x, y; };
+class [[NVM::transactional]] alignas(64) refused_one { pair a[2] = {}; public: void get(int** to) { *to = &a[1].y; } };
+
 // CASE a pointer to a data member
 // REFUSED a pointer to member 'a' would reach past its transaction
 class [[NVM::transactional]] alignas(64) refused_one {

@@ -53,6 +53,15 @@ def is_this(node):
     return node.get("kind") == "CXXThisExpr"
 
 
+def address_of(node):
+    """What `node` is the address of: by `&`, or since it is an array."""
+    while node.get("kind") in TRANSPARENT and inner(node):
+        if node.get("castKind") == "ArrayToPointerDecay":
+            return inner(node)[0]
+        node = inner(node)[0]
+    return inner(node)[0] if node.get("kind") == "UnaryOperator" and node.get("opcode") == "&" else None
+
+
 class AnnotatedClass:
     """One annotated class and the bodies of its functions in this unit. `found` gets (file, line, text)."""
 
@@ -184,9 +193,14 @@ class Body:
 
     def __init__(self, of, place, shown=(), function=None):
         self.of, self.place, self.shown, self.function = of, place, shown, function
+        self.locals = set()
 
     def look(self, node, parents):
         kind = node.get("kind")
+        if kind == "VarDecl" and node.get("storageClass") != "static":
+            self.locals.add(node["id"])
+        elif kind in ("VarDecl", "CXXCtorInitializer", "BinaryOperator"):
+            self.look_at_stored_address(node)
         if kind == "MemberExpr":
             self.look_at_member(node)
         elif kind == "CXXThisExpr" and not node.get("implicit"):
@@ -201,6 +215,19 @@ class Body:
             elif self.is_shown(node) and not self.may_use_argument(parents):
                 self.of.refuse(node, f"'{target.get('name')}' is shown as one half of the object and cannot be passed "
                                "on: read its members here, or call its functions")
+
+    def look_at_stored_address(self, node):
+        """Where it is kept in more than a local variable, an address of a member outlives its transaction."""
+        operands = inner(node)
+        if node["kind"] == "BinaryOperator":
+            if node.get("opcode") != "=" or stripped(operands[0]).get("referencedDecl", {}).get("id") in self.locals:
+                return
+        of = stripped(address_of(operands[-1]) or {}) if operands else {}
+        while of.get("kind") in ("MemberExpr", "ArraySubscriptExpr"):
+            if of.get("referencedMemberDecl") in self.of.fields:
+                return self.of.refuse(node, "the address of a member is kept, and would be in the wrong half after the "
+                                      "next transaction: keep an index, or take the address where it is used")
+            of = stripped(inner(of)[0])
 
     def look_at_member(self, node):
         member, base = node.get("referencedMemberDecl"), inner(node)[0] if inner(node) else {}
