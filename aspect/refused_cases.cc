@@ -269,6 +269,30 @@ public:
     static int of(const refused_one& one) { return one.a; }
 };
 
+// CASE a member in a static function, out of line
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: static int of(const refused_one& one); };
+int refused_one::of(const refused_one& one) { return one.a; }
+
+// CASE a destructor that names a member, out of line
+// REFUSED the destructor names member 'a'
+int last;
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: ~refused_one(); void set() { a = 1; } };
+refused_one::~refused_one() { last = a; }
+
+// CASE a constructor that calls a transaction, out of line
+// REFUSED a constructor calls 'set'
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: refused_one(); void set() { a = 1; } };
+refused_one::refused_one() { set(); }
+
+// CASE this, handed on, in an operator out of line in a namespace
+// REFUSED 'this' is the half that is meant and not the object
+namespace space {
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: int operator()(int to); };
+const void* seen;
+}
+int space::refused_one::operator()(int to) { seen = this; return a = to; }
+
 // CASE a member in a nested class
 // REFUSED member 'a' of another object is named
 class [[NVM::transactional]] alignas(64) refused_one {

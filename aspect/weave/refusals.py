@@ -81,8 +81,7 @@ class AnnotatedClass:
                 self.methods[member["id"]] = member
         self.check_members()
         for definition in later_definitions:
-            if definition.get("parentDeclContextId") == record["id"]:
-                self.check_function(definition)
+            self.check_function(definition)
 
     def refuse(self, node, text):
         where = spelled(node.get("loc") or {}) if node.get("loc") else {}
@@ -151,8 +150,8 @@ class AnnotatedClass:
                      if each["kind"] == "ParmVarDecl" and re.fullmatch(r"const .*[^&]&", qualified_type(each))}
             self.walk(body, Body(self, "static") if static else Body(self, "function", shown, function))
 
-    @staticmethod
-    def is_static(function):
+    def is_static(self, function):
+        function = self.methods.get(function.get("previousDecl"), function)  # Outside of the class nothing says so.
         name = function.get("name", "")
         return function.get("storageClass") == "static" or name.startswith(("operator new", "operator delete"))
 

@@ -61,30 +61,34 @@ def annotations(options):
 
 
 def syntax_trees(options, names):
-    """Of the declarations whose names begin as those of the classes do."""
+    """Of the declarations whose names have those of the classes in them: a list for each run of clang, with its own ids."""
     common = os.path.commonprefix(names)
     filters = [common] if len(common) >= 4 else sorted(set(names))
-    trees = []
+    runs = []
     for each in filters:
+        trees = []
         text = clang(options, "-Xclang", "-ast-dump=json", "-Xclang", f"-ast-dump-filter={each}").stdout
         decoder, at = json.JSONDecoder(), 0
         while text[at:].strip():
             at += len(text[at:]) - len(text[at:].lstrip())
             tree, at = decoder.raw_decode(text, at)
             trees.append(tree)
-    refusals.settle_locations(trees, {})
-    return trees
+        refusals.settle_locations(trees, {})
+        runs.append(trees)
+    return runs
 
 
 def check(options, annotated):
     """Refuses; returns how many functions are to be woven."""
     if not annotated:
         return 0
-    trees = syntax_trees(options, [name for _, _, _, name in annotated])
-    later = [tree for tree in trees if tree.get("parentDeclContextId")]
+    runs = syntax_trees(options, [name for _, _, _, name in annotated])
     found, functions = [], 0
     for file, line, column, name in annotated:
-        record, in_template = refusals.annotated_class(trees, file, line, column)
+        for trees in runs:
+            record, in_template = refusals.annotated_class(trees, file, line, column)
+            if record is not None:
+                break
         if record is None:
             found.append((file, line, f"woven class {name}: it is no class that the weaver reaches: declare it in a "
                           "namespace, and not inside a function"))
@@ -92,6 +96,7 @@ def check(options, annotated):
             found.append((file, line, f"woven class {name}: it would not be woven, since this file is not below "
                           f"{options.project}: name a PROJECT directory above both"))
         else:
+            later = [tree for tree in trees if tree.get("parentDeclContextId") == record["id"]]
             functions += refusals.AnnotatedClass(record, in_template, later, found).woven
     if found:
         raise Failure("".join(f"{file}:{line}: error: {text}\n" for file, line, text in found))
