@@ -253,6 +253,44 @@ public:
     bool less(const refused_one& one) const { return [](auto& x) { return x.a; }(one) < a; }
 };
 
+// CASE a member of another object in a generic lambda
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set(refused_one& other) {
+        auto put = [](auto& to) { to.a = 1; };
+        put(other), a = 2;
+    }
+};
+
+// CASE structured bindings of another object
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0, b = 0;
+
+public:
+    void set(refused_one& other) {
+        auto& [x, y] = other;
+        x = y, a = b;
+    }
+};
+
+// CASE a member of another object in a local class
+// REFUSED member 'a' of another object is named
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set(refused_one& other) {
+        struct local {
+            static void put(refused_one& to) { to.a = 1; }
+        };
+        local::put(other), a = 2;
+    }
+};
+
 // CASE a member of a copy constructor's argument
 // REFUSED member 'a' of another object is named
 class [[NVM::transactional]] alignas(64) refused_one {
