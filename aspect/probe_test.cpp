@@ -10,7 +10,7 @@ namespace {
 class Probe : public testing::Test {
 protected:
     Probe() {
-        holdfast::woven::on_write_to_valid_half = [](const void* line) { ++seen, where = line; };
+        holdfast::woven::on_wrong_half = [](const void* line) { ++seen, where = line; };
         seen = 0;
         probed::construct(line_);
     }
@@ -34,6 +34,12 @@ TEST_F(Probe, CatchesAWriteThroughAPointerFromBeforeTheTransaction) {
     EXPECT_EQ(where, line_);
     probed::set(line_, 5);
     EXPECT_EQ(seen, 1) << "the next transaction is right again";
+}
+
+TEST_F(Probe, CatchesATransactionInsideAConstFunctionOfTheSameObject) {
+    EXPECT_EQ(probed::get_after_a_change(line_, 9), 1) << "it reads the object as it was when it began";
+    EXPECT_EQ(seen, 1);
+    EXPECT_EQ(probed::get(line_), 9);
 }
 
 TEST(Woven, IsALineToTheLibrary) {

@@ -22,8 +22,8 @@ endif()
 # holdfast_add_woven_sources(target [PROBE] [PROJECT directory] a.cc...): weaves sources, in C++17, and adds what comes
 # out to `target`, whose compiler and language level compile it. Sources that link the target reach woven objects by
 # functions of theirs: including an annotated header unwoven, which would be another layout, is an error there.
-#   PROBE    each transaction looks whether the half that it would roll back to was written meanwhile, and calls
-#            holdfast::woven::on_write_to_valid_half if so. For tests: of all units of a program, or of none.
+#   PROBE    each function looks whether the half that it would roll back to, or that it read, was changed meanwhile,
+#            and calls holdfast::woven::on_wrong_half if so. For tests: of all units of a program, or of none.
 #   PROJECT  a directory above the source and the annotated headers that it includes; unless told, the source's own.
 #            No .ah file may lie below: the weaver would apply it.
 function(holdfast_add_woven_sources target)

@@ -17,6 +17,7 @@ public:
     void set(int to) { a = to; }
     int get() const { return a; }
     const int& shown() const { return b; }
+    int get_after(counter& same, int to) const { same.set(to); return a; }
     void set_and_write(int to, int* past) { a = to, *past = 7; }
     void set_and_write_inside(int to) { a = to, const_cast<int&>(shown()) = 8; }
 };
@@ -29,6 +30,7 @@ void construct(void* line) { new (line) counter(); }
 void set(void* line, int to) { at(line).set(to); }
 void set_and_write_past_it(void* line, int to) { at(line).set_and_write(to, const_cast<int*>(&at(line).shown())); }
 void set_and_write_inside(void* line, int to) { at(line).set_and_write_inside(to); }
+int get_after_a_change(void* line, int to) { return at(line).get_after(at(line), to); }
 int get(const void* line) { return static_cast<const counter*>(line)->get(); }
 
 #ifndef __acweaving

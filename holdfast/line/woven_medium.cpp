@@ -15,14 +15,16 @@ namespace woven {
 namespace {
 
 [[noreturn]] void report(const void* line) {
-    std::fprintf(stderr, "holdfast: the valid half of the woven object at %p was written: a cast, or a pointer kept "
-                 "beyond its transaction\n", line);
+    std::fprintf(stderr,
+                 "holdfast: a half of the woven object at %p was used that was not meant: a cast, a pointer kept "
+                 "beyond its transaction, or a transaction inside a const function of the same object\n",
+                 line);
     std::abort();
 }
 
 }  // namespace
 
-probe_handler on_write_to_valid_half = report;
+probe_handler on_wrong_half = report;
 
 }  // namespace woven
 }  // namespace holdfast

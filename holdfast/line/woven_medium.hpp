@@ -25,11 +25,12 @@ struct woven_medium {
 
 namespace woven {
 
-/// Called when a probing transaction is about to commit and finds that the half to which recovery would return was
-/// written: past the transaction, by a cast or a pointer that was kept. `line` is the object. The default writes a
-/// message and aborts. Set it while nothing runs.
+/// Called by probing functions of the object `line`. By a transaction that is about to commit and finds that the half
+/// to which recovery would return was written: past the transaction, by a cast or a pointer that was kept. By a const
+/// function that returns and finds that the half that it read is not the valid one any more: it had a transaction on
+/// the same object inside. The default writes a message and aborts. Set it while nothing runs.
 using probe_handler = void (*)(const void* line);
-extern probe_handler on_write_to_valid_half;
+extern probe_handler on_wrong_half;
 
 /// The line in which `address` lies. Compilers believe that an object of the class is aligned as a line is, which a
 /// half is not: they must not see where the address comes from.
@@ -128,7 +129,7 @@ public:
         __builtin_memcpy(before_, valid_, Bytes);
     }
     void look() const {
-        if (line_ != nullptr && __builtin_memcmp(before_, valid_, Bytes) != 0) on_write_to_valid_half(line_);
+        if (line_ != nullptr && __builtin_memcmp(before_, valid_, Bytes) != 0) on_wrong_half(line_);
     }
 
 private:
@@ -136,12 +137,17 @@ private:
     const void* valid_;
     unsigned char before_[Bytes];
 };
+inline void look_at_what_was_read(const volatile void* half) {
+    void* const line = line_of(half);
+    if (readable_half(line) != half) on_wrong_half(line);
+}
 #else
 template <size_t>
 struct probe {
     explicit probe(const void*) noexcept {}
     void look() const noexcept {}
 };
+inline void look_at_what_was_read(const volatile void*) noexcept {}
 #endif
 
 /// What the weaver does not say of a function: that it returns a reference, and that a volatile one is const as well.
@@ -185,7 +191,7 @@ public:
     explicit execution(That* that) noexcept
         : that_(static_cast<That*>(const_cast<void*>(readable_half(line_of(that))))) {}
     That* that() const noexcept { return that_; }
-    void commit() const noexcept {}
+    void commit() const { look_at_what_was_read(that_); }
 
 private:
     That* that_;
