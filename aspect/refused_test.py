@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every case of refused_cases.cc is refused, by weave.py or by the compiler of its output, with the message it names.
+"""Every case of refused_classes.cc and refused_functions.cc is refused, by weave.py or by the compiler of its output, with the message it names.
 
     refused_test.py WEAVER CLANG COMPILER
 """
@@ -17,8 +17,10 @@ ANNOTATED = "class [[NVM::transactional]] alignas(64) refused_one { int a = 0; p
 
 
 def cases():
-    with open(os.path.join(HERE, "refused_cases.cc"), encoding="utf-8") as file:
-        text = file.read()
+    text = ""
+    for name in ("refused_classes.cc", "refused_functions.cc"):
+        with open(os.path.join(HERE, name), encoding="utf-8") as file:
+            text += file.read()
     for part in text.split("\n// CASE ")[1:]:
         name, message, source = re.match(r"(.*)\n// REFUSED (.*)\n((?:.|\n)*)\Z", part).groups()
         yield name, message, source

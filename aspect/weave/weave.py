@@ -118,6 +118,21 @@ def substitute(pattern, replacement, text, at_least):
     return text
 
 
+def check_unwoven(options, names, text):
+    """What stands behind #ifndef __acweaving may use woven classes, and no more than that."""
+    blocks = re.findall(r"#ifndef __acweaving\n.*?#endif", text, re.S)
+    if not blocks:
+        return
+    defines = "|".join(re.escape(name) + r"\s*::\s*(?:~?\w+|operator[^(]*(?:\(\))?)" for name in names) or r"\Z\A"
+    defined = re.search(r"\b(?:" + defines + r")\s*\([^;{}]*\)[^;{}()]*\{", "".join(blocks))
+    # Of the clang that looks here what matters is what it warns of.
+    looked = subprocess.run([options.clang, "-std=c++20", "-fsyntax-only", "-Wno-everything", "-Wunknown-attributes",
+                             *options.flags, options.output], capture_output=True, text=True)
+    if defined or WARNING.search(looked.stderr):
+        raise Failure(f"{options.source}: error: what the weaver is not to see (#ifndef __acweaving) has a woven class or "
+                      "defines a function of one\n")
+
+
 def finish(options, names, functions):
     """What the weaver's output needs to be C++, and counts."""
     with open(options.output, encoding="utf-8") as file:
@@ -143,6 +158,7 @@ def finish(options, names, functions):
                       f"half, and the weaver made {seen} so\n")
     with open(options.output, "w", encoding="utf-8") as file:
         file.write(text)
+    check_unwoven(options, names, text)
 
 
 def main():
