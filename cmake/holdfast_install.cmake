@@ -10,6 +10,11 @@ install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_direc
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/holdfast" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*test*.hpp" EXCLUDE)
 
+# What weaves classes of users: holdfast_add_woven_sources.
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_weave.cmake" DESTINATION ${package_directory})
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/aspect/weave" DESTINATION ${package_directory}
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.ah")
+
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-config.cmake.in" holdfast-config.cmake
                               INSTALL_DESTINATION ${package_directory})
 # Before version 1.0 a minor version may change anything.

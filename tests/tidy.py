@@ -39,8 +39,10 @@ WORKLOAD_INCLUDE = re.compile(
     r"|thread|mutex|sys/.*|unistd\.h|fcntl\.h|holdfast/.*)>"
 )
 
-CODE_FOLDERS = ("holdfast/", "crash/", "workload/", "tools/", "bench/", "examples/", "tests/")
-TEXT_SUFFIXES = (".cpp", ".hpp", ".h", ".md", ".py", ".sh", ".cmake", ".txt", ".json", ".in", ".yml")
+CODE_FOLDERS = ("holdfast/", "crash/", "workload/", "tools/", "bench/", "examples/", "aspect/", "tests/")
+# .cc is woven, .ah tells the weaver how.
+CODE_SUFFIXES = (".cpp", ".hpp", ".h", ".cc", ".ah")
+TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".py", ".sh", ".cmake", ".txt", ".json", ".in", ".yml")
 TEXT_NAMES = ("Makefile", "run", ".gitignore", ".clang-format")
 
 
@@ -107,11 +109,11 @@ def room_of(path):
 
 def check_lengths(path, lines, text):
     for number, line in enumerate(lines, 1):
-        if len(line) > LINE_COLUMNS and path.endswith((".cpp", ".hpp", ".h")):
+        if len(line) > LINE_COLUMNS and path.endswith(CODE_SUFFIXES):
             yield Finding(path, number, "line", f"{len(line)} columns, at most {LINE_COLUMNS}", len(line))
-    if path.endswith((".cpp", ".hpp", ".h", ".py")) and len(lines) > FILE_LINES:
+    if path.endswith(CODE_SUFFIXES + (".py",)) and len(lines) > FILE_LINES:
         yield Finding(path, len(lines), "file", f"{len(lines)} lines, at most {FILE_LINES}", len(lines))
-    if path.endswith((".cpp", ".hpp", ".h")):
+    if path.endswith(CODE_SUFFIXES):
         for first, count, name in functions(text):
             if count > FUNCTION_LINES:
                 yield Finding(path, first, "function", f"{name} has {count} lines, at most {FUNCTION_LINES}", count)
@@ -126,7 +128,7 @@ def check_words(path, lines):
             yield Finding(path, number, "path", "a path of one machine")
         if re.search(r"[ \t]$", line):
             yield Finding(path, number, "space", "white space at the end of the line")
-        if "\t" in line and path.endswith((".cpp", ".hpp", ".h", ".py", ".cmake")):
+        if "\t" in line and path.endswith(CODE_SUFFIXES + (".py", ".cmake")):
             yield Finding(path, number, "tab", "a tab")
 
 
@@ -167,7 +169,7 @@ def check_rooms(paths):
     for path in paths:
         if path.startswith("holdfast/") and room_of(path) not in FLOORS:
             yield Finding(path, 1, "room", f"tests/tidy.py does not know on which floor {room_of(path)}/ is")
-        if not path.endswith(".cpp") or not path.startswith(CODE_FOLDERS):
+        if not path.endswith((".cpp", ".cc")) or not path.startswith(CODE_FOLDERS):
             continue
         folder = os.path.dirname(path)
         while folder and folder not in lists:
@@ -187,10 +189,10 @@ def check_file(path):
         yield Finding(path, len(lines), "end", "the last line does not end")
     yield from check_words(path, lines)
     yield from check_lengths(path, lines, text)
-    if path.endswith((".cpp", ".hpp", ".h")) and path.startswith(CODE_FOLDERS):
+    if path.endswith(CODE_SUFFIXES) and path.startswith(CODE_FOLDERS):
         yield from check_includes(path, text)
         yield from check_machine(path, text)
-        if path.endswith((".hpp", ".h")) and not re.search(r"^#pragma once$", text, re.M):
+        if path.endswith((".hpp", ".h", ".ah")) and not re.search(r"^#pragma once$", text, re.M):
             yield Finding(path, 1, "guard", "no #pragma once")
 
 

@@ -51,6 +51,19 @@ if [[ -d moved/include/holdfast-crash ]]; then
     if command -v clang++-19 >/dev/null; then explore clang++-19; fi
 fi
 echo "the installed library is usable by find_package and by pkg-config"
+if command -v ag++ >/dev/null; then
+    cmake -S "$here" -B woven -DCONSUMER_WEAVES=ON -DCMAKE_CXX_COMPILER="$compiler" \
+        -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null
+    cmake --build woven --target woven >/dev/null
+    woven/woven
+    if cmake --build woven --target unwoven >unwoven.txt 2>&1; then
+        echo "a class was compiled without the weaver that another source has woven" >&2
+        exit 1
+    fi
+    grep -q "attribute" unwoven.txt || { cat unwoven.txt >&2; exit 1; }
+    rm -rf woven
+    echo "classes are woven by the installed package, and only woven"
+fi
 
 cmake --no-warn-unused-cli -S "$root" -B alone -G "Unix Makefiles" -DHOLDFAST_ONLY_LIBRARY=ON \
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON \

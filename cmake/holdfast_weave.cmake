@@ -1,0 +1,66 @@
+# Classes with the attribute [[NVM::transactional]], woven by AspectC++; docs/guide/weaving.md says which.
+#
+# HOLDFAST_CAN_WEAVE  whether the tools are there: the weaver (Debian: aspectc++), a clang++ that looks at what is to be
+#                     woven, and Python. Without them the function below fails and everything else is as ever.
+find_program(HOLDFAST_WEAVER ag++ DOC "AspectC++'s ag++")
+find_program(HOLDFAST_WEAVER_CLANG NAMES clang++-19 clang++ DOC "The clang++ that checks woven classes")
+mark_as_advanced(HOLDFAST_WEAVER HOLDFAST_WEAVER_CLANG)
+if(NOT TARGET Python3::Interpreter)
+    find_package(Python3 QUIET COMPONENTS Interpreter)
+endif()
+set(HOLDFAST_CAN_WEAVE OFF)
+if(HOLDFAST_WEAVER AND HOLDFAST_WEAVER_CLANG AND Python3_Interpreter_FOUND)
+    set(HOLDFAST_CAN_WEAVE ON)
+endif()
+
+# weave.py and the aspects: in the repository, or beside this file in an installation.
+set(HOLDFAST_WEAVE_DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/weave")
+if(NOT EXISTS "${HOLDFAST_WEAVE_DIRECTORY}/weave.py")
+    cmake_path(SET HOLDFAST_WEAVE_DIRECTORY NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../aspect/weave")
+endif()
+
+# holdfast_add_woven_sources(target [PROBE] [PROJECT directory] a.cc...): weaves sources, in C++17, and adds what comes
+# out to `target`, whose compiler and language level compile it. Sources that link the target reach woven objects by
+# functions of theirs: including an annotated header unwoven, which would be another layout, is an error there.
+#   PROBE    each function looks whether the half that it would roll back to, or that it read, was changed meanwhile,
+#            and calls holdfast::woven::on_wrong_half if so. For tests: of all units of a program, or of none.
+#   PROJECT  a directory above the source and the annotated headers that it includes; unless told, the source's own.
+#            No .ah file may lie below: the weaver would apply it.
+function(holdfast_add_woven_sources target)
+    cmake_parse_arguments(PARSE_ARGV 1 woven "PROBE" "PROJECT" "")
+    if(NOT HOLDFAST_CAN_WEAVE)
+        message(FATAL_ERROR "holdfast_add_woven_sources(${target}) needs AspectC++ (ag++), clang++ and Python 3")
+    endif()
+    if(woven_PROBE)
+        target_compile_definitions(${target} PRIVATE HOLDFAST_WOVEN_PROBE=1)
+    endif()
+    set(flags "")
+    foreach(property IN ITEMS INCLUDE_DIRECTORIES COMPILE_DEFINITIONS)
+        string(SUBSTRING ${property} 0 1 letter)
+        string(REPLACE C D letter ${letter})
+        set(values "$<TARGET_PROPERTY:${target},${property}>")
+        list(APPEND flags "$<$<BOOL:${values}>:-${letter}$<JOIN:${values},;-${letter}>>")
+    endforeach()
+    file(GLOB weaver_files "${HOLDFAST_WEAVE_DIRECTORY}/*.py" "${HOLDFAST_WEAVE_DIRECTORY}/aspects/*.ah")
+    foreach(source IN LISTS woven_UNPARSED_ARGUMENTS)
+        cmake_path(ABSOLUTE_PATH source NORMALIZE)
+        cmake_path(GET source STEM name)
+        cmake_path(GET source PARENT_PATH project)
+        if(woven_PROJECT)
+            cmake_path(ABSOLUTE_PATH woven_PROJECT NORMALIZE OUTPUT_VARIABLE project)
+        endif()
+        set(output "${CMAKE_CURRENT_BINARY_DIR}/holdfast_woven/${target}/${name}.cc")
+        file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/holdfast_woven/${target}")
+        add_custom_command(OUTPUT "${output}" DEPFILE "${output}.d" DEPENDS "${source}" ${weaver_files}
+            COMMAND Python3::Interpreter "${HOLDFAST_WEAVE_DIRECTORY}/weave.py" --weaver "${HOLDFAST_WEAVER}"
+                    --clang "${HOLDFAST_WEAVER_CLANG}" --project "${project}" --output "${output}"
+                    --depfile "${output}.d" "${source}" "${flags}"
+            COMMAND_EXPAND_LISTS VERBATIM COMMENT "Weaving ${name}")
+        target_sources(${target} PRIVATE "${output}")
+        # The weaver's C++ is correct and has no ambition beyond.
+        set_source_files_properties("${output}" PROPERTIES COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON
+                                    SKIP_UNITY_BUILD_INCLUSION ON)
+    endforeach()
+    target_compile_options(${target} PUBLIC $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Werror=attributes>
+                           $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Werror=unknown-attributes>)
+endfunction()

@@ -1,0 +1,3 @@
+#include "counter.hpp"
+
+int main() { return static_cast<int>(counter().get()); }
