@@ -54,7 +54,7 @@ template <class T>
 struct lines_root_of<T> {
     static_assert(sizeof(T) == format::cache_line_bytes && alignof(T) == format::cache_line_bytes);
     static lines_root value() {
-        return {sizeof(T), 1, T::holdfast_woven::object_bytes, false, [](void* at) { ::new (at) T; }, nullptr};
+        return {sizeof(T), 1, T::holdfast_object_bytes(), false, [](void* at) { ::new (at) T; }, nullptr};
     }
 };
 template <class T, std::size_t N>

@@ -91,10 +91,11 @@ inline constexpr bool copied_as_bytes = std::is_trivially_copy_constructible<std
                                         std::is_trivially_destructible<T>::value && !std::is_reference<T>::value;
 
 /// Walks over the members that the weaver knows of `JoinPoint`'s class: whether all can be copied byte by byte, and
-/// whether any wants to be aligned to more than a half.
+/// whether any wants to be aligned to more than a half, and what the strictest alignment is.
 template <class JoinPoint, int Index, class = void>
 struct members_from {
     static constexpr bool copyable = true, aligned = true;
+    static constexpr size_t alignment = 1;
 };
 template <class JoinPoint, int Index>
 struct members_from<JoinPoint, Index, std::enable_if_t<(Index < int{JoinPoint::MEMBERS})>> {
@@ -104,6 +105,8 @@ struct members_from<JoinPoint, Index, std::enable_if_t<(Index < int{JoinPoint::M
     static constexpr bool is_static = (static_cast<int>(member::spec) & 1) != 0;
     static constexpr bool copyable = (is_static || copied_as_bytes<type>) && rest::copyable;
     static constexpr bool aligned = (is_static || alignof(type) <= format::half_line_bytes) && rest::aligned;
+    static constexpr size_t alignment =
+        !is_static && alignof(type) > rest::alignment ? alignof(type) : rest::alignment;
 };
 
 /// What the compiler can say of a woven class; the rest is weave.py's.
