@@ -85,7 +85,7 @@ public:
             if (is_open) {
                 before = Of::of(*root_);
                 seen.operation_begins(thread_afterwards);
-                Of::apply(*root_, Of::operation_afterwards, value_of_first);
+                Of::apply_recovered(*root_, Of::operation_afterwards, value_of_first);
                 seen.operation_done(thread_afterwards);
                 afterwards = Of::of(*root_);
             }

@@ -14,8 +14,9 @@
 
 namespace holdfast::crash {
 
-/// `Of` has the root's type `container`, an `ordinary` of the same operations, `apply(either, operation, value)`,
-/// `of(either)`, `recover(container&)`, and names for engine, workload and operations.
+/// `Of` has the root's type `container`, an `ordinary` of the same operations, `apply(either, operation, value)`, the
+/// same on a recovered image as `apply_recovered`, `of(either)`, `recover(container&)`, and names for engine, workload
+/// and operations.
 template <class Of>
 class lines_subject final : public in_memory_subject<> {
 public:
@@ -75,7 +76,7 @@ public:
             found_first = found();
             seen.operation_begins(thread_afterwards);
             const as_recorded durable(needs_);
-            Of::apply(*root_, Of::operation_afterwards, value_of_first);
+            Of::apply_recovered(*root_, Of::operation_afterwards, value_of_first);
             seen.operation_done(thread_afterwards);
             afterwards = found();
             recorded = std::move(seen.recorded());

@@ -125,6 +125,9 @@ struct line_buffer : buffer_operations {
     static void apply(container& target, unsigned operation, std::uint64_t value) {
         apply_by(operation, value, [&](std::size_t index, auto&& f) { target[index].transact(f); });
     }
+    static void apply_recovered(container& target, unsigned operation, std::uint64_t value) {
+        apply(target, operation, value);
+    }
     using buffer_operations::of;
     static contents of(const container& from) {
         return of_each([&](std::size_t i) -> const buffer_of_bytes& { return *from[i]; });
@@ -181,6 +184,9 @@ struct record_operations {
     }
     static void apply(container& target, unsigned operation, std::uint64_t value) {
         apply_by(operation, value, [&](std::size_t index, auto&& f) { target[index].transact(f); });
+    }
+    static void apply_recovered(container& target, unsigned operation, std::uint64_t value) {
+        apply(target, operation, value);
     }
     static contents of(const ordinary& from) {
         contents all;

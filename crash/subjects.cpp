@@ -13,6 +13,9 @@ std::vector<std::unique_ptr<subject>> all_subjects() {
     add_subjects_of_undo(all);
     add_subjects_of_undo_paper(all);
     add_subjects_of_lines(all);
+#ifdef HOLDFAST_HAS_WOVEN_SUBJECTS
+    add_woven_subjects(all);
+#endif
     return all;
 }
 
