@@ -1,6 +1,8 @@
 #include <crash/medium.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_set>
 
 namespace holdfast::crash {
 namespace {
@@ -8,6 +10,7 @@ namespace {
 constexpr std::uint64_t words_of_line = 8;
 /// Beyond, a granule's contents are not all listed, and `complete` says so.
 constexpr std::size_t versions_at_most = 1024;
+constexpr std::size_t products_at_most = 8192;
 constexpr std::size_t steps_at_most = 1 << 16;
 
 /// Adds a version unless the unit has it.
@@ -211,9 +214,58 @@ void medium::add_prefixes(std::vector<unit>& units, std::uint64_t granule, const
     add_if_uncertain(units, std::move(made));
 }
 
+/// The same where one thread at a time stored: whatever the last fence before a cut left, and of what came behind it
+/// each word as it was after one of its stores.
+void medium::add_products(unit& made, const cached_granule& cached) const {
+    std::vector<std::uint64_t> words = words_of(made.granule);
+    std::unordered_set<std::uint64_t> known;
+    const auto add = [&](const std::vector<std::uint64_t>& version) {
+        std::uint64_t hash = 0;
+        for (std::size_t i = 0; i < version.size(); ++i) hash += hash_of_word(i, version[i]);
+        if (known.insert(hash).second) made.versions.insert(made.versions.end(), version.begin(), version.end());
+    };
+    add(words);
+    const auto& stores = cached.stores;
+    for (std::size_t begin = 0, end = 0; begin < stores.size(); begin = end) {
+        std::map<std::uint64_t, std::vector<std::uint64_t>> values;  // by word, oldest first
+        for (; end < stores.size() && stores[end].life == stores[begin].life && stores[end].epoch == stores[begin].epoch;
+             ++end) {
+            auto& of = values[stores[end].word % how_.granule_words];
+            if (of.empty()) of.push_back(words[stores[end].word % how_.granule_words]);
+            of.push_back(stores[end].value);
+        }
+        std::vector<std::uint64_t> version = words;
+        const auto choose = [&](auto& self, auto word) -> void {
+            if (made.count() >= products_at_most) {
+                complete_ = false;
+                return;
+            }
+            if (word == values.end()) return add(version);
+            for (const std::uint64_t value : word->second) {
+                version[word->first] = value;
+                self(self, std::next(word));
+            }
+        };
+        choose(choose, values.begin());
+        for (const auto& [word, of] : values) words[word] = of.back();
+    }
+    // Where not all were listed, the last of all is there at least.
+    add(words);
+}
+
 /// Every set of stores that holds, with a store, all that are ordered before it.
 void medium::add_subsets(std::vector<unit>& units, std::uint64_t granule, const cached_granule& cached) const {
     const auto& stores = cached.stores;
+    const auto by_another = [&](const cached_store& each) {
+        return std::ranges::any_of(stores, [&](const cached_store& other) {
+            return other.life == each.life && other.thread != each.thread;
+        });
+    };
+    if (std::ranges::none_of(stores, by_another)) {
+        unit made{granule, all_words(), {}};
+        add_products(made, cached);
+        return add_if_uncertain(units, std::move(made));
+    }
     const auto is_before = [&](std::size_t a, std::size_t b) {
         return stores[a].word == stores[b].word || stores[a].life < stores[b].life ||
                (stores[a].thread == stores[b].thread && stores[a].epoch < stores[b].epoch);

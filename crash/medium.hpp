@@ -76,6 +76,7 @@ private:
     void sync_file();
     std::vector<std::uint64_t> words_of(std::uint64_t granule) const;
     void add_prefixes(std::vector<unit>& units, std::uint64_t granule, const cached_granule& cached) const;
+    void add_products(unit& made, const cached_granule& cached) const;
     void add_subsets(std::vector<unit>& units, std::uint64_t granule, const cached_granule& cached) const;
     void add_words(std::vector<unit>& units, std::uint64_t granule) const;
     bool has_streams(std::uint64_t granule) const;
