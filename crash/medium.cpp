@@ -228,8 +228,10 @@ void medium::add_products(unit& made, const cached_granule& cached) const {
     const auto& stores = cached.stores;
     for (std::size_t begin = 0, end = 0; begin < stores.size(); begin = end) {
         std::map<std::uint64_t, std::vector<std::uint64_t>> values;  // by word, oldest first
-        for (; end < stores.size() && stores[end].life == stores[begin].life && stores[end].epoch == stores[begin].epoch;
-             ++end) {
+        const auto same_class = [&](const cached_store& each) {
+            return each.life == stores[begin].life && each.epoch == stores[begin].epoch;
+        };
+        for (; end < stores.size() && same_class(stores[end]); ++end) {
             auto& of = values[stores[end].word % how_.granule_words];
             if (of.empty()) of.push_back(words[stores[end].word % how_.granule_words]);
             of.push_back(stores[end].value);
