@@ -16,6 +16,10 @@ namespace holdfast {
 template <class Engine>
 class basic_pool;
 
+/// What is changed by transactions of its own, which know nothing of a log: line<T> and its like, and woven classes.
+template <class T>
+concept made_of_lines = requires { typename T::holdfast_of_lines; } || requires { typename T::holdfast_woven; };
+
 /// The names every engine has. Empty; never instantiated by users.
 template <class Engine>
 struct engine_interface {
@@ -51,6 +55,8 @@ struct engine_interface {
     /// The same over a block of the caller's.
     template <class T, class... Arguments>
     static void construct_at(void* address, Arguments&&... arguments) {
+        static_assert(!made_of_lines<T>, "lines and woven objects live in a line_pool: here nothing would make them "
+                                         "durable");
         auto& transaction = current_transaction<Engine>();
         if constexpr (std::is_trivially_copyable_v<T>) {
             const T value(std::forward<Arguments>(arguments)...);

@@ -35,6 +35,10 @@ struct place {
     level durability;
 };
 
+// Elsewhere nothing would make them durable.
+static_assert(made_of_lines<pairs> && made_of_lines<records> && made_of_lines<line<int>> && made_of_lines<lines<int>>);
+static_assert(!made_of_lines<pair_of_words> && !made_of_lines<redo::field<int>>);
+
 constexpr place places[] = {{"nvram at power", "/dev/shm", true, level::power},
                             {"nvram at process", "/dev/shm", true, level::process},
                             {"tmpfs at process", "/dev/shm", false, level::process},

@@ -28,6 +28,10 @@ inline constexpr bool is_woven<T, std::void_t<typename T::holdfast_woven>> = T::
 /// Lines lie in a line_pool, or anywhere, where they are atomic against exceptions only.
 template <class T>
 class alignas(format::cache_line_bytes) line {
+public:
+    using holdfast_of_lines = void;  ///< lives in a line_pool, if in any
+
+private:
     static_assert(std::is_trivially_copyable_v<T>,
                   "line<T>: T is copied byte by byte at each transaction, so it must be trivially copyable");
     static_assert(sizeof(T) <= format::line_payload_bytes,
@@ -102,6 +106,7 @@ using line_of = std::conditional_t<is_woven<T>, T, line<T>>;
 template <class T, std::size_t N>
 class line_array {
 public:
+    using holdfast_of_lines = void;
     using value_type = line_of<T>;
     static_assert(sizeof(value_type) == format::cache_line_bytes && alignof(value_type) == format::cache_line_bytes);
 

@@ -19,6 +19,10 @@ namespace holdfast {
 /// in a line nor whole lines are relied on (line/copies.hpp has the protocol).
 template <class T>
 class alignas(format::cache_line_bytes) lines {
+public:
+    using holdfast_of_lines = void;  ///< lives in a line_pool, if in any
+
+private:
     static_assert(std::is_trivially_copyable_v<T>,
                   "lines<T>: T is copied byte by byte at each transaction, so it must be trivially copyable");
     static_assert(alignof(T) <= sizeof(format::copy_header), "lines<T>: T begins 16 bytes into a line");
@@ -71,6 +75,7 @@ private:
 template <class T, std::size_t N>
 class lines_array {
 public:
+    using holdfast_of_lines = void;
     using value_type = lines<T>;
 
     value_type& operator[](std::size_t index) noexcept { return all_[index]; }

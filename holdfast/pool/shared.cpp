@@ -4,7 +4,7 @@
 //   1. Take the one holder's lock. Who gets it opens the pool as ever, which recovers it and leaves the log empty, lets
 //      go of log and heap, and makes the lock a shared one.
 //   2. Who does not get it takes a shared lock: then somebody has done step 1 and has not had it alone since. It only
-//      maps the pool.
+//      maps the pool. If the pool says clean, that one has closed it meanwhile, and all begins anew.
 //   3. Closing: who can make the shared lock the one holder's is the last, and marks the pool clean.
 // A process that dies lets its lock go; the pool stays dirty, and the next step 1 finds an empty log.
 #include <holdfast/pool/opener.hpp>
@@ -61,7 +61,10 @@ result<std::unique_ptr<open_pool>> open_pool::open_shared(const std::string& pat
             return pool;
         }
         if (alone.error().code != errc::busy) return alone.error();
-        if (file->lock_shared()) return join(std::move(*file), engine, options);
+        if (file->lock_shared()) {
+            auto joined = join(std::move(*file), engine, options);
+            if (joined || joined.error().code != errc::busy) return joined;
+        }
         if (std::chrono::steady_clock::now() > give_up) return alone.error();
         std::this_thread::sleep_for(between_tries);
     }
@@ -77,6 +80,13 @@ result<std::unique_ptr<open_pool>> open_pool::join(persist::file file, const eng
     auto block = read_superblock(*pool->file_);
     if (!block) return block.error();
     pool->superblock_ = *block;
+    if (block->state == format::pool_state::clean) {
+        error closed;
+        closed.code = errc::busy;
+        closed.what = "the last process that shared the pool is closing it";
+        closed.path = pool->path_;
+        return closed;
+    }
     if (auto checked = pool_opener::check_header(*pool, engine, options); !checked) return checked.error();
     if (block->level != static_cast<std::uint32_t>(options.durability))
         return unavailable(pool->path_, "other processes have the pool open at another level",
