@@ -1,11 +1,13 @@
-// The bounded buffer of "Cache-Line Transactions: Building Blocks for Persistent Kernel Data Structures Enabled by
-// AspectC++", Figures 1 and 2, and the scenarios of its section 5.2. One source for all engines and for libpmemobj.
+// The scenarios of "Cache-Line Transactions: Building Blocks for Persistent Kernel Data Structures Enabled by
+// AspectC++", section 5.2, on its bounded buffer. One source for all engines and for libpmemobj.
 #pragma once
 
 #include <bench/contestant.hpp>
 #include <bench/cpu_clock.hpp>
 
 #include <holdfast/persist/counters.hpp>
+
+#include <workload/bounded_buffer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,42 +17,10 @@
 
 namespace holdfast::bench {
 
-inline constexpr unsigned buffer_bytes = 29;
-
-template <class T>
-using as_it_is = T;
-
-/// `Member<T>` is what stands for a T: the T itself, a field<T>, something that takes a snapshot first. `Bytes` is
-/// what holds the contents, inside or elsewhere. Holds 28 bytes, because a full buffer would look like an empty one.
-template <template <class> class Member, class Bytes = Member<char>[buffer_bytes]>
-struct bounded_buffer {
-    Bytes bytes;
-    Member<std::uint8_t> in, out;
-
-    bool full() const { return (in + 1) % buffer_bytes == out; }
-    bool empty() const { return in == out; }
-    void reset() { in = out = std::uint8_t{0}; }
-    void add(char byte) {
-        if (full()) return;
-        bytes[in] = byte;
-        in = static_cast<std::uint8_t>((in + 1) % buffer_bytes);
-    }
-    char get() {
-        if (empty()) return 0;
-        const char byte = bytes[out];
-        out = static_cast<std::uint8_t>((out + 1) % buffer_bytes);
-        return byte;
-    }
-    void fill(const char* from, unsigned count) {
-        for (unsigned i = 0; i < count; ++i) add(from[i]);
-    }
-    void drain(char* to, unsigned count) {
-        for (unsigned i = 0; i < count; ++i) to[i] = get();
-    }
-};
-
-using plain_buffer = bounded_buffer<as_it_is>;
-static_assert(sizeof(plain_buffer) == 31, "fits into half a line");
+using workload::as_it_is;
+using workload::bounded_buffer;
+using workload::buffer_bytes;
+using workload::plain_buffer;
 
 /// So many lie side by side: a scenario is too short for a clock, so all are reset, and then it runs on each. As many
 /// lines as stay in the first-level cache, for the paper measured one buffer, which did.

@@ -6,11 +6,11 @@
 
 #include <holdfast/line/line.hpp>
 
-#include <algorithm>
+#include <workload/bounded_buffer.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace holdfast::crash {
@@ -25,45 +25,24 @@ struct woven_functions {
     void (*drain)(void* line, char* to, std::size_t count);
 };
 
-/// Figure 2 without the attribute.
-struct paper_buffer {
-    static constexpr int places = 29;
-    char bytes[places] = {};
-    std::uint8_t in = 0;
-    std::uint8_t out = 0;
-
-    void reset() { in = out = 0; }
-    void add(char byte) {
-        if ((in + 1) % places == out) return;
-        bytes[in] = byte;
-        in = static_cast<std::uint8_t>((in + 1) % places);
-    }
-    char get() {
-        if (out == in) return 0;
-        const char byte = bytes[out];
-        out = static_cast<std::uint8_t>((out + 1) % places);
-        return byte;
-    }
-};
-
 /// `Way` has the functions as `Way::functions`.
 template <class Way>
 struct woven_buffer {
-    using container = line_array<paper_buffer, 2>;
-    using ordinary = std::array<paper_buffer, 2>;
+    using plain_buffer = holdfast::workload::plain_buffer;
+    using container = line_array<plain_buffer, 2>;
+    using ordinary = std::array<plain_buffer, 2>;
     static constexpr std::string_view engine = "woven";
     static constexpr std::string_view name = Way::functions.name;
     static constexpr bool stands_torn_lines = false;
     static constexpr unsigned operation_afterwards = 0;
     static constexpr std::string_view operations[] = {"add a byte", "get a byte", "fill with twelve", "drain twelve",
                                                       "reset",      "add a byte to the second"};
-    static constexpr std::size_t many = 12;
+    static constexpr unsigned many = 12;
 
     static void apply(container& target, unsigned operation, std::uint64_t value) {
         void* const line = &target[operation == 5 ? 1 : 0];
         const char byte = byte_of(operation, value);
-        std::array<char, many> bytes;
-        bytes.fill(byte);
+        std::array<char, many> bytes = bytes_of(byte);
         switch (operation) {
             case 1: static_cast<void>(Way::functions.get(line)); return;
             case 2: return Way::functions.fill(line, bytes.data(), many);
@@ -77,11 +56,11 @@ struct woven_buffer {
     }
     static void apply_recovered(container& target, unsigned operation, std::uint64_t value) {
         target[operation == 5 ? 1 : 0].transact(
-            [&](paper_buffer& active) { change(active, operation, byte_of(operation, value)); });
+            [&](plain_buffer& active) { change(active, operation, byte_of(operation, value)); });
     }
     static contents of(const ordinary& from) {
         contents all;
-        for (const paper_buffer& each : from) add(all, each);
+        for (const plain_buffer& each : from) add(all, each);
         return all;
     }
     static contents of(const container& from) {
@@ -96,20 +75,24 @@ struct woven_buffer {
 
 private:
     static char byte_of(unsigned operation, std::uint64_t value) { return static_cast<char>(value / 100 + operation); }
-    static void change(paper_buffer& target, unsigned operation, char byte) {
+    static std::array<char, many> bytes_of(char byte) {
+        std::array<char, many> bytes;
+        bytes.fill(byte);
+        return bytes;
+    }
+    static void change(plain_buffer& target, unsigned operation, char byte) {
         switch (operation) {
             case 1: static_cast<void>(target.get()); return;
-            case 2:
-                for (std::size_t i = 0; i < many; ++i) target.add(byte);
-                return;
-            case 3:
-                for (std::size_t i = 0; i < many; ++i) static_cast<void>(target.get());
-                return;
+            case 2: return target.fill(bytes_of(byte).data(), many);
+            case 3: {
+                std::array<char, many> drained;
+                return target.drain(drained.data(), many);
+            }
             case 4: return target.reset();
             default: return target.add(byte);
         }
     }
-    static void add(contents& all, const paper_buffer& from) {
+    static void add(contents& all, const plain_buffer& from) {
         all.push_back(from.in);
         all.push_back(from.out);
         for (const char each : from.bytes) all.push_back(static_cast<std::uint8_t>(each));
