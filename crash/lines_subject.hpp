@@ -29,6 +29,9 @@ public:
     unsigned universe() const override { return std::size(Of::operations); }
     std::string describe(unsigned operation) const override { return std::string(Of::operations[operation]); }
 
+    /// Copies that tear leave so many that fewer of each cut will do.
+    std::uint64_t images_of_a_cut() const override { return 1024; }
+
     trace record(const workload& operations, const model& how, std::size_t) override {
         randomness.seed(0);
         const std::string path = recorded_path();
