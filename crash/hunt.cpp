@@ -46,8 +46,8 @@ bool is_own(std::string_view engine, const fault& planted) {
 /// The first must find most faults, and quickly; the last what needs several operations in the right order.
 constexpr effort efforts[] = {
     {.longest = 1, .depth = 0, .images_of_a_cut = 48, .runs = 300},
-    {.longest = 1, .depth = 1, .nested_one_in = 64, .images_of_a_cut = 12, .runs = 2000},
-    {.longest = 1, .depth = 1, .nested_one_in = 1, .images_of_a_cut = 4, .runs = 1500},
+    {.longest = 1, .depth = 1, .nested_one_in = 64, .images_of_a_cut = 12, .runs = 1000},
+    {.longest = 1, .depth = 1, .nested_one_in = 1, .images_of_a_cut = 4, .runs = 1000},
     {.longest = 3, .drawn = 24, .depth = 0, .images_of_a_cut = 3, .runs = 3000},
     {.longest = 3, .drawn = 24, .depth = 1, .nested_one_in = 16, .images_of_a_cut = 6, .runs = 3000},
     {.longest = 4, .drawn = 96, .depth = 0, .images_of_a_cut = 3, .runs = 12000},

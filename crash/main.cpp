@@ -255,23 +255,24 @@ int plant_faults(const options& wanted) {
     std::vector<std::function<std::string()>> tasks;
     for (const auto& [engine, subjects] : engines) {
         const auto& here = grounds[engine] = hunting_grounds_of(subjects, wanted.seed);
-        for (const fault& each : faults_of(here)) {
-            if (wanted.planted && *wanted.planted != each) continue;
-            planted.emplace_back(engine, each);
-            tasks.push_back([&here, each, &wanted] {
-                catch_report report;
-                try {
-                    report = hunt(here, each, wanted.seed);
-                } catch (const std::exception& reason) {
-                    // A workload that cannot be recorded shows nothing.
-                    report.what = reason.what();
-                }
-                return json{{"fault", each.name()}, {"caught", report.caught}, {"workload", report.workload},
-                            {"model", report.model}, {"operations", report.operations}, {"what", report.what},
-                            {"seconds", report.seconds}}.dump();
-            });
-        }
+        for (const fault& each : faults_of(here))
+            if (!wanted.planted || *wanted.planted == each) planted.emplace_back(engine, each);
     }
+    // Those in code take longest; were one of them last, all others would wait for it.
+    std::ranges::stable_partition(planted, [](const auto& each) { return each.second.how == fault::change::in_code; });
+    for (const auto& [engine, fault] : planted)
+        tasks.push_back([&here = grounds[engine], each = fault, &wanted] {
+            catch_report report;
+            try {
+                report = hunt(here, each, wanted.seed);
+            } catch (const std::exception& reason) {
+                // A workload that cannot be recorded shows nothing.
+                report.what = reason.what();
+            }
+            return json{{"fault", each.name()}, {"caught", report.caught}, {"workload", report.workload},
+                        {"model", report.model}, {"operations", report.operations}, {"what", report.what},
+                        {"seconds", report.seconds}}.dump();
+        });
     std::map<std::string_view, json> records;
     std::uint64_t caught = 0;
     const auto add = [&](std::size_t index, const json& found) {
