@@ -242,11 +242,11 @@ void lane_log::free_segments(lane& held) {
 }
 
 bool lane_log::others_pin_segments(const lane& held) const noexcept {
-    const std::uint64_t own = held.in_flight_.load(std::memory_order_relaxed);
+    // What is full after a truncation, a commit pinned that was in flight then; it may have ended since.
+    if (options_.homes_follow_log && segments_.any_full()) return true;
     const auto pins = [&](const lane& each) {
         if (!options_.homes_follow_log) return !each.filled_.empty();
-        const std::uint64_t in_flight = each.in_flight_.load(std::memory_order_seq_cst);
-        return in_flight != lane::idle && (retires_at_once_ || in_flight < own);
+        return retires_at_once_ && each.in_flight_.load(std::memory_order_seq_cst) != lane::idle;
     };
     return std::any_of(lanes_->begin(), lanes_->end(), [&](const lane& each) { return &each != &held && pins(each); });
 }

@@ -303,6 +303,28 @@ TEST(Lanes, TruncationStaysBelowACommitInFlight) {
     EXPECT_EQ(log.truncated(), *in_flight + 100);
 }
 
+TEST(Lanes, ACommitThatEndsWhileRoomIsMadeIsWaitedFor) {
+    memory_pool pool;
+    lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
+    ASSERT_TRUE(commit(pool, log, run(pool.offset(0), {1})));
+    auto& slow = log.acquire();
+    ASSERT_TRUE(append(log, slow, run(pool.offset(1), {2})));
+    // It keeps the log's first truncation below everything that fills the log, and ends before it is asked
+    // what keeps the log full.
+    bool ended = false;
+    log.on_truncated = [&](std::uint64_t) {
+        if (!ended) log.release(slow);
+        ended = true;
+    };
+    std::thread([&] {
+        for (std::uint64_t i = 0; log.truncations() < 3; ++i) {
+            ASSERT_LT(i, 10000u);
+            ASSERT_TRUE(commit(pool, log, run(pool.offset(2), {i}))) << "commit " << i;
+        }
+    }).join();
+    EXPECT_TRUE(ended);
+}
+
 TEST(Lanes, TruncationIsGlobal) {
     memory_pool pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());

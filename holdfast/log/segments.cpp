@@ -43,6 +43,12 @@ void segment_table::free_truncated(std::uint64_t truncated) noexcept {
     }
 }
 
+bool segment_table::any_full() const noexcept {
+    for (std::uint32_t index = 0; index < count(); ++index)
+        if (segments_[index].full.load(std::memory_order_acquire)) return true;
+    return false;
+}
+
 std::uint64_t segment_table::draw_salt() noexcept {
     if (is_planted(planted::salt_not_renewed)) return 1;
     // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): distinct values for 2^64 draws.

@@ -48,6 +48,8 @@ public:
     void give_back(std::uint32_t index) noexcept;
     /// Frees every full segment whose records all have a sequence <= `truncated`.
     void free_truncated(std::uint64_t truncated) noexcept;
+    /// Is there a segment that truncation must free before it can be taken?
+    bool any_full() const noexcept;
 
     /// A new salt, never 0. Thread-safe.
     std::uint64_t draw_salt() noexcept;
