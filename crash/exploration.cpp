@@ -11,10 +11,7 @@ namespace holdfast::crash {
 namespace {
 
 [[noreturn]] void refuse(std::string what) {
-    error reason;
-    reason.code = errc::invalid_argument;
-    reason.what = std::move(what);
-    throw failure(std::move(reason));
+    throw failure({.code = errc::invalid_argument, .what = std::move(what)});
 }
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }

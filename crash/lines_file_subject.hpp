@@ -2,12 +2,11 @@
 // program opens a pool, and used afterwards. Instrumented.
 #pragma once
 
-#include <crash/expectation.hpp>
 #include <crash/inspect.hpp>
+#include <crash/lines_subject.hpp>
 #include <crash/randomness.hpp>
 #include <crash/recorded_file.hpp>
 #include <crash/seam_recorder.hpp>
-#include <crash/subject.hpp>
 
 #include <holdfast/engine/line_pool.hpp>
 
@@ -20,16 +19,14 @@ namespace holdfast::crash {
 
 /// `Of` as of lines_subject.
 template <class Of>
-class lines_file_subject final : public subject {
+class lines_file_subject final : public pool_subject {
 public:
     std::string_view engine() const override { return Of::engine; }
     std::string_view name() const override { return Of::name; }
     bool knows(const model& how) const override { return how.is_file; }
     unsigned universe() const override { return std::size(Of::operations); }
     std::string describe(unsigned operation) const override { return std::string(Of::operations[operation]); }
-    std::byte* base() const override { return reinterpret_cast<std::byte*>(explored_base); }
-    std::size_t size() const override { return explored_bytes; }
-    std::string image_path() const override { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }
+    std::string image_path() const override { return path_of_images(); }
 
     trace record(const workload& operations, const model& how, std::size_t) override {
         options_ = recorded_pool_options(how);
@@ -39,19 +36,10 @@ public:
         pool_.emplace(line_pool::create(path, options_).value());
         root_ = pool_->root<typename Of::container>(explored_root).value();
         pool_->core().checkpoint().value();
-        typename Of::ordinary expected{};
-        expected_.begin(Of::of(expected));
         trace recorded;
         {
             seam_recorder seen(base(), file_now(pool_->core(), size()));
-            for (std::size_t i = 0; i < operations.size(); ++i) {
-                if (i + 1 == operations.size()) seen.explore_from_here();
-                seen.operation_begins();
-                Of::apply(*root_, operations[i], 100 * (i + 1));
-                seen.operation_done();
-                Of::apply(expected, operations[i], 100 * (i + 1));
-                expected_.add(Of::of(expected));
-            }
+            run_on_lines<Of>(*root_, operations, seen, expected_);
             pool_->core().checkpoint().value();
             recorded = std::move(seen.recorded());
         }
@@ -95,7 +83,6 @@ public:
         set_boot(false);
         return recorded;
     }
-    void leave_recovery() override { expected_.leave_recovery(); }
     void close() override {
         if (pool_) pool_->abandon();
         pool_.reset();
@@ -107,7 +94,6 @@ private:
     create_options options_;
     std::optional<line_pool> pool_;
     typename Of::container* root_ = nullptr;
-    expectation expected_;
 };
 
 }  // namespace holdfast::crash

@@ -14,6 +14,22 @@
 
 namespace holdfast::crash {
 
+/// Runs the operations, and notes what each must leave.
+template <class Of, class Recorder>
+void run_on_lines(typename Of::container& root, const workload& operations, Recorder& seen, expectation& expected) {
+    typename Of::ordinary ordinary{};
+    expected.begin(Of::of(ordinary));
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        const std::uint64_t value = 100 * (i + 1);
+        if (i + 1 == operations.size()) seen.explore_from_here();
+        seen.operation_begins();
+        Of::apply(root, operations[i], value);
+        seen.operation_done();
+        Of::apply(ordinary, operations[i], value);
+        expected.add(Of::of(ordinary));
+    }
+}
+
 /// `Of` has the root's type `container`, an `ordinary` of the same operations, `apply(either, operation, value)`, the
 /// same on a recovered image as `apply_recovered`, `of(either)`, `recover(container&)`, and names for engine, workload
 /// and operations.
@@ -40,17 +56,8 @@ public:
         ::unlink(path.c_str());
         remember(pool.core(), how);
         root_ = pool.root<typename Of::container>(explored_root).value();
-        typename Of::ordinary expected{};
-        expected_.begin(Of::of(expected));
         recorder seen({pool.core().base(), pool.core().size()});
-        for (std::size_t i = 0; i < operations.size(); ++i) {
-            if (i + 1 == operations.size()) seen.explore_from_here();
-            seen.operation_begins();
-            Of::apply(*root_, operations[i], 100 * (i + 1));
-            seen.operation_done();
-            Of::apply(expected, operations[i], 100 * (i + 1));
-            expected_.add(Of::of(expected));
-        }
+        run_on_lines<Of>(*root_, operations, seen, expected_);
         trace recorded = seen.take().value();
         // Later ones in images are to be durable in the same way.
         needs_ = line_medium_state::needs;

@@ -20,8 +20,10 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace holdfast::crash {
@@ -379,7 +381,11 @@ int main_of(int argc, char** argv) {
     if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return is_wanted(wanted, *each); })) {
         fmt::print(stderr, "holdfast crash: there is no engine \"{}\" with a workload \"{}\", but\n", wanted.engine,
                    wanted.workload);
-        for (const auto& each : all) fmt::print(stderr, "  {} {}\n", each->engine(), each->name());
+        // One workload may have a subject in memory and one in a file.
+        std::set<std::pair<std::string_view, std::string_view>> listed;
+        for (const auto& each : all)
+            if (listed.emplace(each->engine(), each->name()).second)
+                fmt::print(stderr, "  {} {}\n", each->engine(), each->name());
         return 2;
     }
     if (wanted.hints) return hint(wanted);

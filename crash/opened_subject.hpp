@@ -4,11 +4,11 @@
 #pragma once
 
 #include <crash/containers.hpp>
+#include <crash/in_memory_subject.hpp>
 #include <crash/inspect.hpp>
 #include <crash/randomness.hpp>
 #include <crash/recorded_file.hpp>
 #include <crash/seam_recorder.hpp>
-#include <crash/subject.hpp>
 
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/heap/heap_format.hpp>
@@ -21,7 +21,7 @@
 namespace holdfast::crash {
 
 template <class Engine, class Of, bool Life>
-class opened_subject final : public subject {
+class opened_subject final : public pool_subject {
     using pool = basic_pool<Engine>;
 
 public:
@@ -63,10 +63,9 @@ public:
         return recorded;
     }
 
-    std::byte* base() const override { return reinterpret_cast<std::byte*>(explored_base); }
     /// A life has room to grow into.
     std::size_t size() const override { return Life ? explored_bytes + bytes_to_grow : explored_bytes; }
-    std::string image_path() const override { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }
+    std::string image_path() const override { return path_of_images(); }
 
     std::optional<std::string> recover(const lazy_memory& image) override {
         found_ = absent;
@@ -131,7 +130,6 @@ public:
         set_boot(how_.writes_are_durable);
         return recorded;
     }
-    void leave_recovery() override { expected_.leave_recovery(); }
 
     void close() override {
         if (pool_) pool_->abandon();
@@ -267,7 +265,6 @@ private:
     std::string path_;
     std::optional<pool> pool_;
     typename Of::container* container_ = nullptr;
-    expectation expected_;
     std::vector<level> levels_;  ///< after each operation
     contents found_;
     bool refused_ = false;

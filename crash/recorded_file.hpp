@@ -3,15 +3,21 @@
 
 #include <holdfast/pool/open_pool.hpp>
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace holdfast::crash {
 
 /// A cut that only a power failure explains is followed by another boot.
 inline void set_boot(bool same) { ::setenv("HOLDFAST_BOOT_ID", same ? "before" : "after", 1); }
+
+/// Where images lie that are opened by name.
+inline std::string path_of_images() { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }
 
 /// The first `size` bytes of the pool's file, which is not what is mapped: stores have not reached it.
 inline std::vector<std::byte> file_now(open_pool& pool, std::size_t size) {

@@ -87,9 +87,7 @@ void recorder::lose(loss what) {
 }
 
 error recorder::describe_loss() const {
-    error reason;
-    reason.code = errc::misuse;
-    reason.what = "the recording is not whole";
+    error reason{.code = errc::misuse, .what = "the recording is not whole"};
     if (lost_ == loss::too_many_events) {
         reason.expected = "at most " + std::to_string(events_at_most) + " stores and calls of the seam";
         reason.found = "more";

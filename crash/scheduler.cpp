@@ -205,12 +205,11 @@ void thread_main(thread_state& self, const std::function<void()>& function) {
 }
 
 error stuck(const std::string& threads, std::uint64_t steps) {
-    error reason;
-    reason.code = errc::busy;
-    reason.what = steps > steps_at_most ? "the scheduled threads go on without end" : "no scheduled thread can go on";
-    reason.expected = "all threads end within " + std::to_string(steps_at_most) + " steps";
-    reason.found = threads + ", after " + std::to_string(steps) + " steps";
-    return reason;
+    return error{.code = errc::busy,
+                 .what = steps > steps_at_most ? "the scheduled threads go on without end"
+                                               : "no scheduled thread can go on",
+                 .expected = "all threads end within " + std::to_string(steps_at_most) + " steps",
+                 .found = threads + ", after " + std::to_string(steps) + " steps"};
 }
 
 }  // namespace
@@ -227,12 +226,10 @@ schedule draw_schedule(std::uint64_t seed, unsigned threads, unsigned preemption
 
 result<std::uint64_t> run_threads(std::span<const std::function<void()>> functions, const schedule& order) {
     if (functions.empty() || functions.size() > threads_at_most || order.first >= functions.size()) {
-        error reason;
-        reason.code = errc::invalid_argument;
-        reason.what = "no such threads can be scheduled";
-        reason.expected = "1 to " + std::to_string(threads_at_most) + " threads, one of which begins";
-        reason.found = std::to_string(functions.size()) + ", beginning with " + std::to_string(order.first);
-        return reason;
+        return error{.code = errc::invalid_argument,
+                     .what = "no such threads can be scheduled",
+                     .expected = "1 to " + std::to_string(threads_at_most) + " threads, one of which begins",
+                     .found = std::to_string(functions.size()) + ", beginning with " + std::to_string(order.first)};
     }
     interpose_locks();
     auto all = std::make_unique<run>(functions.size(), order);

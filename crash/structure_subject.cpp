@@ -135,7 +135,7 @@ public:
     using structure_subject::structure_subject;
 
     bool knows(const model& how) const override { return how.is_file && what_.engine().power_on_files; }
-    std::string image_path() const override { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }
+    std::string image_path() const override { return path_of_images(); }
 
     trace record(const workload& operations, const model& how, std::size_t) override {
         options_ = options_for(how);

@@ -22,11 +22,10 @@ namespace {
     for (std::string& each : arguments) pointers.push_back(each.data());
     pointers.push_back(nullptr);
     ::execv(program.c_str(), pointers.data());
-    error reason;
-    reason.code = errno == ENOENT ? errc::not_found : errc::io;
-    reason.what = std::string("the explorer's program, which stands beside this one, does not start: ") +
-                  std::strerror(errno);
-    reason.path = program.string();
+    error reason{.code = errno == ENOENT ? errc::not_found : errc::io,
+                 .what = std::string("the explorer's program, which stands beside this one, does not start: ") +
+                         std::strerror(errno),
+                 .path = program.string()};
     throw failure(reason);
 }
 

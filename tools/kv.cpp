@@ -89,11 +89,9 @@ void change(const kv_options& options, std::uint64_t bytes, F&& f) {
 }
 
 error no_such_key(const kv_options& options) {
-    error reason;
-    reason.code = errc::not_found;
-    reason.what = "there is no entry with the key \"" + options.key + "\"";
-    reason.path = options.pool;
-    return reason;
+    return error{.code = errc::not_found,
+                 .what = "there is no entry with the key \"" + options.key + "\"",
+                 .path = options.pool};
 }
 
 int put(const kv_options& options, bool as_json) {

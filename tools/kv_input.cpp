@@ -11,13 +11,11 @@ namespace holdfast::tools {
 namespace {
 
 error about(const std::string& path) {
-    error reason;
-    reason.code = errno == ENOENT   ? errc::not_found
-                  : errno == EACCES ? errc::permission_denied
-                                    : errc::io;
-    reason.what = std::string("cannot read the input (") + std::strerror(errno) + ")";
-    reason.path = path;
-    return reason;
+    return error{.code = errno == ENOENT   ? errc::not_found
+                         : errno == EACCES ? errc::permission_denied
+                                           : errc::io,
+                 .what = std::string("cannot read the input (") + std::strerror(errno) + ")",
+                 .path = path};
 }
 
 /// Closes what was opened here, never standard input.

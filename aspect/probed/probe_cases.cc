@@ -38,7 +38,7 @@ bool is_woven_to_lines() { return holdfast::is_woven<counter> && !holdfast::is_w
 bool fits_a_line_array() {
     alignas(64) static holdfast::line_array<counter, 2> two;
     two[1].set(5);
-    return std::is_same_v<holdfast::line_of<counter>, counter> && two[0].get() == 1 && two[1].get() == 5;
+    return std::is_same_v<decltype(two)::value_type, counter> && two[0].get() == 1 && two[1].get() == 5;
 }
 #endif
 

@@ -46,10 +46,7 @@ failure::failure(holdfast::error reason)
       text_(std::make_shared<const std::string>(reason_->text())) {}
 
 void fail(errc code, std::string what) {
-    holdfast::error reason;
-    reason.code = code;
-    reason.what = std::move(what);
-    throw failure(std::move(reason));
+    throw failure({.code = code, .what = std::move(what)});
 }
 
 }  // namespace holdfast

@@ -46,11 +46,11 @@ std::string_view name_of(errc code) noexcept;
 /// One failure, complete enough for a person to act on. Plain data; copy freely.
 struct error {
     errc code = errc::io;
-    std::string what;                     ///< one sentence, without the fields below
-    std::string path;                     ///< the file, where one is concerned
-    std::optional<std::uint64_t> offset;  ///< byte offset in that file
-    std::string expected;
-    std::string found;
+    std::string what{};                     ///< one sentence, without the fields below
+    std::string path{};                     ///< the file, where one is concerned
+    std::optional<std::uint64_t> offset{};  ///< byte offset in that file
+    std::string expected{};
+    std::string found{};
 
     /// "what: path, offset N: expected X, found Y".
     std::string text() const;

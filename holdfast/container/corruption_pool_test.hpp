@@ -91,10 +91,7 @@ struct corruption_objects {
         if (take(found.words, "words") && take(found.numbers, "numbers") && take(found.list, "list") &&
             take(found.line, "line"))
             return found;
-        error reason;
-        reason.code = errc::corrupt;
-        reason.what = "a root is missing";
-        return reason;
+        return error{.code = errc::corrupt, .what = "a root is missing"};
     }
 
     result<void> check() const {

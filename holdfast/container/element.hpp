@@ -163,10 +163,7 @@ public:
     std::uint64_t most_of(std::uint64_t bytes) const noexcept { return pool_->size() / bytes; }
 
     error broken(const void* at, std::string what, std::uint64_t expected, std::uint64_t found) const {
-        error reason;
-        reason.code = errc::corrupt;
-        reason.what = std::move(what);
-        reason.path = pool_->path();
+        error reason{.code = errc::corrupt, .what = std::move(what), .path = pool_->path()};
         if (pool_->contains(at)) reason.offset = offset_of(at);
         reason.expected = std::to_string(expected);
         reason.found = std::to_string(found);
@@ -179,10 +176,7 @@ public:
         return reason;
     }
     static error unknown() {
-        error reason;
-        reason.code = errc::misuse;
-        reason.what = "the container is in no open pool";
-        return reason;
+        return error{.code = errc::misuse, .what = "the container is in no open pool"};
     }
 
 private:

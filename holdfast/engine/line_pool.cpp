@@ -16,18 +16,11 @@ namespace {
 using persist::site;
 
 error about(const open_pool& pool, errc code, std::string what) {
-    error reason;
-    reason.code = code;
-    reason.what = std::move(what);
-    reason.path = pool.path();
-    return reason;
+    return error{.code = code, .what = std::move(what), .path = pool.path()};
 }
 
 error closed_error() {
-    error reason;
-    reason.code = errc::misuse;
-    reason.what = "the pool is closed";
-    return reason;
+    return error{.code = errc::misuse, .what = "the pool is closed"};
 }
 
 /// The lines as one commit of the log. Their bytes stand in private memory already.

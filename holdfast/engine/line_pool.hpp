@@ -9,7 +9,6 @@
 #include <holdfast/pool/open_pool.hpp>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,7 +34,7 @@ struct lines_root {
     std::size_t object_bytes = 0;    ///< of the object in each
     bool many_lines = false;         ///< copies with sums; else one line with an index
     /// An element as it is when it is new.
-    std::function<void(void* element)> construct;
+    void (*construct)(void* element) = nullptr;
     /// Recovers an element; false where it is damaged.
     bool (*recover)(void* element) = nullptr;
 };
@@ -57,14 +56,6 @@ struct lines_root_of<T> {
         return {sizeof(T), 1, T::holdfast_object_bytes(), false, [](void* at) { ::new (at) T; }, nullptr};
     }
 };
-template <class T, std::size_t N>
-struct lines_root_of<line_array<T, N>> {
-    static lines_root value() {
-        lines_root root = lines_root_of<line_of<T>>::value();
-        root.count = N;
-        return root;
-    }
-};
 template <class T>
 struct lines_root_of<lines<T>> {
     static lines_root value() {
@@ -72,10 +63,10 @@ struct lines_root_of<lines<T>> {
                 [](void* at) { return std::launder(static_cast<lines<T>*>(at))->recover_opened(); }};
     }
 };
-template <class T, std::size_t N>
-struct lines_root_of<lines_array<T, N>> {
+template <class Element, std::size_t N>
+struct lines_root_of<array_of_lines<Element, N>> {
     static lines_root value() {
-        lines_root root = lines_root_of<lines<T>>::value();
+        lines_root root = lines_root_of<Element>::value();
         root.count = N;
         return root;
     }

@@ -210,6 +210,54 @@ TEST_P(LinePool, IsSharedByProcessesOfWhichOneDies) {
     ::close(ready[1]);
 }
 
+template <class Object, class F>
+errc error_of(Object& object, F&& f) {
+    try {
+        object.transact(f);
+    } catch (const failure& refused) {
+        return refused.reason().code;
+    }
+    return errc{};
+}
+
+TEST(LinePoolOnAFailingDevice, TakesBackWhatItRefuses) {
+    persist::test::scratch_directory directory(".");
+    create_options options;
+    options.durability = level::power;
+    options.bytes = 1 << 20;
+    const std::string path = directory.file("lines");
+    {
+        line_pool pool = line_pool::create(path, options).value();
+        ASSERT_TRUE(pool.core().homes_are_private()) << "the working directory is on no ordinary file system";
+        auto& pair = (*pool.root<pairs>("pairs").value())[0];
+        auto& record_of_words = (*pool.root<records>("records").value())[0];
+        pair.transact([](pair_of_words& each) { each.first = 1; });
+        record_of_words.transact([](record& each) { each.words[7] = 1; });
+        const auto change_pair = [](pair_of_words& each) { each.first = 2; };
+        const auto change_record = [](record& each) { each.words[7] = 2; };
+        {
+            const persist::test::failing_device broken;
+            EXPECT_EQ(error_of(pair, change_pair), errc::outcome_unknown);
+            EXPECT_EQ(error_of(record_of_words, change_record), errc::poisoned);
+        }
+        EXPECT_EQ(pair->first, 1u);
+        EXPECT_EQ(record_of_words->words[7], 1u);
+        // The device works again, but what it dropped is not known.
+        EXPECT_EQ(error_of(pair, change_pair), errc::poisoned);
+        EXPECT_EQ(error_of(pair, [&](pair_of_words&) { pair.transact(change_pair); }), errc::poisoned) << "nested";
+        EXPECT_EQ(pair->first, 1u);
+        pool.abandon();
+    }
+    line_pool pool = line_pool::open(path, options).value();
+    auto& pair = (*pool.root<pairs>("pairs").value())[0];
+    auto& record_of_words = (*pool.root<records>("records").value())[0];
+    EXPECT_EQ(pair->first, 1u) << "the write that failed wrote nothing";
+    EXPECT_EQ(record_of_words->words[7], 1u);
+    pair.transact([](pair_of_words& each) { ++each.second; });
+    EXPECT_EQ(pair->first, 1u);
+    EXPECT_EQ(pair->second, 1u);
+}
+
 TEST(LinePoolMisuse, IsToldByValues) {
     persist::test::scratch_directory directory("/dev/shm");
     create_options options;

@@ -117,10 +117,7 @@ private:
     explicit basic_pool(std::unique_ptr<open_pool> core) noexcept : core_(std::move(core)) {}
 
     static error closed_error() {
-        error reason;
-        reason.code = errc::misuse;
-        reason.what = "the pool is closed";
-        return reason;
+        return error{.code = errc::misuse, .what = "the pool is closed"};
     }
 
     static result<basic_pool> wrap(result<std::unique_ptr<open_pool>> opened) {

@@ -19,12 +19,7 @@ using format::root_entry;
 bool in_use(const root_entry& entry) noexcept { return entry.name[0] != 0; }
 
 error about(const open_pool& pool, std::uint64_t offset, errc code, std::string what) {
-    error reason;
-    reason.code = code;
-    reason.what = std::move(what);
-    reason.path = pool.path();
-    reason.offset = offset;
-    return reason;
+    return error{.code = code, .what = std::move(what), .path = pool.path(), .offset = offset};
 }
 
 std::uint64_t entry_offset(std::size_t index) noexcept { return format::roots_offset + index * sizeof(root_entry); }

@@ -18,9 +18,7 @@ _Unwind_Reason_Code look_for_signal_frame(_Unwind_Context* context, void* found)
 }
 
 error refusal(errc code, std::string what, const open_pool* pool = nullptr) {
-    error reason;
-    reason.code = code;
-    reason.what = std::move(what);
+    error reason{.code = code, .what = std::move(what)};
     if (pool != nullptr) reason.path = pool->path();
     return reason;
 }

@@ -79,13 +79,11 @@ decoded heap_state::read_descriptor(const zone& in, std::uint32_t page) const no
 }
 
 void heap_state::fail_damaged(const zone& in, std::uint32_t page) const {
-    error reason;
-    reason.code = errc::corrupt;
-    reason.what = "a page descriptor of the heap is damaged";
-    reason.offset = static_cast<std::uint64_t>(in.table - pool) + std::uint64_t{page - in.first_page} * 8;
-    reason.expected = "a checked descriptor, or 0 inside a block";
-    reason.found = std::to_string(word_at(in, page));
-    throw failure(std::move(reason));
+    throw failure({.code = errc::corrupt,
+                   .what = "a page descriptor of the heap is damaged",
+                   .offset = static_cast<std::uint64_t>(in.table - pool) + std::uint64_t{page - in.first_page} * 8,
+                   .expected = "a checked descriptor, or 0 inside a block",
+                   .found = std::to_string(word_at(in, page))});
 }
 
 void heap_state::fail_out_of_space(std::size_t bytes) const {

@@ -98,13 +98,11 @@ slab* refill(session_state& mine, std::uint8_t class_index, heap_writer& writer)
     const std::uint8_t state = view.damaged ? view.state_byte(index) : block_free;
     if (state == block_free || state == block_allocated)
         fail(errc::misuse, "the block is not allocated: was it already released?");
-    error reason;
-    reason.code = errc::corrupt;
-    reason.what = "the state of a heap block is damaged";
-    reason.offset = static_cast<std::uint64_t>(view.states + index - all.pool);
-    reason.expected = std::to_string(block_free) + " or " + std::to_string(block_allocated);
-    reason.found = std::to_string(state);
-    throw failure(std::move(reason));
+    throw failure({.code = errc::corrupt,
+                   .what = "the state of a heap block is damaged",
+                   .offset = static_cast<std::uint64_t>(view.states + index - all.pool),
+                   .expected = std::to_string(block_free) + " or " + std::to_string(block_allocated),
+                   .found = std::to_string(state)});
 }
 
 void release_large(session_state& mine, detail::free_run block, heap_writer& writer) {

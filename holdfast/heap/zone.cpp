@@ -12,22 +12,18 @@ using namespace heap_format;
 namespace {
 
 error damaged_header(std::uint64_t offset, std::string what, std::uint64_t expected, std::uint64_t found) {
-    error reason;
-    reason.code = errc::corrupt;
-    reason.what = std::move(what);
-    reason.offset = offset;
-    reason.expected = std::to_string(expected);
-    reason.found = std::to_string(found);
-    return reason;
+    return error{.code = errc::corrupt,
+                 .what = std::move(what),
+                 .offset = offset,
+                 .expected = std::to_string(expected),
+                 .found = std::to_string(found)};
 }
 
 error bad_place(std::string what, const heap_zone& zone) {
-    error reason;
-    reason.code = errc::invalid_argument;
-    reason.what = std::move(what);
-    reason.offset = zone.offset;
-    reason.found = std::to_string(zone.bytes) + " bytes";
-    return reason;
+    return error{.code = errc::invalid_argument,
+                 .what = std::move(what),
+                 .offset = zone.offset,
+                 .found = std::to_string(zone.bytes) + " bytes"};
 }
 
 }  // namespace

@@ -162,7 +162,6 @@ public:
 
     void commit() noexcept(noexcept(Medium::make_durable(nullptr, nullptr, 0))) {
         if (joins_) return;
-        committed_ = true;
         copy& active = object_.at(1 - valid_);
         const copy& before = object_.at(valid_);
         uint64_t sum = before.sum() - format::sum_of_sequence(before.sequence());
@@ -178,6 +177,7 @@ public:
         header[0] = sequence;
         dirty(0);
         Medium::make_durable(&object_, dirty_.bits(), 2 * all::lines);
+        committed_ = true;
     }
 
 private:
@@ -186,7 +186,7 @@ private:
     size_t valid_;
     open_object mine_;
     bool joins_;
-    bool committed_ = false;
+    bool committed_ = false;  ///< not if the medium threw: the object is again what it was
     dirty_lines<2 * all::lines> dirty_;
 };
 

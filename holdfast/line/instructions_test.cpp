@@ -65,9 +65,9 @@ TEST(Instructions, OneAddByteExecutesSoMany) {
     const int process = instructions_of_one_add<line<bounded_buffer>>(0);
     const int power = instructions_of_one_add<line<bounded_buffer>>(at_power);
     EXPECT_EQ(plain, 15);
-    EXPECT_EQ(process, 55);
+    EXPECT_EQ(process, 57);
     if (persist::chosen_write_back_kind() != persist::write_back_kind::clwb) GTEST_SKIP() << "no clwb here";
-    EXPECT_EQ(power, 67);
+    EXPECT_EQ(power, 69);
 }
 
 }  // namespace

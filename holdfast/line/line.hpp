@@ -3,6 +3,7 @@
 
 #include <holdfast/line/mechanism.hpp>
 #include <holdfast/line/medium.hpp>
+#include <holdfast/line/transact.hpp>
 
 #include <array>
 #include <cstddef>
@@ -53,19 +54,12 @@ public:
     /// What holds if the process dies inside, or at level `power` the power fails: T as it was before, or, from the
     /// commit on, as f left it.
     /// Errors: none on byte-addressable media and at level `process`. In a pool on an ordinary file at `power` throws
-    /// failure: outcome_unknown, poisoned, transaction_too_large, io.
+    /// failure, and T is as it was before: poisoned, transaction_too_large; and outcome_unknown, after which the pool
+    /// commits no more, and once it is opened anew T may be either.
     template <class F>
     decltype(auto) transact(F&& f) {
         cache_line::transaction<line_medium, sizeof(T)> open(bytes_);
-        T& active = *std::launder(static_cast<T*>(open.active()));
-        if constexpr (std::is_void_v<std::invoke_result_t<F&, T&>>) {
-            std::forward<F>(f)(active);
-            open.commit();
-        } else {
-            std::invoke_result_t<F&, T&> returned = std::forward<F>(f)(active);
-            open.commit();
-            return returned;
-        }
+        return cache_line::run<T>(open, std::forward<F>(f));
     }
 
     /// The valid T; inside a transaction of this thread on this line, the one that is being changed. A reference ends
@@ -98,28 +92,28 @@ private:
     unsigned char bytes_[format::cache_line_bytes];
 };
 
-/// What an element of a line_array is: a woven T is a line already.
-template <class T>
-using line_of = std::conditional_t<is_woven<T>, T, line<T>>;
-
-/// N lines, each a T of its own: a root of a line_pool.
-template <class T, std::size_t N>
-class line_array {
+/// N elements, each changed by transactions of its own: a root of a line_pool.
+template <class Element, std::size_t N>
+class array_of_lines {
 public:
     using holdfast_of_lines = void;
-    using value_type = line_of<T>;
-    static_assert(sizeof(value_type) == format::cache_line_bytes && alignof(value_type) == format::cache_line_bytes);
+    using value_type = Element;
+    static_assert(sizeof(Element) % format::cache_line_bytes == 0 && alignof(Element) == format::cache_line_bytes);
 
-    value_type& operator[](std::size_t index) noexcept { return lines_[index]; }
-    const value_type& operator[](std::size_t index) const noexcept { return lines_[index]; }
+    Element& operator[](std::size_t index) noexcept { return all_[index]; }
+    const Element& operator[](std::size_t index) const noexcept { return all_[index]; }
     static constexpr std::size_t size() noexcept { return N; }
-    value_type* begin() noexcept { return lines_; }
-    value_type* end() noexcept { return lines_ + N; }
-    const value_type* begin() const noexcept { return lines_; }
-    const value_type* end() const noexcept { return lines_ + N; }
+    Element* begin() noexcept { return all_; }
+    Element* end() noexcept { return all_ + N; }
+    const Element* begin() const noexcept { return all_; }
+    const Element* end() const noexcept { return all_ + N; }
 
 private:
-    value_type lines_[N];
+    Element all_[N];
 };
+
+/// N lines, each a T of its own; a woven T is a line already.
+template <class T, std::size_t N>
+using line_array = array_of_lines<std::conditional_t<is_woven<T>, T, line<T>>, N>;
 
 }  // namespace holdfast

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <holdfast/line/copies.hpp>
+#include <holdfast/line/line.hpp>
 #include <holdfast/line/medium.hpp>
+#include <holdfast/line/transact.hpp>
 
 #include <cstddef>
 #include <new>
@@ -39,15 +41,7 @@ public:
     template <class F>
     decltype(auto) transact(F&& f) {
         cache_line::copies_transaction<line_medium, sizeof(T)> open(copies_);
-        T& active = *std::launder(static_cast<T*>(open.active()));
-        if constexpr (std::is_void_v<std::invoke_result_t<F&, T&>>) {
-            std::forward<F>(f)(active);
-            open.commit();
-        } else {
-            std::invoke_result_t<F&, T&> returned = std::forward<F>(f)(active);
-            open.commit();
-            return returned;
-        }
+        return cache_line::run<T>(open, std::forward<F>(f));
     }
 
     /// The valid T; inside a transaction of this thread on this object, the one that is being changed.
@@ -73,21 +67,6 @@ private:
 
 /// N of them: a root of a line_pool.
 template <class T, std::size_t N>
-class lines_array {
-public:
-    using holdfast_of_lines = void;
-    using value_type = lines<T>;
-
-    value_type& operator[](std::size_t index) noexcept { return all_[index]; }
-    const value_type& operator[](std::size_t index) const noexcept { return all_[index]; }
-    static constexpr std::size_t size() noexcept { return N; }
-    value_type* begin() noexcept { return all_; }
-    value_type* end() noexcept { return all_ + N; }
-    const value_type* begin() const noexcept { return all_; }
-    const value_type* end() const noexcept { return all_ + N; }
-
-private:
-    value_type all_[N];
-};
+using lines_array = array_of_lines<lines<T>, N>;
 
 }  // namespace holdfast

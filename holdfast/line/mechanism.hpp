@@ -83,6 +83,7 @@ public:
         }
     }
     ~transaction() {
+        if (refused_) flip();
         if (!joins_) Medium::innermost() = mine_.outer;
     }
     transaction(const transaction&) = delete;
@@ -95,7 +96,9 @@ public:
         if (joins_) return;
         Medium::order();
         if (!is_planted(planted::line_index_first)) flip();
+        refused_ = true;
         Medium::make_durable(line_);
+        refused_ = false;
     }
 
 private:
@@ -108,6 +111,7 @@ private:
     void* active_;
     open_object mine_;
     bool joins_;
+    bool refused_ = false;  ///< the medium threw: the object is again what it was
 };
 
 }  // namespace cache_line

@@ -15,13 +15,11 @@ using format::record_kind;
 using persist::site;
 
 error poisoned_error(const std::string& path, errc code) {
-    error reason;
-    reason.code = code;
-    reason.path = path;
-    reason.what = code == errc::outcome_unknown
-                      ? "a sync failed while this commit waited; it may or may not be durable"
-                      : "an earlier sync failed; close and reopen the pool to see what is durable";
-    return reason;
+    return error{.code = code,
+                 .what = code == errc::outcome_unknown
+                             ? "a sync failed while this commit waited; it may or may not be durable"
+                             : "an earlier sync failed; close and reopen the pool to see what is durable",
+                 .path = path};
 }
 
 /// What stands in memory instead; the normal build never asks.
@@ -76,13 +74,12 @@ result<void> group_log::admit(std::uint64_t payload_words) const {
     // Splitting into parts adds a tag to each and may waste a word.
     const std::uint64_t capacity = (segments_.geometry().segment_payload_words() - 2) * segments_.count();
     if (payload_words <= capacity) return {};
-    error reason;
-    reason.code = errc::transaction_too_large;
-    reason.path = file_.path();
-    reason.what = "the transaction does not fit into the pool's log; make the log larger or the transaction smaller";
-    reason.expected = "at most " + std::to_string(capacity * 8) + " bytes";
-    reason.found = std::to_string(payload_words * 8) + " bytes";
-    return reason;
+    return error{.code = errc::transaction_too_large,
+                 .what = "the transaction does not fit into the pool's log; make the log larger or the transaction "
+                         "smaller",
+                 .path = file_.path(),
+                 .expected = "at most " + std::to_string(capacity * 8) + " bytes",
+                 .found = std::to_string(payload_words * 8) + " bytes"};
 }
 
 group_log::ticket group_log::append(const std::uint64_t* payload, std::uint64_t payload_words, bool sync_first) {

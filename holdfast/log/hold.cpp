@@ -25,10 +25,7 @@ result<void> fence_all_threads() {
     // Registering again is nothing, and a forked child may have to.
     const bool at_once = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
     if (membarrier(at_once ? MEMBARRIER_CMD_PRIVATE_EXPEDITED : MEMBARRIER_CMD_GLOBAL) == 0) return {};
-    error reason;
-    reason.code = errc::io;
-    reason.what = std::string("membarrier failed: ") + std::strerror(errno);
-    return reason;
+    return error{.code = errc::io, .what = std::string("membarrier failed: ") + std::strerror(errno)};
 }
 
 }  // namespace
@@ -51,10 +48,7 @@ result<void> lane_log::hold(std::chrono::milliseconds patience) {
     while (!all_idle()) {
         if (std::chrono::steady_clock::now() > deadline) {
             resume();
-            error reason;
-            reason.code = errc::busy;
-            reason.what = "other threads' transactions stay open for too long";
-            return reason;
+            return error{.code = errc::busy, .what = "other threads' transactions stay open for too long"};
         }
         std::this_thread::sleep_for(std::chrono::microseconds(50));
     }

@@ -22,13 +22,11 @@ const std::uint64_t* payload_at(std::span<const std::byte> pool, std::uint64_t o
 
 error out_of_bounds(std::uint64_t sequence, std::uint64_t tag_offset, std::uint64_t pool_bytes,
                     const format::entry& each) {
-    error reason;
-    reason.code = errc::corrupt;
-    reason.what = "log record " + std::to_string(sequence) + " has an entry outside roots and heap";
-    reason.offset = tag_offset;
-    reason.expected = "words within the pool's " + std::to_string(pool_bytes) + " bytes";
-    reason.found = std::to_string(each.words) + " words at " + std::to_string(each.offset);
-    return reason;
+    return error{.code = errc::corrupt,
+                 .what = "log record " + std::to_string(sequence) + " has an entry outside roots and heap",
+                 .offset = tag_offset,
+                 .expected = "words within the pool's " + std::to_string(pool_bytes) + " bytes",
+                 .found = std::to_string(each.words) + " words at " + std::to_string(each.offset)};
 }
 
 /// Writes S to both slots: a slot of before must not win again. The one that holds the current point comes
@@ -69,10 +67,9 @@ result<void> log_replay::find_truncation_point(std::span<const std::byte> pool, 
     if (point) {
         report_.truncated = point->sequence;
     } else {
-        error reason;
-        reason.code = errc::corrupt;
-        reason.what = "neither copy of the log's truncation point is valid";
-        reason.offset = geometry.offset;
+        error reason{.code = errc::corrupt,
+                     .what = "neither copy of the log's truncation point is valid",
+                     .offset = geometry.offset};
         if (how != log_reading::salvage) return reason;
         damage_.push_back(std::move(reason));
     }
@@ -140,13 +137,13 @@ void log_replay::check_fenced() {
         if (each.number == next) {
             ++next;
         } else if (each.kind == record_kind::undo_fenced && !has_ended(each.sequence)) {
-            error reason;
-            reason.code = errc::corrupt;
-            reason.what = "an undo record that was durable is missing in the log";
-            reason.offset = each.payload_offset - sizeof(format::record_header);
-            reason.expected = "record " + std::to_string(next) + " of transaction " + std::to_string(each.sequence);
-            reason.found = "none, though record " + std::to_string(each.number) + " was sent behind its fence";
-            damage_.push_back(std::move(reason));
+            damage_.push_back({.code = errc::corrupt,
+                               .what = "an undo record that was durable is missing in the log",
+                               .offset = each.payload_offset - sizeof(format::record_header),
+                               .expected = "record " + std::to_string(next) + " of transaction " +
+                                           std::to_string(each.sequence),
+                               .found = "none, though record " + std::to_string(each.number) +
+                                        " was sent behind its fence"});
             return;
         }
     }
@@ -158,14 +155,12 @@ void log_replay::check_acknowledged(std::span<const segment_contents> segments, 
         // An undo transaction that has ended empties what its thread had filled before it.
         const bool may_be_gone = each.used.used_bytes != 0 && has_ended(each.used.first_sequence);
         if (may_be_gone || is_acknowledged_there(sequence)) continue;
-        error reason;
-        reason.code = errc::corrupt;
-        reason.what = "an acknowledged commit is missing in the log";
-        reason.offset = geometry.segment_offset(each.used.index);
-        reason.expected = "all of record " + std::to_string(sequence) + ", older than segment " +
-                          std::to_string(each.used.index) + ", whose header names it";
-        reason.found = "none, or not all of it";
-        damage_.push_back(std::move(reason));
+        damage_.push_back({.code = errc::corrupt,
+                           .what = "an acknowledged commit is missing in the log",
+                           .offset = geometry.segment_offset(each.used.index),
+                           .expected = "all of record " + std::to_string(sequence) + ", older than segment " +
+                                       std::to_string(each.used.index) + ", whose header names it",
+                           .found = "none, or not all of it"});
     }
 }
 

@@ -199,11 +199,9 @@ private:
     }
 
     error damage(const std::byte* at, std::string what) const {
-        error reason;
-        reason.code = errc::corrupt;
-        reason.what = std::move(what) + " (segment " + std::to_string(index_) + ")";
-        reason.offset = offset_of(at);
-        return reason;
+        return error{.code = errc::corrupt,
+                     .what = std::move(what) + " (segment " + std::to_string(index_) + ")",
+                     .offset = offset_of(at)};
     }
     void note_bad_record(const std::byte* at, const found_record& witness) {
         error reason = damage(at, "a log record is damaged: it was acknowledged, for a later one stands behind it");

@@ -24,26 +24,22 @@ using detail::system_error;
 using detail::system_error_at;
 
 error not_regular(const std::string& path, mode_t mode) {
-    error reason;
-    reason.code = errc::not_a_pool;
-    reason.what = "not a regular file";
-    reason.path = path;
-    reason.expected = "a regular file";
-    reason.found = S_ISDIR(mode)    ? "a directory"
-                   : S_ISFIFO(mode) ? "a pipe"
-                   : S_ISSOCK(mode) ? "a socket"
-                                    : "a device";
-    return reason;
+    return error{.code = errc::not_a_pool,
+                 .what = "not a regular file",
+                 .path = path,
+                 .expected = "a regular file",
+                 .found = S_ISDIR(mode)    ? "a directory"
+                          : S_ISFIFO(mode) ? "a pipe"
+                          : S_ISSOCK(mode) ? "a socket"
+                                           : "a device"};
 }
 
 error held_here(const std::string& path) {
-    error reason;
-    reason.code = errc::busy;
-    reason.what = "the file is in use";
-    reason.path = path;
-    reason.expected = "no other holder";
-    reason.found = "a holder in this process (" + std::to_string(::getpid()) + ")";
-    return reason;
+    return error{.code = errc::busy,
+                 .what = "the file is in use",
+                 .path = path,
+                 .expected = "no other holder",
+                 .found = "a holder in this process (" + std::to_string(::getpid()) + ")"};
 }
 
 error held_elsewhere(const std::string& path, pid_t holder) {

@@ -148,14 +148,12 @@ result<void> file::read_at(std::uint64_t offset, void* bytes, std::size_t size) 
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return system_error_at("pread", path_, offset + done, errno);
         if (got == 0) {
-            error reason;
-            reason.code = errc::truncated;
-            reason.what = "the file ends too early";
-            reason.path = path_;
-            reason.offset = offset;
-            reason.expected = std::to_string(size) + " bytes";
-            reason.found = std::to_string(done) + " bytes";
-            return reason;
+            return error{.code = errc::truncated,
+                         .what = "the file ends too early",
+                         .path = path_,
+                         .offset = offset,
+                         .expected = std::to_string(size) + " bytes",
+                         .found = std::to_string(done) + " bytes"};
         }
         done += static_cast<std::size_t>(got);
     }

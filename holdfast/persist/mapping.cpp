@@ -48,22 +48,18 @@ std::string range_text(std::uintptr_t base, std::uint64_t bytes) {
 }
 
 error address_taken(const std::string& path, std::uintptr_t base, std::uint64_t reserved) {
-    error reason;
-    reason.code = errc::address_taken;
-    reason.what = "the address range is in use in this process";
-    reason.path = path;
-    reason.expected = "nothing mapped at " + range_text(base, reserved);
-    return reason;
+    return error{.code = errc::address_taken,
+                 .what = "the address range is in use in this process",
+                 .path = path,
+                 .expected = "nothing mapped at " + range_text(base, reserved)};
 }
 
 error bad_argument(const std::string& path, std::string expected, std::string found) {
-    error reason;
-    reason.code = errc::invalid_argument;
-    reason.what = "cannot map that range";
-    reason.path = path;
-    reason.expected = std::move(expected);
-    reason.found = std::move(found);
-    return reason;
+    return error{.code = errc::invalid_argument,
+                 .what = "cannot map that range",
+                 .path = path,
+                 .expected = std::move(expected),
+                 .found = std::move(found)};
 }
 
 result<void> check_arguments(const file& from, std::uintptr_t base, std::uint64_t reserved, std::uint64_t size) {
@@ -77,13 +73,11 @@ result<void> check_arguments(const file& from, std::uintptr_t base, std::uint64_
     if (!file_bytes) return file_bytes.error();
     if (*file_bytes >= size) return {};
     // A touch beyond the end of the file would be SIGBUS.
-    error reason;
-    reason.code = errc::truncated;
-    reason.what = "the file is shorter than the mapping";
-    reason.path = from.path();
-    reason.expected = std::to_string(size) + " bytes";
-    reason.found = std::to_string(*file_bytes) + " bytes";
-    return reason;
+    return error{.code = errc::truncated,
+                 .what = "the file is shorter than the mapping",
+                 .path = from.path(),
+                 .expected = std::to_string(size) + " bytes",
+                 .found = std::to_string(*file_bytes) + " bytes"};
 }
 
 result<std::byte*> reserve(const std::string& path, std::uintptr_t base, std::uint64_t reserved) {

@@ -160,12 +160,10 @@ result<storage> discover_at(const std::string& path, const discovery& where, con
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return system_error("stat", path, errno);
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-        error reason;
-        reason.code = errc::invalid_argument;
-        reason.what = "cannot tell what holds this";
-        reason.path = path;
-        reason.expected = "a regular file or a directory";
-        return reason;
+        return error{.code = errc::invalid_argument,
+                     .what = "cannot tell what holds this",
+                     .path = path,
+                     .expected = "a regular file or a directory"};
     }
     struct statfs system {};
     if (::statfs(path.c_str(), &system) != 0) return system_error("statfs", path, errno);

@@ -33,11 +33,9 @@ void count_fork() noexcept { generation.fetch_add(1, std::memory_order_relaxed);
 }  // namespace
 
 error system_error(const char* call, const std::string& path, int number) {
-    error reason;
-    reason.code = code_of(number);
-    reason.what = std::string(call) + " failed: " + std::generic_category().message(number);
-    reason.path = path;
-    return reason;
+    return error{.code = code_of(number),
+                 .what = std::string(call) + " failed: " + std::generic_category().message(number),
+                 .path = path};
 }
 
 error system_error_at(const char* call, const std::string& path, std::uint64_t offset, int number) {

@@ -46,12 +46,10 @@ result<void> check_base(std::uint64_t base, std::uint64_t reserved_bytes) {
     const bool fits = base != 0 && base % base_alignment == 0 && base < address_end &&
                       reserved_bytes <= address_end - base;
     if (fits) return {};
-    error reason;
-    reason.code = errc::invalid_argument;
-    reason.what = "a pool cannot map at that base";
-    reason.expected = "a multiple of 1 GiB that leaves the reserved range below " + hexadecimal(address_end);
-    reason.found = hexadecimal(base) + " with " + std::to_string(reserved_bytes) + " bytes reserved";
-    return reason;
+    return error{.code = errc::invalid_argument,
+                 .what = "a pool cannot map at that base",
+                 .expected = "a multiple of 1 GiB that leaves the reserved range below " + hexadecimal(address_end),
+                 .found = hexadecimal(base) + " with " + std::to_string(reserved_bytes) + " bytes reserved"};
 }
 
 }  // namespace holdfast

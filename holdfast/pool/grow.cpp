@@ -28,13 +28,11 @@ namespace {
 using persist::site;
 
 error refused(const std::string& path, std::string what, std::string expected, std::uint64_t found) {
-    error reason;
-    reason.code = errc::invalid_argument;
-    reason.what = std::move(what);
-    reason.path = path;
-    reason.expected = std::move(expected);
-    reason.found = std::to_string(found);
-    return reason;
+    return error{.code = errc::invalid_argument,
+                 .what = std::move(what),
+                 .path = path,
+                 .expected = std::move(expected),
+                 .found = std::to_string(found)};
 }
 
 }  // namespace
@@ -62,11 +60,9 @@ result<heap_zone> zone_of_growth(const std::string& path, const format::superblo
 }
 
 error open_pool::poisoned_error() const {
-    error reason;
-    reason.code = errc::poisoned;
-    reason.what = "an earlier sync failed; close and reopen the pool to see what is durable";
-    reason.path = path_;
-    return reason;
+    return error{.code = errc::poisoned,
+                 .what = "an earlier sync failed; close and reopen the pool to see what is durable",
+                 .path = path_};
 }
 
 error open_pool::note_failed_sync(error reason) noexcept {
@@ -79,10 +75,9 @@ error open_pool::note_failed_sync(error reason) noexcept {
 result<void> open_pool::check_usable(const char* what_for) const {
     if (sync_failed_.load(std::memory_order_acquire) || (groups_ && groups_->poisoned())) return poisoned_error();
     if ((lanes_ || groups_) && process_ == ::getpid()) return {};
-    error reason;
-    reason.code = errc::misuse;
-    reason.what = lanes_ || groups_ ? "a forked child has no part in its parent's pool and cannot "
-                                    : "a pool that is only looked at cannot ";
+    error reason{.code = errc::misuse,
+                 .what = lanes_ || groups_ ? "a forked child has no part in its parent's pool and cannot "
+                                           : "a pool that is only looked at cannot "};
     reason.what += what_for;
     reason.path = path_;
     return reason;

@@ -60,13 +60,11 @@ pool_info info_of(const std::string& path, const format::superblock& block, pers
 }
 
 error invalid(const std::string& path, std::string what, std::string expected, std::string found) {
-    error reason;
-    reason.code = errc::invalid_argument;
-    reason.what = std::move(what);
-    reason.path = path;
-    reason.expected = std::move(expected);
-    reason.found = std::move(found);
-    return reason;
+    return error{.code = errc::invalid_argument,
+                 .what = std::move(what),
+                 .path = path,
+                 .expected = std::move(expected),
+                 .found = std::move(found)};
 }
 
 /// Fills in defaults and refuses what cannot be.
@@ -270,10 +268,9 @@ result<void> open_pool::close() {
     if (!lanes_ && !groups_) return {};
     if (process_ != ::getpid()) {
         // A child has neither the mapping nor the lock; its parent may be in the middle of a commit.
-        error reason;
-        reason.code = errc::misuse;
-        reason.what = "a forked child closed a pool of its parent; nothing was written";
-        reason.path = path_;
+        error reason{.code = errc::misuse,
+                     .what = "a forked child closed a pool of its parent; nothing was written",
+                     .path = path_};
         abandon();
         return reason;
     }

@@ -16,11 +16,7 @@ using persist::medium;
 using persist::site;
 
 error about(const std::string& path, errc code, std::string what) {
-    error reason;
-    reason.code = code;
-    reason.what = std::move(what);
-    reason.path = path;
-    return reason;
+    return error{.code = code, .what = std::move(what), .path = path};
 }
 
 /// Appends rather than adds: g++ 12 takes operator+ on a literal for an overlapping copy.

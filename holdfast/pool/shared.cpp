@@ -21,13 +21,11 @@ constexpr std::chrono::milliseconds recovery_takes_at_most{2000};
 constexpr std::chrono::milliseconds between_tries{5};
 
 error unavailable(const std::string& path, std::string what, std::string expected, std::string found) {
-    error reason;
-    reason.code = errc::level_unavailable;
-    reason.what = std::move(what);
-    reason.path = path;
-    reason.expected = std::move(expected);
-    reason.found = std::move(found);
-    return reason;
+    return error{.code = errc::level_unavailable,
+                 .what = std::move(what),
+                 .path = path,
+                 .expected = std::move(expected),
+                 .found = std::move(found)};
 }
 
 result<void> check_shareable(const persist::file& file, const open_options& options) {

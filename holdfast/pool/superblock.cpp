@@ -19,12 +19,7 @@ std::uint32_t checksum_of(const superblock& block) noexcept {
 }
 
 error at_copy(const persist::file& from, unsigned copy, errc code, std::string what) {
-    error reason;
-    reason.code = code;
-    reason.what = std::move(what);
-    reason.path = from.path();
-    reason.offset = format::superblock_offset[copy];
-    return reason;
+    return error{.code = code, .what = std::move(what), .path = from.path(), .offset = format::superblock_offset[copy]};
 }
 
 /// Everything that must hold before a byte of the block is believed.
