@@ -8,7 +8,7 @@ install(TARGETS holdfast EXPORT holdfast_targets ARCHIVE DESTINATION ${CMAKE_INS
 install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_directory})
 # Headers whose names have "test" in them serve the tests only.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/holdfast" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "*test*.hpp" EXCLUDE)
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*test*.hpp" EXCLUDE)
 
 # What weaves classes of users: holdfast_add_woven_sources.
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_weave.cmake" DESTINATION ${package_directory})

@@ -88,7 +88,7 @@ private:
         for (unsigned thread = 0; thread < thread_afterwards; ++thread) sum += counts[thread];
         return sum;
     }
-    /// Every part as it is after what was done, or after what has begun.
+    /// Every part as it is after what was done, or after some of what has begun since, in its order.
     std::vector<contents> put_together(const progress& made) const {
         std::vector<contents> all{{}};
         for (unsigned part = 0; part < parts_.size(); ++part) {
@@ -96,7 +96,7 @@ private:
             const std::size_t begun = count(made.begun, part);
             std::vector<contents> longer;
             for (const contents& each : all)
-                for (std::size_t state = done; state <= begun; state += std::max<std::size_t>(begun - done, 1)) {
+                for (std::size_t state = done; state <= begun; ++state) {
                     longer.push_back(each);
                     longer.back().insert(longer.back().end(), parts_[part][state].begin(), parts_[part][state].end());
                 }

@@ -24,12 +24,22 @@ constexpr planted_in places_in_code[] = {
 #undef HOLDFAST_PLANTED_PLACE
 };
 
-bool is_of_lines(std::string_view engine) { return engine != "redo" && engine != "undo" && engine != "undo_paper"; }
+bool is_undo(std::string_view engine) { return engine == "undo" || engine == "undo_paper"; }
+bool is_of_wraps(std::string_view engine) { return engine == "softwrap_lat"; }
+bool is_of_lines(std::string_view engine) { return engine != "redo" && !is_undo(engine) && !is_of_wraps(engine); }
 
 bool is_in(std::string_view engine, planted_in places) {
     if (is_of_lines(engine)) return places == (engine == "lines" ? planted_in::lines : planted_in::line);
-    if (places == planted_in::line || places == planted_in::lines) return false;
-    return places == planted_in::all || (places == planted_in::redo) == (engine == "redo");
+    // Recovery, levels and files of wraps are redo's, where they are hunted.
+    switch (places) {
+        case planted_in::all: return !is_of_lines(engine) && !is_of_wraps(engine);
+        case planted_in::redo: return engine == "redo";
+        case planted_in::undo: return is_undo(engine);
+        case planted_in::softwrap_lat: return engine == "softwrap_lat";
+        case planted_in::line:
+        case planted_in::lines: break;
+    }
+    return false;
 }
 
 std::span<const std::string_view> models_for(std::string_view engine) {
@@ -37,10 +47,15 @@ std::span<const std::string_view> models_for(std::string_view engine) {
     return hunted_under;
 }
 
-/// Recovery of a pool of lines looks at its log too, in which nothing is.
+/// Recovery of a pool of lines looks at its log too, in which nothing is; that of wraps is redo's.
 bool is_own(std::string_view engine, const fault& planted) {
-    return planted.how == fault::change::in_code || !is_of_lines(engine) ||
-           name_of(planted.where).starts_with("line");
+    const std::string_view where = name_of(planted.where);
+    if (planted.how == fault::change::in_code) return true;
+    if (is_of_lines(engine)) return where.starts_with("line");
+    constexpr std::string_view of_files[] = {"log_group", "log_checkpoint"};
+    const auto begins = [&](std::string_view name) { return where.starts_with(name); };
+    return !is_of_wraps(engine) || where.starts_with("wrap") ||
+           (where.starts_with("log_") && std::ranges::none_of(of_files, begins));
 }
 
 /// The first must find most faults, and quickly; the last what needs several operations in the right order.

@@ -40,6 +40,8 @@ inline create_options recorded_pool_options(const model& how) {
     options.log_bytes = explored_log_bytes;
     options.reserved_bytes = explored_bytes;
     options.base = explored_base;
+    // In a workload of three wraps nothing else would be trimmed.
+    options.wraps.trim_batch = 1;
     return options;
 }
 

@@ -75,24 +75,11 @@ std::optional<std::string> end(job& ended) {
     return {};
 }
 
-void run_here(const std::vector<std::function<std::string()>>& tasks,
-              const std::function<void(std::size_t, const std::string&)>& done,
-              const std::function<void(std::size_t, const std::string&)>& failed) {
-    for (std::size_t index = 0; index < tasks.size(); ++index) {
-        try {
-            done(index, tasks[index]());
-        } catch (const std::exception& reason) {
-            failed(index, reason.what());
-        }
-    }
-}
-
 }  // namespace
 
 void run_jobs(const std::vector<std::function<std::string()>>& tasks, unsigned jobs,
               const std::function<void(std::size_t, const std::string&)>& done,
               const std::function<void(std::size_t, const std::string&)>& failed) {
-    if (jobs <= 1) return run_here(tasks, done, failed);
     struct outcome {
         std::string answer;
         std::optional<std::string> wrong;
@@ -102,7 +89,7 @@ void run_jobs(const std::vector<std::function<std::string()>>& tasks, unsigned j
     std::size_t next = 0;
     std::size_t told = 0;
     while (told < tasks.size()) {
-        while (running.size() < jobs && next < tasks.size()) {
+        while (running.size() < std::max(jobs, 1u) && next < tasks.size()) {
             auto started = start(tasks[next], next);
             if (!started) {
                 outcomes[next] = outcome{{}, "no process could be started for it"};

@@ -7,7 +7,7 @@
 
 namespace holdfast::crash {
 
-/// Runs each task in a forked process, at most `jobs` at once (1: here, one after another), and hands what
+/// Runs each task in a forked process, at most `jobs` at once, and hands what
 /// it returns to `done` in the order of the tasks. A task whose process dies by a signal, or throws, returns
 /// nothing: `failed` is told its index and why.
 void run_jobs(const std::vector<std::function<std::string()>>& tasks, unsigned jobs,

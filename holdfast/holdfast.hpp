@@ -10,5 +10,6 @@
 #include <holdfast/engine/line_pool.hpp>
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>

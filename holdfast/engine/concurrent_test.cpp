@@ -43,7 +43,7 @@ struct data {
 
 template <class Engine>
 class Concurrent : public ::testing::Test {};
-using engines = ::testing::Types<redo, undo, undo_paper>;
+using engines = ::testing::Types<redo, softwrap_lat, undo, undo_paper>;
 TYPED_TEST_SUITE(Concurrent, engines);
 
 /// One random transaction on a thread's own slice: all its values become `stamp`.

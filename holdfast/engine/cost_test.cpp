@@ -56,6 +56,49 @@ TEST(Cost, RedoCommitsWithOneFenceAndNoWriteBack) {
     EXPECT_EQ(checkpoint.fences, 2u);
 }
 
+TEST(Cost, AWrapClosesWithOneFenceAndWritesEachHomeLineBackOnce) {
+    const auto [commit, checkpoint] = cost_in<softwrap_lat>("memory_controller");
+    EXPECT_EQ(commit.fences, 1u);
+    EXPECT_EQ(commit.write_backs, 1u);
+    EXPECT_EQ(commit.streamed_bytes, 64u);
+    EXPECT_GE(checkpoint.write_backs, 1u) << "what no fence has covered since";
+
+    struct words {
+        softwrap_lat::field<std::uint64_t> at[64];
+    };
+    const auto cost_of = [](bool each_word) {
+        test_pool<softwrap_lat> pool({.wraps = {.trim_batch = 0, .writes_back_each_word = each_word}});
+        auto* data = pool->root<words>("words").value();
+        pool->atomically([&] { data->at[0] = 1; }).value();
+        const auto before = persist::thread_counters();
+        pool->atomically([&] {
+            for (std::uint64_t i = 0; i < 24; ++i) data->at[i] = i + 1;
+        }).value();
+        return persist::thread_counters() - before;
+    };
+    const auto once = cost_of(false);
+    EXPECT_EQ(once.fences, 1u);
+    EXPECT_GE(once.write_backs, 3u);
+    EXPECT_LE(once.write_backs, 4u) << "24 words lie in three lines or four";
+    EXPECT_EQ(cost_of(true).write_backs, 24u) << "as the paper's listing";
+}
+
+TEST(Cost, TrimmingCostsAFenceABatch) {
+    const auto fences_of = [](std::uint32_t batch) {
+        test_pool<softwrap_lat> pool({.wraps = {.trim_batch = batch}});
+        auto* word = pool->root<softwrap_lat::field<long>>("word").value();
+        pool->checkpoint().value();
+        const auto before = persist::thread_counters();
+        for (long i = 1; i <= 64; ++i) pool->atomically([&] { *word = i; }).value();
+        return (persist::thread_counters() - before).fences;
+    };
+    EXPECT_EQ(fences_of(0), 64u);
+    EXPECT_EQ(fences_of(64), 64u + 1);
+    EXPECT_EQ(fences_of(8), 64u + 8);
+    EXPECT_LE(fences_of(1), 64u + 64);
+    EXPECT_GE(fences_of(1), 64u + 63) << "the first has none before it to trim";
+}
+
 TEST(Cost, WithTheCachesInsideTheDomainFencesAreAllThereIs) {
     const auto [commit, checkpoint] = cost_in<redo>("cpu_cache");
     EXPECT_EQ(commit.fences, 1u);

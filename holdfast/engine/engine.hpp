@@ -24,6 +24,8 @@ concept made_of_lines = requires { typename T::holdfast_of_lines; } || requires 
 template <class Engine>
 struct engine_interface {
     using pool = basic_pool<Engine>;
+    /// Whether its transactions can be opened by hand (wrap.hpp).
+    static constexpr bool opens_wraps = false;
     template <class T>
     using field = basic_field<Engine, T>;
 

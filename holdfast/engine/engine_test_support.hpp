@@ -3,6 +3,7 @@
 
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
 #include <holdfast/persist/test_scratch.hpp>
@@ -23,6 +24,7 @@ struct pool_setup {
     std::uint64_t order = 0;  ///< keeps pools of one process apart
     std::uint32_t delay_ns = 0;
     const char* directory = "/dev/shm";
+    wrap_options wraps{};
 };
 
 /// A pool on tmpfs standing for NVRAM, or on a file where the directory is on one.
@@ -37,6 +39,7 @@ public:
         options_.reserved_bytes = std::uint64_t{1} << 30;
         options_.base = HOLDFAST_TEST_BASE_ADDRESS + (setup.order << 31);
         options_.delay_ns = setup.delay_ns;
+        options_.wraps = setup.wraps;
         options_.accept_not_durable = !Engine::description.recovers;
         pool_.emplace(basic_pool<Engine>::create(path(), options_).value());
     }

@@ -41,7 +41,7 @@ struct zoo {
 
 template <class Engine>
 class Fields : public ::testing::Test {};
-using engines = ::testing::Types<volatile_only, undo, undo_paper, redo>;
+using engines = ::testing::Types<volatile_only, undo, undo_paper, redo, softwrap_lat>;
 TYPED_TEST_SUITE(Fields, engines);
 
 template <class T>

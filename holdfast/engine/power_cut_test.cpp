@@ -2,6 +2,7 @@
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/power_cut_test_support.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 
 #include <gtest/gtest.h>
@@ -310,6 +311,12 @@ int rounds() {
 
 TEST(power_cut, redo_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
     cut_again_and_again<redo>("/dev/shm", true, first_seed(1000), rounds());
+}
+TEST(power_cut, softwrap_lat_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
+    cut_again_and_again<softwrap_lat>("/dev/shm", true, first_seed(1500), rounds());
+}
+TEST(power_cut, softwrap_lat_keeps_every_acknowledged_transaction_on_a_file) {
+    cut_again_and_again<softwrap_lat>(".", false, first_seed(4500), std::max(1, rounds() / 8));
 }
 TEST(power_cut, undo_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
     cut_again_and_again<undo>("/dev/shm", true, first_seed(2000), rounds());

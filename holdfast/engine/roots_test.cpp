@@ -19,7 +19,7 @@ protected:
     };
     test_pool<Engine> pool;
 };
-using engines = ::testing::Types<volatile_only, undo, undo_paper, redo>;
+using engines = ::testing::Types<volatile_only, undo, undo_paper, redo, softwrap_lat>;
 TYPED_TEST_SUITE(Roots, engines);
 
 TYPED_TEST(Roots, AreMadeOnceZeroFilledAndFoundAgain) {

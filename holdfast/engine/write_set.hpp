@@ -5,6 +5,7 @@
 #include <holdfast/engine/word_map.hpp>
 #include <holdfast/engine/words.hpp>
 #include <holdfast/format/log_record.hpp>
+#include <holdfast/log/early.hpp>
 #include <holdfast/persist/seam.hpp>
 
 #include <algorithm>
@@ -55,21 +56,34 @@ public:
 
     /// Stores every word to its home, oldest entry first.
     void apply(std::byte* pool, persist::site where) const noexcept(persist::noexcept_seam) {
+        for_each_entry([=](const format::entry& each, const std::uint64_t* values) {
+            auto* home = reinterpret_cast<std::uint64_t*>(pool + each.offset);
+            persist::store_word(home, values[0], each.mask, where);
+            for (std::uint64_t i = 1; i < each.words; ++i) persist::store_word(home + i, values[i], 0xFF, where);
+        });
+    }
+
+    /// Calls f(entry, its words), oldest first.
+    template <class F>
+    void for_each_entry(F&& f) const {
         const std::uint64_t* at = buffer_.get() + format::record_header_words;
         const std::uint64_t* const end = buffer_.get() + end_;
         while (at != end) {
             const format::entry each = format::entry_of(at[0]);
-            auto* home = reinterpret_cast<std::uint64_t*>(pool + each.offset);
-            persist::store_word(home, at[1], each.mask, where);
-            for (std::uint64_t i = 1; i < each.words; ++i) persist::store_word(home + i, at[1 + i], 0xFF, where);
+            f(each, at + 1);
             at += 1 + each.words;
         }
     }
+
+    /// Those lines of the record that are in the log already; what changes in them is noted.
+    early_lines& early() noexcept { return early_; }
+    std::uint64_t record_words() const noexcept { return end_; }
 
     void clear() noexcept {
         index_.clear();
         end_ = format::record_header_words;
         run_end_ = no_run;
+        if (early_.sent() != 0) early_.clear();
     }
 
 private:
@@ -89,6 +103,7 @@ private:
             buffer_[run_tag_] = format::run_tag(offset, 1);
         } else {
             buffer_[run_tag_] += std::uint64_t{1} << format::tag_shift;
+            note_change(run_tag_);
         }
         buffer_[position] = value;
         end_ = position + 1;
@@ -108,12 +123,19 @@ private:
         return static_cast<std::uint8_t>(buffer_[position - 1] >> format::tag_shift);
     }
 
-    void overwrite(std::uint32_t found, std::uint64_t offset, std::uint64_t value, std::uint8_t mask) noexcept {
+    void overwrite(std::uint32_t found, std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
         const std::uint32_t position = found & position_bits;
         const std::uint64_t bits = bits_of_mask(mask);
         buffer_[position] = (buffer_[position] & ~bits) | (value & bits);
-        if ((found & masked_bit) != 0)
-            buffer_[position - 1] = format::masked_tag(offset, static_cast<std::uint8_t>(mask_at(position) | mask));
+        note_change(position);
+        if ((found & masked_bit) == 0) return;
+        note_change(position - 1);
+        buffer_[position - 1] = format::masked_tag(offset, static_cast<std::uint8_t>(mask_at(position) | mask));
+    }
+
+    void note_change(std::uint64_t position) {
+        if (position < early_.sent() * 8) [[unlikely]]
+            early_.note_change(position);
     }
 
     void grow_to(std::size_t words) {
@@ -130,6 +152,7 @@ private:
     std::uint64_t run_tag_ = 0;
     std::uint64_t run_end_ = no_run;
     word_map index_;
+    early_lines early_;
 };
 
 }  // namespace holdfast

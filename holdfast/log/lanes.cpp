@@ -138,6 +138,7 @@ void lane_log::take_parts_back(lane& held) {
 }
 
 void lane_log::leave_segment(lane& held) {
+    held.claim_ = 0;
     if (held.segment_ == no_segment) return;
     if (options_.homes_follow_log) {
         close_segment(held);
@@ -285,10 +286,15 @@ void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payload_wor
         persist::copy(segment + end + sequence_offset, &no_sequence, sizeof no_sequence, site::log_record);
     }
     put(segment + held.position_, record, bytes, site::log_record);
-    held.position_ = end;
-    if (retires_at_once_) return;
     // Not with a part before the last: the next one's segment begins before the fence.
     const bool is_last = kind == format::record_kind::redo ? part + 1 == parts : kind == format::record_kind::undo_end;
+    note_sent(held, sequence, end, is_last);
+}
+
+void lane_log::note_sent(lane& held, std::uint64_t sequence, std::uint64_t end, bool is_last) noexcept {
+    held.position_ = end;
+    held.claim_ = 0;
+    if (retires_at_once_) return;
     if (is_last) held.ended_ = sequence;
     auto& filled = segments_[held.segment_];
     filled.last_sequence.store(sequence, std::memory_order_relaxed);
@@ -372,6 +378,36 @@ void lane_log::persist_truncation(std::uint64_t sequence) {
     persist::fence(options_.lines, site::log_truncate_sequence_fence);
 }
 
+std::uint64_t lane_log::choose_trimming_point() noexcept {
+    // A lane that is seen idle had its last commit noted before: in flight first.
+    std::uint64_t lowest = choose_truncation_point() + 1;
+    if (is_planted(planted::trimmed_before_fence)) return lowest - 1;
+    for (const lane& each : *lanes_) {
+        const std::uint64_t unfenced = each.unfenced_.load(std::memory_order_acquire);
+        if (is_planted(planted::trimmed_alone) && each.writer_ != thread_number_) continue;
+        if (unfenced > truncated()) lowest = std::min(lowest, unfenced);
+    }
+    return lowest - 1;
+}
+
+void lane_log::note_written_back(lane& held, std::uint64_t sequence) noexcept {
+    static std::atomic<std::uint64_t> threads{0};
+    if (thread_number_ == 0) thread_number_ = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+    const std::uint64_t before = held.unfenced_.load(std::memory_order_relaxed);
+    // The fence of this commit was the writer's own, or nobody needs it any more. Else truncation sees to both.
+    if (before != lane::idle && before > truncated() && held.writer_ != thread_number_) return;
+    held.writer_ = thread_number_;
+    held.unfenced_.store(sequence, std::memory_order_relaxed);
+}
+
+void lane_log::trim() {
+    const std::lock_guard guard(mutex_);
+    const std::uint64_t sequence = choose_trimming_point();
+    if (sequence <= truncated()) return;
+    move_truncation_point(sequence);
+    segments_.free_truncated(sequence);
+}
+
 void lane_log::truncate_locked() {
     const std::uint64_t sequence = choose_truncation_point();
     if (sequence <= truncated()) return;
@@ -381,6 +417,10 @@ void lane_log::truncate_locked() {
         // Orders every home line before S: were S durable first, a cut would lose those commits.
         persist::fence(options_.lines, site::log_truncate_home_fence);
     }
+    move_truncation_point(sequence);
+}
+
+void lane_log::move_truncation_point(std::uint64_t sequence) {
     persist_truncation(sequence);
     truncated_.store(sequence, std::memory_order_release);
     truncations_.fetch_add(1, std::memory_order_relaxed);

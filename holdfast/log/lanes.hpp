@@ -7,10 +7,14 @@
 //      caller's locks are held, seals and streams the record, and passes ONE fence. A segment's
 //      new salt travels with the segment's first record under that same fence. Beside the salt its header
 //      names the lane's commit before, which an earlier fence made durable, and S.
+//      Lines of the record behind its first may be sent early, while its transaction is still open. They mean nothing
+//      before the first, with the header, is there, and that goes last.
 //   3. It stores homes and gives the lane back; that lets truncation pass.
 //   4. Truncation of redo records, by whoever finds no free segment: S = below all lanes in flight; write back the
 //      home lines of all records <= S in all segments, each line once; fence; persist S; fence;
 //      full segments with nothing above S are free.
+//   5. Trimming, where commits write their homes back themselves: the fence of a thread's next commit makes them durable.
+//      So S = below all lanes in flight and below each lane's last commit needs no more than to be persisted.
 // Below `power` with redo records there is nothing to truncate: a home that was stored is as good as
 // the promise asks. A commit writes its record over the lane's last one and takes it back (its
 // sequence becomes 0) when the homes are stored, so that the log stays in the cache and recovery
@@ -28,6 +32,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/log/early.hpp>
 #include <holdfast/log/line_set.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/segments.hpp>
@@ -49,6 +54,7 @@ struct lane_log_options {
     persist::line_path lines;        ///< used when `persists`
     bool homes_follow_log = true;    ///< redo: truncation writes homes back. False: undo
     std::uint64_t last_sequence = 0; ///< highest ever drawn in this pool
+    std::uint32_t trim_batch = 0;    ///< commits of a lane between two trimmings; 0: never
 };
 
 class lane_log {
@@ -71,6 +77,11 @@ public:
         std::uint64_t salt_ = 0;
         std::uint64_t ended_ = 0;  ///< the last commit or end that was sent whole; the next lap's header names it
         std::uint64_t position_ = 0;          ///< in the segment, of the next record
+        std::uint64_t claim_ = 0;             ///< who sends lines there early; 0: nobody
+        /// A commit whose homes were written back by this thread, which has not fenced since; `idle`: none.
+        std::atomic<std::uint64_t> unfenced_{idle};
+        std::uint64_t writer_ = 0;
+        std::uint32_t untrimmed_ = 0;  ///< commits since it was asked to trim
         std::vector<std::uint32_t> reserved_; ///< segments for the parts of a large record
         /// Segments before the current one that go free when the commit ends: parts of a record that
         /// is taken back, or undo records (then others look at it, under the log's mutex).
@@ -96,6 +107,15 @@ public:
         if (held_.load(std::memory_order_relaxed)) [[unlikely]]
             wait_while_held(*own);
         return own;
+    }
+    /// `release` where the homes were written back, too, without a fence: the next one of this thread makes them
+    /// durable. True when it is time to trim.
+    bool release_written_back(lane& held, std::uint64_t sequence) {
+        note_written_back(held, sequence);
+        const bool is_due = ++held.untrimmed_ == options_.trim_batch;
+        if (is_due) held.untrimmed_ = 0;
+        release(held);
+        return is_due;
     }
     /// Ends what `acquire` began: homes are stored. Thread-safe.
     void release(lane& held) {
@@ -136,6 +156,22 @@ public:
         send(held, record, payload_words, sequence, static_cast<std::uint16_t>(part),
              redo ? std::uint16_t{1} : static_cast<std::uint16_t>(part >> 16), kind);
     }
+
+    /// Claims the place behind this thread's last record, for lines that are sent early. False where there is none: the
+    /// thread owns no lane, or its segment is nearly full, or another transaction of it has the place.
+    bool claim_early(early_lines& early) noexcept;
+    /// Sends those whole lines of the first `record_words` words at `record` that are missing. Requires: the thread that
+    /// claims. False, for good: another record took the place, or the segment is full. `append_early` sees to all.
+    bool send_early(early_lines& early, const std::uint64_t* record,
+                    std::uint64_t record_words) noexcept(persist::noexcept_seam);
+    /// `append` of a redo record, some lines of which may have been sent early.
+    void append_early(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
+                      early_lines& early);
+    /// Gives a claimed place up: the transaction was rolled back.
+    void give_up_early(early_lines& early) noexcept;
+
+    /// Step 5. Thread-safe.
+    void trim();
 
     /// Brings home every record below all commits in flight and frees their segments. Thread-safe.
     void truncate();
@@ -194,8 +230,12 @@ private:
         return pool_ + segments_.geometry().segment_offset(index);
     }
     void reclaim_shared_lanes();
+    lane* lane_with(const early_lines& early) noexcept;
+    void note_written_back(lane& held, std::uint64_t sequence) noexcept;
     void truncate_locked();
+    void move_truncation_point(std::uint64_t sequence);
     std::uint64_t choose_truncation_point() noexcept;
+    std::uint64_t choose_trimming_point() noexcept;
     void write_homes_back(std::uint64_t up_to);
     void write_homes_back(const std::uint64_t* record, std::uint64_t payload_words);
     void persist_truncation(std::uint64_t sequence);
@@ -206,6 +246,7 @@ private:
                       format::record_kind kind);
     void send(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
               std::uint16_t part, std::uint16_t parts, format::record_kind kind);
+    void note_sent(lane& held, std::uint64_t sequence, std::uint64_t end, bool is_last) noexcept;
     void send_salt(lane& held, std::byte* segment);
     void put(std::byte* to, const void* from, std::size_t size, persist::site where);
 
@@ -214,6 +255,8 @@ private:
     static inline constinit thread_local lane* last_lane_ = nullptr;
     /// Where it begins to look for a shared one, when it owns none.
     static inline constinit thread_local unsigned last_hint_ = 0;
+    /// Never given twice; 0: not given yet.
+    static inline constinit thread_local std::uint64_t thread_number_ = 0;
 
     std::byte* pool_;
     lane_log_options options_;
@@ -229,6 +272,7 @@ private:
     alignas(128) std::atomic<std::uint64_t> truncated_;
     std::atomic<std::uint64_t> truncations_{0};
     std::atomic<unsigned> next_hint_{0};
+    std::atomic<std::uint64_t> next_claim_{1};
     std::mutex mutex_;  ///< segments' free list and truncation
     unsigned truncation_slot_ = 0;  ///< the slot that holds the current point
     line_set touched_;

@@ -18,6 +18,7 @@ namespace holdfast::persist {
     X(log_format_fence)           \
     X(log_salt)                   \
     X(log_record)                 \
+    X(log_early)                  \
     X(log_commit_fence)           \
     X(log_empty)                  \
     X(log_empty_fence)            \
@@ -37,6 +38,7 @@ namespace holdfast::persist {
     X(redo_fresh)                 \
     X(redo_fresh_fence)           \
     X(redo_fresh_sync)            \
+    X(wrap_home)                  \
     X(undo_record_fence)          \
     X(undo_home)                  \
     X(undo_write_back)            \

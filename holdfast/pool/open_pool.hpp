@@ -35,6 +35,8 @@ struct engine_description {
     bool recovers = true;
     /// True where the log holds new values, which truncation must bring home.
     bool homes_follow_log = true;
+    /// True where commits write their homes back, and the log is trimmed in batches.
+    bool writes_homes_back = false;
 };
 
 /// One open pool. Created and opened by the functions below, closed by `close` or destruction.
@@ -123,6 +125,7 @@ public:
         return (superblock_.required_features & format::feature_seals) != 0;
     }
     const persist::line_path& lines() const noexcept { return lines_; }
+    const wrap_options& wraps() const noexcept { return wraps_; }
     persist::file& backing_file() noexcept { return *file_; }
 
     /// Brings all commits home and empties the log. Thread-safe.
@@ -188,6 +191,7 @@ private:
     replay_report recovery_;
     std::vector<used_segment> kept_segments_;
     persist::line_path lines_;
+    wrap_options wraps_;
     persist::storage storage_;
     format::superblock superblock_{};
     std::string path_;

@@ -173,6 +173,7 @@ void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
         options.lines = pool.lines_;
         options.homes_follow_log = engine.homes_follow_log;
         options.last_sequence = last;
+        if (engine.writes_homes_back) options.trim_batch = pool.wraps_.trim_batch;
         pool.lanes_ = std::make_unique<lane_log>(pool.base_, pool.size_, geometry, options);
     }
 }
@@ -186,6 +187,7 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
     pool->path_ = pool->file_->path();
     pool->engine_name_ = engine.name;
     pool->level_ = options.durability;
+    pool->wraps_ = options.wraps;
     pool->instance_ = ++instances;
 
     auto block = read_superblock(*pool->file_);

@@ -23,6 +23,16 @@ enum class level : std::uint32_t {
 std::string_view name_of(level promise) noexcept;
 std::optional<level> level_named(std::string_view name) noexcept;
 
+/// What the engines of wraps (softwrap_lat, softwrap) do beside the protocol; others ignore it.
+struct wrap_options {
+    /// A thread trims the log after so many of its wraps: one more fence each time. 1: after each.
+    std::uint32_t trim_batch = 64;
+    /// Stores and writes back word by word, as the paper's listing has it, and not each line once (measurements only).
+    bool writes_back_each_word = false;
+    /// Without a log nothing is atomic against a crash; below `power` only (measurements only).
+    bool logs = true;
+};
+
 /// For `open`. Everything has a default; nothing here changes the format.
 struct open_options {
     level durability = level::power;
@@ -37,6 +47,7 @@ struct open_options {
     /// Open an unclean pool from another boot that was last used below `power`, or an unclean
     /// volatile_only pool: its last moments may be lost or inconsistent.
     bool accept_not_durable = false;
+    wrap_options wraps{};
     /// Where storage is discovered; for tests.
     persist::discovery where;
 };

@@ -1,0 +1,210 @@
+// The C interface over pools and wraps of any engine that has them.
+#include <holdfast/c/wrap.h>
+
+#include <holdfast/engine/softwrap_lat.hpp>
+#include <holdfast/engine/wrap.hpp>
+
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+/// A wrap of some engine.
+struct holdfast_wrap {
+    virtual ~holdfast_wrap() = default;
+    virtual void store(void* home, const void* value, std::size_t bytes) = 0;
+    virtual void load(const void* home, void* value, std::size_t bytes) = 0;
+    virtual void* allocate(std::size_t bytes) = 0;
+    virtual void free(void* block) = 0;
+    virtual holdfast::result<void> close() = 0;
+};
+
+/// A pool of some engine.
+struct holdfast_pool {
+    virtual ~holdfast_pool() = default;
+    virtual std::unique_ptr<holdfast_wrap> open_wrap() = 0;
+    virtual void* root(std::string_view name, std::size_t bytes, std::string_view version) = 0;
+    virtual holdfast::result<void> close() = 0;
+};
+
+namespace holdfast {
+namespace {
+
+static_assert(static_cast<int>(errc::invalid_argument) + 1 == HOLDFAST_INVALID_ARGUMENT &&
+                  static_cast<int>(errc::not_found) + 1 == HOLDFAST_NOT_FOUND &&
+                  static_cast<int>(errc::busy) + 1 == HOLDFAST_BUSY &&
+                  static_cast<int>(errc::misuse) + 1 == HOLDFAST_MISUSE,
+              "a status is the error's code and one");
+static_assert(static_cast<int>(level::process) == HOLDFAST_PROCESS && static_cast<int>(level::power) == HOLDFAST_POWER);
+
+template <class Engine>
+struct wrap_in_c final : holdfast_wrap {
+    explicit wrap_in_c(basic_pool<Engine>& pool) : id(pool) {}
+    void store(void* home, const void* value, std::size_t bytes) override { id.store(home, value, bytes); }
+    void load(const void* home, void* value, std::size_t bytes) override { id.load(home, value, bytes); }
+    void* allocate(std::size_t bytes) override { return id.allocate(bytes); }
+    void free(void* block) override { id.free(block); }
+    result<void> close() override { return id.close(); }
+
+    wrap<Engine> id;
+};
+
+template <class Engine>
+struct pool_in_c final : holdfast_pool {
+    explicit pool_in_c(basic_pool<Engine> opened) : pool(std::move(opened)) {}
+    std::unique_ptr<holdfast_wrap> open_wrap() override { return std::make_unique<wrap_in_c<Engine>>(pool); }
+    void* root(std::string_view name, std::size_t bytes, std::string_view version) override {
+        constexpr std::size_t alignment = 16;
+        const root_type type{bytes, alignment, version};
+        return pool
+            .atomically([&]() -> result<std::byte*> {
+                auto& transaction = current_transaction<Engine>();
+                auto found = find_root(transaction, name, type);
+                if (!found || *found != nullptr) return found;
+                std::byte* const made = Engine::allocate(bytes, alignment);
+                Engine::fill_zero(made, bytes);
+                if (auto entered = enter_root(transaction, name, type, made); !entered) return entered.error();
+                return made;
+            })
+            .value();
+    }
+    result<void> close() override { return pool.close(); }
+
+    basic_pool<Engine> pool;
+};
+
+std::string& last_error() {
+    thread_local std::string text;
+    return text;
+}
+
+int note(const error& reason) {
+    last_error() = reason.text();
+    return static_cast<int>(reason.code) + 1;
+}
+
+/// Runs f; whatever leaves it becomes a status.
+template <class F>
+int status_of(F&& f) noexcept {
+    try {
+        f();
+        return HOLDFAST_OK;
+    } catch (const failure& reason) {
+        return note(reason.reason());
+    } catch (const std::bad_alloc&) {
+        return note({.code = errc::invalid_argument, .what = "there is no memory for this call"});
+    }
+}
+
+create_options options_of(const holdfast_options* given) {
+    create_options options;
+    if (given == nullptr) return options;
+    if (given->bytes != 0) options.bytes = given->bytes;
+    if (given->at_process != 0) options.durability = level::process;
+    options.tmpfs_is_nvram = given->tmpfs_is_nvram != 0;
+    if (given->trim_batch != 0) options.wraps.trim_batch = given->trim_batch;
+    if (given->layout != nullptr) options.layout = given->layout;
+    return options;
+}
+
+template <class... Pointers>
+void refuse_null(const char* what, Pointers... pointers) {
+    if (((pointers == nullptr) || ...)) fail(errc::invalid_argument, std::string(what) + ": a pointer is NULL");
+}
+
+enum class wanted : bool { existing, any };
+
+int open_pool_in_c(const char* path, const holdfast_options* given, wanted which, holdfast_pool** out) noexcept {
+    return status_of([&] {
+        refuse_null("opening a pool", path, out);
+        *out = nullptr;
+        const std::string engine = given != nullptr && given->engine != nullptr ? given->engine : "softwrap_lat";
+        const create_options options = options_of(given);
+        const auto open = [&]<class Engine>() {
+            auto opened = which == wanted::any ? basic_pool<Engine>::open_or_create(path, options)
+                                               : basic_pool<Engine>::open(path, options);
+            *out = new pool_in_c<Engine>(std::move(opened).value());
+        };
+        if (engine == softwrap_lat::description.name) return open.template operator()<softwrap_lat>();
+        fail(errc::engine_mismatch, "there is no engine \"" + engine + "\" that has wraps; softwrap_lat has");
+    });
+}
+
+}  // namespace
+}  // namespace holdfast
+
+extern "C" {
+
+int holdfast_open_or_create(const char* path, const holdfast_options* options, holdfast_pool** pool) {
+    return holdfast::open_pool_in_c(path, options, holdfast::wanted::any, pool);
+}
+
+int holdfast_open(const char* path, const holdfast_options* options, holdfast_pool** pool) {
+    return holdfast::open_pool_in_c(path, options, holdfast::wanted::existing, pool);
+}
+
+int holdfast_close(holdfast_pool* pool) {
+    const std::unique_ptr<holdfast_pool> ended(pool);
+    return holdfast::status_of([&] {
+        if (ended) ended->close().value();
+    });
+}
+
+int holdfast_root(holdfast_pool* pool, const char* name, size_t bytes, const char* version, void** root) {
+    return holdfast::status_of([&] {
+        holdfast::refuse_null("looking for a root", pool, name, version, root);
+        *root = pool->root(name, bytes, version);
+    });
+}
+
+int OpenWrap(holdfast_pool* pool, wrap_id* id) {
+    return holdfast::status_of([&] {
+        holdfast::refuse_null("OpenWrap", pool, id);
+        *id = pool->open_wrap().release();
+    });
+}
+
+int wrapStore(wrap_id id, void* home, const void* value, size_t bytes) {
+    return holdfast::status_of([&] {
+        holdfast::refuse_null("wrapStore", id, home, value);
+        id->store(home, value, bytes);
+    });
+}
+
+int wrapLoad(wrap_id id, const void* home, void* value, size_t bytes) {
+    return holdfast::status_of([&] {
+        holdfast::refuse_null("wrapLoad", id, home, value);
+        id->load(home, value, bytes);
+    });
+}
+
+int CloseWrap(wrap_id id) {
+    const std::unique_ptr<holdfast_wrap> ended(id);
+    return holdfast::status_of([&] {
+        holdfast::refuse_null("CloseWrap", id);
+        ended->close().value();
+    });
+}
+
+int AbortWrap(wrap_id id) {
+    const std::unique_ptr<holdfast_wrap> ended(id);
+    return holdfast::status_of([&] { holdfast::refuse_null("AbortWrap", id); });
+}
+
+int wrapAllocate(wrap_id id, size_t bytes, void** block) {
+    return holdfast::status_of([&] {
+        holdfast::refuse_null("wrapAllocate", id, block);
+        *block = id->allocate(bytes);
+    });
+}
+
+int wrapFree(wrap_id id, void* block) {
+    return holdfast::status_of([&] {
+        holdfast::refuse_null("wrapFree", id);
+        id->free(block);
+    });
+}
+
+const char* holdfast_last_error(void) { return holdfast::last_error().c_str(); }
+
+}  // extern "C"

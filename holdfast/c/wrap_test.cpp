@@ -1,0 +1,92 @@
+// The C interface: from a C program, and what it says of wrong calls.
+#include <holdfast/c/wrap.h>
+#include <holdfast/persist/test_scratch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+extern "C" {
+int transfer(const char* path, const holdfast_options* options, std::int64_t amount);
+int balances(const char* path, const holdfast_options* options, std::int64_t* first, std::int64_t* second, char* owner);
+}
+
+namespace {
+
+using holdfast::persist::test::scratch_directory;
+
+holdfast_options options_in(const char* directory) {
+    holdfast_options options{};
+    options.bytes = 1 << 20;
+    options.tmpfs_is_nvram = std::string(directory) != ".";
+    return options;
+}
+
+TEST(WrapInC, AProgramKeepsItsAccounts) {
+    for (const char* directory : {"/dev/shm", "."}) {
+        const scratch_directory scratch(directory);
+        const std::string path = scratch.file("accounts");
+        const holdfast_options options = options_in(directory);
+        ASSERT_EQ(transfer(path.c_str(), &options, 30), HOLDFAST_OK) << holdfast_last_error();
+        ASSERT_EQ(transfer(path.c_str(), &options, 12), HOLDFAST_OK) << holdfast_last_error();
+        std::int64_t first = 0, second = 0;
+        char owner[13];
+        ASSERT_EQ(balances(path.c_str(), &options, &first, &second, owner), HOLDFAST_OK) << holdfast_last_error();
+        EXPECT_EQ(first, -42);
+        EXPECT_EQ(second, 42);
+        EXPECT_STREQ(owner, "Cecilia");
+    }
+}
+
+TEST(WrapInC, BlocksComeAndGoWithTheirWrap) {
+    const scratch_directory scratch("/dev/shm");
+    const holdfast_options options = options_in("/dev/shm");
+    holdfast_pool* pool = nullptr;
+    ASSERT_EQ(holdfast_open_or_create(scratch.file("pool").c_str(), &options, &pool), HOLDFAST_OK);
+    wrap_id id = nullptr;
+    void* block = nullptr;
+    ASSERT_EQ(OpenWrap(pool, &id), HOLDFAST_OK);
+    ASSERT_EQ(wrapAllocate(id, 100, &block), HOLDFAST_OK);
+    ASSERT_EQ(wrapStore(id, block, "text", 5), HOLDFAST_OK);
+    ASSERT_EQ(CloseWrap(id), HOLDFAST_OK);
+    EXPECT_STREQ(static_cast<const char*>(block), "text");
+    ASSERT_EQ(OpenWrap(pool, &id), HOLDFAST_OK);
+    EXPECT_EQ(wrapFree(id, block), HOLDFAST_OK);
+    EXPECT_EQ(wrapFree(id, nullptr), HOLDFAST_OK);
+    ASSERT_EQ(CloseWrap(id), HOLDFAST_OK);
+    ASSERT_EQ(OpenWrap(pool, &id), HOLDFAST_OK);
+    EXPECT_EQ(wrapFree(id, block), HOLDFAST_MISUSE) << "it is free already";
+    EXPECT_EQ(wrapAllocate(id, std::size_t{1} << 40, &block), HOLDFAST_OUT_OF_SPACE);
+    EXPECT_EQ(AbortWrap(id), HOLDFAST_OK);
+    EXPECT_EQ(holdfast_close(pool), HOLDFAST_OK);
+}
+
+TEST(WrapInC, WhatIsWrongIsAStatusAndASentence) {
+    const scratch_directory scratch("/dev/shm");
+    holdfast_options options = options_in("/dev/shm");
+    const std::string path = scratch.file("pool");
+    holdfast_pool* pool = nullptr;
+    EXPECT_EQ(holdfast_open(path.c_str(), &options, &pool), HOLDFAST_NOT_FOUND);
+    EXPECT_NE(std::string(holdfast_last_error()).find(path), std::string::npos) << holdfast_last_error();
+    EXPECT_EQ(pool, nullptr);
+    EXPECT_EQ(holdfast_open(nullptr, &options, &pool), HOLDFAST_INVALID_ARGUMENT);
+    options.engine = "none";
+    EXPECT_EQ(holdfast_open_or_create(path.c_str(), &options, &pool), HOLDFAST_ENGINE_MISMATCH);
+    EXPECT_NE(std::string(holdfast_last_error()).find("\"none\""), std::string::npos) << holdfast_last_error();
+    options.engine = nullptr;
+    ASSERT_EQ(holdfast_open_or_create(path.c_str(), &options, &pool), HOLDFAST_OK);
+    void* root = nullptr;
+    EXPECT_EQ(holdfast_root(pool, "root", 64, "1", &root), HOLDFAST_OK);
+    EXPECT_EQ(holdfast_root(pool, "root", 128, "1", &root), HOLDFAST_ROOT_MISMATCH);
+    EXPECT_EQ(holdfast_root(pool, "", 64, "1", &root), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(holdfast_root(nullptr, "root", 64, "1", &root), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(OpenWrap(nullptr, nullptr), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(wrapStore(nullptr, root, "x", 1), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(CloseWrap(nullptr), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(AbortWrap(nullptr), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(holdfast_close(nullptr), HOLDFAST_OK);
+    EXPECT_EQ(holdfast_close(pool), HOLDFAST_OK);
+}
+
+}  // namespace

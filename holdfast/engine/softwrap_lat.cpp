@@ -1,0 +1,124 @@
+// softwrap_lat: owns the wrap's alias table; the log is log/. After Giles, Doshi and Varman, "Transaction
+// Local Aliasing in Storage Class Memory" (SoftWrAP-LAT), algorithm 2.
+//
+// Protocol, byte-addressable media
+//   1. OpenWrap: an empty alias table in DRAM, and a log bucket: the place behind this thread's last record.
+//   2. WrapStore: the table maps the word to its place in the record that is being built. Whenever a line of the record
+//      is full it is streamed to the bucket. A word that is stored again changes in place; if its line was streamed, the
+//      line is streamed once more at the end.
+//   3. WrapLoad: the table's value if there is one, else the home's. Homes stay as they are, so aborting is forgetting.
+//   4. CloseWrap: draw the commit stamp, with the caller's locks held: stamp order is lock order. Stream what is missing
+//      of the record, its first line last: stamp and checksum, the end-of-record, stand in it.
+//   5. FENCE. Orders the record before the home stores, as in redo; and the close waits for it. It is the only one.
+//      Beside that it makes the homes durable that this thread's wraps before wrote back.
+//   6. Store all homes, then write back each of their lines once, without a fence. Storing and writing back word by
+//      word, as the listing has it, writes a line back as often as it has words.
+//   7. Each `trim_batch` wraps, after the locks are released: S = below every wrap in flight and below the last one of
+//      each thread, whose homes nothing has fenced yet. Persist S with a FENCE: without it a freed segment might be
+//      written over while recovery still replays from an older S. Trimming is by stamp over all buckets: were a newer
+//      record trimmed while an older one of the same word is not, replay would bring back the older value.
+// The listing's second PCOMMIT in step 6, per wrap or per batch, is the next close's fence.
+// At `process` without streams, write-backs and fences: the record is stored, the homes, then it is taken back.
+// On a file at `power`: the record joins the open group, as in redo.
+//
+// Invariants
+//   * A home is stored only after its record is whole, and at `power` durable.
+//   * No line of an open wrap can be read as a record: the first, with the header, is sent at the close.
+//   * A record is trimmed only when its homes, and those of all before it, are durable.
+#include <holdfast/engine/softwrap_lat.hpp>
+
+namespace holdfast {
+namespace {
+
+using persist::site;
+
+constexpr std::uint64_t never = ~std::uint64_t{0};
+/// The first line is not sent early: with two, one is whole.
+constexpr std::uint64_t first_early_words = 16;
+
+}  // namespace
+
+void softwrap_lat_transaction::begin(open_pool& pool) noexcept {
+    write_aside_transaction::begin(pool);
+    trim_is_due_ = false;
+    next_early_words_ = pool.persists_lines() ? first_early_words : never;
+}
+
+void softwrap_lat_transaction::send_early() noexcept(persist::noexcept_seam) {
+    lane_log& log = *pool_->lanes();
+    early_lines& early = writes_.early();
+    const bool has_place = early.sent() != 0 || log.claim_early(early);
+    const bool sent = has_place && log.send_early(early, writes_.record(), writes_.record_words());
+    next_early_words_ = sent ? (early.sent() + 1) * 8 : never;
+}
+
+result<void> softwrap_lat_transaction::seal_in_lane() {
+    lane_log& log = *pool_->lanes();
+    auto& lane = log.acquire();
+    if (auto reserved = log.reserve(lane, writes_.payload(), writes_.payload_words()); !reserved) {
+        log.release(lane);
+        return reserved;
+    }
+    sequence_ = log.draw_sequence(lane);
+    const bool persists = pool_->persists_lines();
+    if (persists && !fresh_.empty()) write_fresh_back();
+    if (pool_->wraps().logs || persists) log_and_fence(lane);
+    store_homes();
+    if (persists) {
+        write_homes_back();
+        trim_is_due_ = log.release_written_back(lane, sequence_);
+    } else {
+        log.release(lane);
+    }
+    clear();
+    return {};
+}
+
+void softwrap_lat_transaction::log_and_fence(lane_log::lane& lane) {
+    pool_->lanes()->append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());
+    if (pool_->persists_lines()) {
+        persist::fence(pool_->lines(), site::log_commit_fence);
+    } else {
+        persist::order_for_kill();
+    }
+}
+
+void softwrap_lat_transaction::store_homes() {
+    if (!pool_->wraps().writes_back_each_word || !pool_->persists_lines())
+        return writes_.apply(base_, site::wrap_home);
+    writes_.for_each_entry([&](const format::entry& each, const std::uint64_t* values) {
+        auto* home = reinterpret_cast<std::uint64_t*>(base_ + each.offset);
+        for (std::uint64_t i = 0; i < each.words; ++i) {
+            persist::store_word(home + i, values[i], each.mask, site::wrap_home);
+            persist::write_back(pool_->lines(), home + i, sizeof *home, site::wrap_home);
+        }
+    });
+}
+
+void softwrap_lat_transaction::write_homes_back() {
+    if (pool_->wraps().writes_back_each_word) return;
+    lines_.clear();
+    std::uint64_t newest = never;
+    writes_.for_each_entry([&](const format::entry& each, const std::uint64_t*) {
+        const std::uint64_t last = (each.offset + each.words * 8 - 1) / persist::line_bytes;
+        for (std::uint64_t line = each.offset / persist::line_bytes; line <= last; ++line) {
+            if (line == newest || !lines_.find_or_insert(line, 0).inserted) continue;
+            newest = line;
+            persist::write_back_one(pool_->lines(), base_ + line * persist::line_bytes, site::wrap_home);
+        }
+    });
+}
+
+result<void> softwrap_lat_transaction::settle() {
+    if (sequence_ != 0 && pool_->homes_are_private()) return settle_in_group();
+    settle_heap(sequence_);
+    if (trim_is_due_) pool_->lanes()->trim();
+    return {};
+}
+
+void softwrap_lat_transaction::roll_back() noexcept(persist::noexcept_seam) {
+    if (writes_.early().sent() != 0) pool_->lanes()->give_up_early(writes_.early());
+    write_aside_transaction::roll_back();
+}
+
+}  // namespace holdfast

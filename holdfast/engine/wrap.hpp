@@ -1,0 +1,198 @@
+// Wraps: transactions that are opened and closed by hand, as in the SoftWrAP papers. For code that has its locks and
+// its control flow already; elsewhere `pool.atomically` is safer.
+//
+//     auto id = OpenWrap(pool);
+//     wrapStore(id, &x, 1);
+//     wrapStore(id, &z, wrapLoad(id, &x));
+//     CloseWrap(id).value();
+#pragma once
+
+#include <holdfast/engine/pool.hpp>
+#include <holdfast/engine/words.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+
+namespace detail {
+
+/// Transaction objects that are between two wraps: their tables keep their size.
+template <class Engine>
+class spare_transactions {
+public:
+    using transaction = typename Engine::transaction;
+    static std::unique_ptr<transaction> take() {
+        auto& spare = of_this_thread();
+        if (spare.empty()) return std::make_unique<transaction>();
+        auto taken = std::move(spare.back());
+        spare.pop_back();
+        return taken;
+    }
+    static void give(std::unique_ptr<transaction> done) noexcept {
+        auto& spare = of_this_thread();
+        // Room was reserved: a vector of so many does not allocate.
+        if (spare.size() < most) spare.push_back(std::move(done));
+    }
+
+private:
+    static constexpr std::size_t most = 8;
+    static std::vector<std::unique_ptr<transaction>>& of_this_thread() {
+        thread_local std::vector<std::unique_ptr<transaction>> spare = [] {
+            std::vector<std::unique_ptr<transaction>> room;
+            room.reserve(most);
+            return room;
+        }();
+        return spare;
+    }
+};
+
+}  // namespace detail
+
+/// One failure-atomic region on a pool of `Engine` (softwrap_lat). Move-only.
+///
+/// What it stores is its own until it is closed: loads through it see it, nobody else does. Isolation is the caller's,
+/// and a lock that guards what the wrap touches may be released only after `close` returns: before, others would read
+/// what a crash may still take back, and their wrap could come before this one in the log.
+/// A thread may have any number open, beside each other; a wrap may go from thread to thread, which the caller orders.
+/// Transactions (`atomically`) do not join wraps, nor wraps transactions.
+/// What holds if the process dies inside, or at level `power` the power fails: nothing of an open wrap; all of one whose
+/// `close` returned.
+template <class Engine>
+class wrap {
+    static_assert(Engine::opens_wraps, "this engine's transactions are not opened by hand: use pool.atomically");
+
+public:
+    /// OpenWrap. Requires: the pool outlives the wrap. Throws failure: misuse (the pool is closed, or was opened before
+    /// a fork).
+    explicit wrap(basic_pool<Engine>& pool) : transaction_(detail::spare_transactions<Engine>::take()) {
+        if (!pool.is_open()) fail(errc::misuse, "a wrap was opened on a pool that is closed");
+        if (pool.core().is_inherited()) throw failure(detail::refused_in_child(pool.core()));
+        transaction_->begin(pool.core());
+    }
+    /// An open wrap is aborted.
+    ~wrap() { abort(); }
+    wrap(wrap&& other) noexcept = default;
+    wrap& operator=(wrap&& other) noexcept {
+        abort();
+        transaction_ = std::move(other.transaction_);
+        return *this;
+    }
+
+    bool is_open() const noexcept { return transaction_ != nullptr; }
+
+    /// wrapStore of a value, of any size and alignment. Throws failure: misuse (not open, or in another open pool).
+    template <class T>
+    void store(T* home, const std::type_identity_t<T>& value) {
+        static_assert(std::is_trivially_copyable_v<T>, "a wrap stores bytes: T must be trivially copyable");
+        store_value<T>(opened(), home, value);
+    }
+    void store(void* home, const void* bytes, std::size_t size) { store_bytes(opened(), home, bytes, size); }
+
+    /// wrapLoad: as this wrap sees it. Throws failure: misuse (not open).
+    template <class T>
+    T load(const T* home) {
+        static_assert(std::is_trivially_copyable_v<T>, "a wrap loads bytes: T must be trivially copyable");
+        return load_value<T>(opened(), home);
+    }
+    void load(const void* home, void* bytes, std::size_t size) { load_bytes(opened(), home, bytes, size); }
+
+    /// A block of the pool, contents arbitrary; free again if the wrap is not closed. Throws failure: out_of_space,
+    /// misuse.
+    void* allocate(std::size_t bytes, std::size_t alignment = 16) {
+        return opened().allocate(bytes, alignment).address;
+    }
+    /// Others get it only after the wrap is durable. nullptr does nothing. Throws failure: misuse.
+    void free(void* address) {
+        auto& transaction = opened();
+        if (address != nullptr) transaction.deallocate(address);
+    }
+
+    /// CloseWrap: durable, as the pool's level promises, when it returns. After an error the wrap is gone and nothing of
+    /// it happened, but for outcome_unknown. Errors: transaction_too_large, busy, outcome_unknown, poisoned, io, misuse
+    /// (not open).
+    result<void> close() {
+        if (!transaction_) return not_open();
+        auto sealed = transaction_->seal();
+        if (!sealed) {
+            abort();
+            return sealed;
+        }
+        auto settled = transaction_->settle();
+        detail::spare_transactions<Engine>::give(std::move(transaction_));
+        return settled;
+    }
+    /// AbortWrap: nothing of it happened. Does nothing when it is not open.
+    void abort() noexcept(persist::noexcept_seam) {
+        if (!transaction_) return;
+        transaction_->roll_back();
+        detail::spare_transactions<Engine>::give(std::move(transaction_));
+    }
+
+private:
+    static error not_open() { return error{.code = errc::misuse, .what = "the wrap is not open"}; }
+    typename Engine::transaction& opened() {
+        if (!transaction_) [[unlikely]]
+            throw failure(not_open());
+        return *transaction_;
+    }
+
+    std::unique_ptr<typename Engine::transaction> transaction_;
+};
+
+/// A lock with a wrap inside: the lock is released only after the wrap is closed, or aborted. Not closed, it is aborted.
+///
+///     wrapped_lock region(pool, mutex);
+///     region->store(&balance, region->load(&balance) + 1);
+///     region.close().value();
+template <class Engine, class Lock>
+class wrapped_lock {
+public:
+    /// Takes the lock, then opens the wrap. Throws failure: misuse.
+    wrapped_lock(basic_pool<Engine>& pool, Lock& lock) : held_(lock), wrap_(pool) {}
+    ~wrapped_lock() { wrap_.abort(); }
+    wrapped_lock(const wrapped_lock&) = delete;
+    wrapped_lock& operator=(const wrapped_lock&) = delete;
+
+    wrap<Engine>* operator->() noexcept { return &wrap_; }
+    wrap<Engine>& operator*() noexcept { return wrap_; }
+    /// Closes the wrap, then releases the lock. Errors: as wrap::close; the lock is released then too.
+    result<void> close() {
+        if (is_planted(planted::lock_released_early)) held_.unlock();
+        auto closed = wrap_.close();
+        if (held_.owns_lock()) held_.unlock();
+        return closed;
+    }
+
+private:
+    std::unique_lock<Lock> held_;
+    wrap<Engine> wrap_;
+};
+
+/// The papers' names for the same.
+template <class Engine>
+wrap<Engine> OpenWrap(basic_pool<Engine>& pool) {
+    return wrap<Engine>(pool);
+}
+template <class Engine, class T>
+void wrapStore(wrap<Engine>& id, T* home, const std::type_identity_t<T>& value) {
+    id.store(home, value);
+}
+template <class Engine, class T>
+T wrapLoad(wrap<Engine>& id, const T* home) {
+    return id.load(home);
+}
+template <class Engine>
+result<void> CloseWrap(wrap<Engine>& id) {
+    return id.close();
+}
+template <class Engine>
+void AbortWrap(wrap<Engine>& id) {
+    id.abort();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,90 @@
+// Owns: the write set, and the blocks that need none.
+//
+// Fresh blocks: a large block whose bytes no log record can name (heap_block::clean) is stored to
+// directly; it is unreachable until the commit that allocates it. Replay cannot overwrite it, since
+// no record names it, and a block that is freed becomes clean again only by truncation. Before the
+// record what was stored to it is written back and FENCED: were the record durable first, a cut
+// would commit a block whose bytes are not there. Only transactions with such a block pay this.
+#include <holdfast/engine/write_aside.hpp>
+
+namespace holdfast {
+namespace {
+
+/// Below this, logging a block costs less than the write-back of its lines.
+constexpr std::size_t smallest_fresh_bytes = 16 << 10;
+
+}  // namespace
+
+void write_aside_transaction::store(void* home, const void* bytes, std::size_t size) {
+    store_bytes(*this, home, bytes, size);
+}
+
+void write_aside_transaction::load_into(const void* home, void* bytes, std::size_t size) {
+    load_bytes(*this, home, bytes, size);
+}
+
+void write_aside_transaction::store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask) {
+    if (pool_->contains(home)) {
+        // The pool has grown since the transaction began.
+        size_ = pool_->size();
+        return store(home, value, mask);
+    }
+    check_in_no_other_pool(home);
+    persist::store_word(home, value, mask, persist::site::redo_home);
+}
+
+heap_block write_aside_transaction::allocate(std::size_t bytes, std::size_t alignment) {
+    const heap_block block = transaction_base::allocate(bytes, alignment);
+    if (block.clean && block.bytes >= smallest_fresh_bytes) fresh_.add(block.address, block.bytes);
+    return block;
+}
+
+void write_aside_transaction::deallocate(void* address) {
+    transaction_base::deallocate(address);
+    fresh_.remove(address);
+}
+
+void write_aside_transaction::write_fresh_back() {
+    fresh_.for_each_stored([&](const std::byte* at, std::size_t bytes) {
+        persist::write_back(pool_->lines(), at, bytes, persist::site::redo_fresh);
+    });
+    persist::fence(pool_->lines(), persist::site::redo_fresh_fence);
+}
+
+result<void> write_aside_transaction::seal_in_group() {
+    group_log& log = *pool_->groups();
+    if (auto admitted = log.admit(writes_.payload_words()); !admitted) return admitted;
+    result<void> written;
+    bool sync_first = false;
+    fresh_.for_each_stored([&](const std::byte* at, std::size_t bytes) {
+        if (!written) return;
+        sync_first = true;
+        const auto offset = static_cast<std::uint64_t>(at - base_);
+        written = pool_->backing_file().write_at(offset, at, bytes, persist::site::redo_fresh);
+    });
+    if (!written) return written;
+    ticket_ = log.append(writes_.payload(), writes_.payload_words(), sync_first);
+    sequence_ = ticket_.group;
+    writes_.apply(base_, persist::site::redo_home);
+    clear();
+    return {};
+}
+
+result<void> write_aside_transaction::settle_in_group() {
+    auto waited = pool_->groups()->wait(ticket_);
+    // Not before the wait: a freed block is reused only after its free is durable.
+    settle_heap(sequence_);
+    return waited;
+}
+
+void write_aside_transaction::roll_back() noexcept(persist::noexcept_seam) {
+    roll_heap_back();
+    clear();
+}
+
+void write_aside_transaction::clear() noexcept {
+    writes_.clear();
+    fresh_.clear();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,34 @@
+// What is known of lines of a record that were sent before their transaction ended. Sending them is lane_log's.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace holdfast {
+
+/// Lines of a record that were sent before its transaction ended. One thread at a time.
+class early_lines {
+public:
+    /// So many of the record's first lines need not be sent again, but for its first and for the changed ones.
+    std::uint64_t sent() const noexcept { return sent_; }
+    /// The record has changed in this word, counted from its first.
+    void note_change(std::uint64_t word) {
+        const std::uint64_t line = word / 8;
+        if (line == 0) return;
+        if (changed_.size() <= line / 64) changed_.resize(line / 64 + 1);
+        changed_[line / 64] |= std::uint64_t{1} << line % 64;
+    }
+    void clear() noexcept {
+        claim_ = 0;
+        sent_ = 0;
+        changed_.clear();
+    }
+
+private:
+    friend class lane_log;
+    std::uint64_t claim_ = 0;  ///< of the place; 0: none
+    std::uint64_t sent_ = 0;
+    std::vector<std::uint64_t> changed_;  ///< a bit for each line
+};
+
+}  // namespace holdfast
