@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace holdfast::bench {
@@ -60,6 +62,19 @@ TEST(TreeRequests, AreAnsweredInOrderAndNotBeforeTheyArrive) {
         EXPECT_GE(all.taken_ns[i], all.arrived_ns[i]);
         EXPECT_GE(all.done_ns[i], all.taken_ns[i]);
     }
+}
+
+TEST(UndisturbedClock, DoesNotCountWhatTheThreadDidNotRun) {
+    undisturbed_clock time;
+    const double begin_ns = thread_cpu_ns();
+    double before_ns = 0;
+    for (int i = 0; i < 10; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        const double now_ns = time.now_ns();
+        EXPECT_GE(now_ns, before_ns);
+        before_ns = now_ns;
+    }
+    EXPECT_LE(before_ns, thread_cpu_ns() - begin_ns + 100'000) << "20 ms passed";
 }
 
 }  // namespace
