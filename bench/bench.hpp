@@ -37,8 +37,9 @@ int run(const std::string& suite, const options& options);
 /// command; when that was chosen, `chosen` is what runs the suite, and returns run's value.
 void add_bench_command(CLI::App& command, std::function<int()>& chosen);
 
-/// Adds `figures [--paper P] [--quick] [--records FILE] [--out DIRECTORY]` in the same way: it runs the suites that the
-/// papers' figures need, or takes their records, and leaves SVG files and index.html in the directory. Needs gnuplot.
+/// Adds `figures [--paper P] [--quick] [--records FILE]... [--out DIRECTORY]` in the same way: it runs the suites that
+/// the papers' figures need, or takes their records, and leaves SVG files and index.html in the directory. Needs
+/// gnuplot.
 void add_figures_command(CLI::App& command, std::function<int()>& chosen);
 
 }  // namespace holdfast::bench

@@ -26,7 +26,7 @@ constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_
                                 suite{"hash", plan_hash},     suite{"btree", plan_btree},
                                 suite{"rbtree", plan_rbtree}, suite{"open", plan_open},
                                 suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
-                                suite{"lines", plan_lines}};
+                                suite{"lines", plan_lines},   suite{"wrap", plan_wrap}};
 
 constexpr auto suite_names = [] {
     std::array<std::string_view, all_suites.size()> names{};
@@ -97,8 +97,8 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->check(CLI::ExistingDirectory)
         ->capture_default_str();
     bench->add_option("--delay-ns", all->asked.delay_ns,
-                      "Extra time for each line written to nvram, by our engines and, on bounded-buffer and lines,\n"
-                      "by libpmemobj")
+                      "Extra time for each line written to nvram, by our engines and, on bounded-buffer, lines and\n"
+                      "wrap, by libpmemobj")
         ->capture_default_str();
     bench->add_option("--engine", all->asked.engines, "Only this engine or rival, or none for the floors (repeatable)")
         ->type_name("NAME");

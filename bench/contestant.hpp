@@ -19,11 +19,19 @@ struct costs {
     std::optional<std::uint64_t> groups;  ///< commit groups, where commits gather into groups
 };
 
+/// What a batch showed besides its time and its costs.
+struct observation {
+    std::string metric;
+    std::string unit;
+    double value = 0;
+};
+
 /// One batch of transactions, run to the end.
 struct batch {
     double ns = 0;  ///< wall time by CLOCK_MONOTONIC around the whole batch, or thread_cpu_ns of its timed parts
     std::uint64_t transactions = 0;
-    std::optional<costs> spent;  ///< nothing for rivals: they count nothing
+    std::optional<costs> spent;       ///< nothing for rivals: they count nothing
+    std::vector<observation> seen{};  ///< the same metrics in every batch of a case
 };
 
 /// Keeps its data between batches. One thread calls it.

@@ -1,4 +1,4 @@
-// What scripts outside rely on in the records of the suites about lines: names, parameters, one record for each
+// What scripts outside rely on in the records of the suites that repeat papers: names, parameters, one record for each
 // combination, exact counts. Rivals are left out; times are not judged.
 #include <bench/suites.hpp>
 
@@ -79,6 +79,49 @@ TEST(Contract, LinesHasAFloorForWhatEachCaseWritesBack) {
     }
     for (const char* name : {"one-dirty", "all-dirty", "floor"})
         EXPECT_EQ(sizes[name], (std::set<std::uint64_t>{48, 96, 192, 384, 768, 1536, 3072, 4096})) << name;
+}
+
+/// The parameter, or nothing.
+template <class T>
+T of(const record& one, const std::string& name) {
+    for (const auto& [each, value] : one.params)
+        if (each == name) return std::get<T>(value);
+    return {};
+}
+
+TEST(Contract, WrapHasARecordForEachCombination) {
+    const report made = measure("wrap", quick({"undo_paper", "redo", "word_map"}));
+    by_combination(made);
+    std::map<std::string, std::set<std::string>> sustained;
+    std::map<std::string, std::map<std::uint64_t, std::set<std::string>>> response;
+    std::map<std::string, std::set<std::uint64_t>> tables;
+    std::set<double> loads;
+    for (const auto& one : made.records()) {
+        const bool table = one.case_name == "alias-table";
+        EXPECT_EQ(of<std::string>(one, "medium"), table ? "dram" : "nvram");
+        EXPECT_EQ(of<std::string>(one, "level"), table ? "process" : "power");
+        EXPECT_EQ(of<std::uint64_t>(one, "delay_ns"), table ? 0u : 100u);
+        EXPECT_TRUE(one.metric != "ns_per_tx" || one.runs >= 9u) << one.runs;
+        if (one.case_name == "sustained") sustained[one.engine].insert(one.metric);
+        if (one.case_name == "response") response[one.engine][of<std::uint64_t>(one, "rate")].insert(one.metric);
+        if (table) tables[of<std::string>(one, "operation")].insert(of<std::uint64_t>(one, "entries"));
+        if (one.metric == "loads_per_tx") loads.insert(one.value);
+        if (one.metric == "fences_per_tx" && one.engine == "redo") {
+            EXPECT_NEAR(one.value, 1, 0.1) << one.case_name;
+        }
+    }
+    for (const char* engine : {"undo_paper", "redo"}) {
+        for (const char* metric : {"ns_per_tx", "tx_per_s", "write_backs_per_tx", "fences_per_tx", "pm_bytes_per_tx",
+                                   "syncs_per_tx", "loads_per_tx", "stores_per_tx"})
+            EXPECT_TRUE(sustained[engine].contains(metric)) << engine << " " << metric;
+        EXPECT_EQ(response[engine].begin()->first, 100'000u) << "all curves begin at one rate";
+        for (const auto& [rate, metrics] : response[engine])
+            for (const char* metric : {"ns_per_tx", "mean_response_ns", "p99_response_ns", "achieved_per_s"})
+                EXPECT_TRUE(metrics.contains(metric)) << engine << " " << rate << " " << metric;
+    }
+    EXPECT_EQ(loads.size(), 1u) << "all engines run the same inserts";
+    const std::set<std::uint64_t> entries{1, 16, 128, 512, 4096};
+    EXPECT_EQ(tables, (std::map<std::string, std::set<std::uint64_t>>{{"load", entries}, {"store", entries}}));
 }
 
 }  // namespace

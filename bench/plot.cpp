@@ -57,17 +57,46 @@ extent extent_of(const bar_panel& panel) {
     return all;
 }
 
+/// Legends of so many fit above what is drawn; others go below.
+constexpr std::size_t legend_inside_logarithmic = 5, legend_inside_linear = 2;
+bool legend_inside(const bar_panel& panel) {
+    return panel.series.size() <= (panel.logarithmic ? legend_inside_logarithmic : legend_inside_linear);
+}
+bool legend_inside(const line_panel& panel) { return panel.series.size() <= legend_inside_logarithmic; }
+
+/// Values above more bars than these stand upright.
+constexpr std::size_t values_lying = 6;
+
+constexpr std::size_t legend_columns = 2;
+template <class Panel>
+std::size_t legend_rows_below(const Panel& panel) {
+    return legend_inside(panel) ? 0 : (panel.series.size() + legend_columns - 1) / legend_columns;
+}
+
+/// What is the same for all panels, or would stay as the panel before has left it.
+template <class Panel>
+std::string head_of(const Panel& panel, const std::string& x_label) {
+    constexpr std::size_t axis_rows = 5;
+    return fmt::format("set title {}\nset xlabel {}\nset ylabel {}\n", quoted(panel.title), quoted(x_label),
+                       quoted(panel.y_label)) +
+           fmt::format("unset logscale\nset tics nomirror out\nset bmargin {}\n",
+                       axis_rows + legend_rows_below(panel)) +
+           fmt::format("set key default\nset key {} Left reverse samplen 1.5 spacing 1.1\n",
+                       legend_inside(panel)
+                           ? "inside top left"
+                           : fmt::format("outside bottom center horizontal maxcols {}", legend_columns));
+}
+
 /// Room above the highest bar for its value and the legend, below the lowest for its foot.
 std::string axes(const bar_panel& panel) {
     const extent values = extent_of(panel);
-    std::string text = fmt::format("set title {}\nset ylabel {}\n", quoted(panel.title), quoted(panel.y_label));
-    text += "unset logscale\nset style fill solid 0.9\nset grid ytics lc rgb '#dddddd'\n";
-    text += "set tics nomirror out\nset bmargin 5\n";
-    text += "set key top left Left reverse samplen 1.5 spacing 1.1\n";
+    std::string text = head_of(panel, "");
+    text += "set style fill solid 0.9\nset grid noxtics ytics lc rgb '#dddddd'\n";
     if (panel.logarithmic) {
         text += "set logscale y\n";
+        const double room = legend_inside(panel) ? 0.8 : 0.25;
         text += fmt::format("set yrange [{}:{}]\n", std::pow(10, std::floor(std::log10(values.least))),
-                            values.most * std::pow(values.most / values.least, 0.8));
+                            values.most * std::pow(values.most / values.least, room));
     } else {
         text += fmt::format("set yrange [0:{}]\n", values.most * 1.35);
     }
@@ -92,19 +121,40 @@ std::string script_of(const bar_panel& panel) {
         text += "END\n";
         plots += fmt::format("{}$series{} using 1:2:({}) with boxes lc rgb '{}' title {}", s == 0 ? "plot " : ", ", s,
                              width * 0.92, one.colour, quoted(one.title));
-        plots += fmt::format(", $series{} using 1:2:3 with labels offset 0,0.6 font ',10' notitle", s);
+        plots += fmt::format(", $series{} using 1:2:3 with labels {} font ',10' notitle", s,
+                             panel.series.size() <= values_lying ? "offset 0,0.6" : "rotate left offset 0,0.4");
     }
-    if (panel.reference) plots += fmt::format(", {} with lines lw 2 lc rgb '#444444' notitle", *panel.reference);
+    if (panel.reference && !plots.empty())
+        plots += fmt::format(", {} with lines lw 2 lc rgb '#444444' notitle", *panel.reference);
+    return text + plots + "\n";
+}
+
+std::string script_of(const line_panel& panel) {
+    std::string text = head_of(panel, panel.x_label), plots;
+    text += "set logscale xy\nset grid xtics ytics lc rgb '#dddddd'\n";
+    text += "set xrange [*:*]\nset yrange [*:*]\nset xtics scale 1 autofreq\nset format x '%.0s%c'\n";
+    for (std::size_t s = 0; s < panel.series.size(); ++s) {
+        const auto& one = panel.series[s];
+        text += fmt::format("$line{} << END\n", s);
+        for (const auto& [x, y] : one.points) text += fmt::format("{} {}\n", x, y);
+        text += "END\n";
+        plots += fmt::format("{}$line{} with linespoints lw 2 pt 7 ps 0.6 lc rgb '{}' title {}",
+                             s == 0 ? "plot " : ", ", s, one.colour, quoted(one.title));
+    }
     return text + plots + "\n";
 }
 
 }  // namespace
 
-void draw_svg(const std::string& path, const std::string& title, const std::vector<bar_panel>& panels) {
-    std::string script = "set terminal svg size 1200,520 font 'Helvetica,13' background 'white'\n";
+void draw_svg(const std::string& path, const std::string& title, const std::vector<panel>& panels) {
+    std::size_t legend_rows = 0;
+    const auto rows_of = [](const auto& chart) { return legend_rows_below(chart); };
+    for (const auto& one : panels) legend_rows = std::max(legend_rows, std::visit(rows_of, one));
+    std::string script = "set terminal svg noenhanced font 'Helvetica,13' background 'white'";
+    script += fmt::format(" size 1200,{}\n", 520 + 20 * legend_rows);
     script += "set output " + quoted_path(path) + "\n";
     script += fmt::format("set multiplot layout 1,{} title {} font ',16'\n", panels.size(), quoted(title));
-    for (const auto& panel : panels) script += script_of(panel);
+    for (const auto& one : panels) script += std::visit([](const auto& chart) { return script_of(chart); }, one);
     script += "unset multiplot\n";
     std::FILE* const gnuplot = ::popen("gnuplot", "w");
     if (gnuplot == nullptr) fail(errc::io, "gnuplot could not be started");

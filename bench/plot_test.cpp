@@ -19,11 +19,12 @@ std::string contents(const std::string& path) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::vector<bar_panel> panels(double value) {
+std::vector<panel> panels(double value) {
     bar_panel linear{"linear", "ns", {"one", "two\nlines"}, {{"a \"quoted\" name", "#999999", {value, {}}}}, false, {}};
     bar_panel logarithmic{"logarithmic", "times", {"x"}, {}, true, 1.0};
     logarithmic.series = {{"b", "#0072B2", {0.1}}, {"c", "#E69F00", {400.0}}};
-    return {linear, logarithmic};
+    line_panel lines{"lines", "requests a second", "ns", {{"d", "#009E73", {{1000, value}, {2000, 3}}}}};
+    return {linear, lines, logarithmic};
 }
 
 TEST(Plot, AChartDependsOnItsNumbersAlone) {

@@ -17,6 +17,16 @@
 
 namespace holdfast::bench {
 
+/// How a pool is opened under `where`. What only some engines know is asked for here.
+inline open_options options_of(const setting& where) {
+    open_options asked;
+    asked.durability = level_named(where.level).value();
+    asked.tmpfs_is_nvram = where.medium == "nvram";
+    asked.delay_ns = where.delay_ns;
+    asked.populate = true;
+    return asked;
+}
+
 /// A pool of `Engine` under `where`. `prefill(pool)` fills it at level process, which costs no fence
 /// and no sync; then it is closed and opened as `where` says.
 /// volatile_only is opened at process whatever the level: it keeps no promise, and so costs the same.
@@ -26,20 +36,18 @@ public:
     template <class Prefill>
     bench_pool(std::string path, const setting& where, std::uint64_t bytes, Prefill&& prefill)
         : path_(std::move(path)) {
-        create_options made;
+        create_options made{options_of(where)};
         made.durability = level::process;
-        made.tmpfs_is_nvram = where.medium == "nvram";
+        made.delay_ns = 0;
         made.bytes = bytes;
         made.log_bytes = where.log_bytes;
-        made.populate = true;
         {
             auto filling = basic_pool<Engine>::create(path_, made).value();
             prefill(filling);
             filling.close().value();
         }
-        open_options opened = made;
-        if (!std::is_same_v<Engine, volatile_only>) opened.durability = level_named(where.level).value();
-        opened.delay_ns = where.delay_ns;
+        open_options opened = options_of(where);
+        if (std::is_same_v<Engine, volatile_only>) opened.durability = level::process;
         pool_.emplace(basic_pool<Engine>::open(path_, opened).value());
     }
     ~bench_pool() {

@@ -93,6 +93,13 @@ public:
         for (const batch& one : batches_) sum += of_one(one);
         return sum;
     }
+    /// One summary for each metric that batches observed.
+    std::vector<std::pair<observation, summary>> observed() const {
+        std::vector<std::pair<observation, summary>> all;
+        for (std::size_t i = 0; i < batches_.front().seen.size(); ++i)
+            all.emplace_back(batches_.front().seen[i], over([i](const batch& one) { return one.seen.at(i).value; }));
+        return all;
+    }
     unsigned runs() const { return static_cast<unsigned>(batches_.size()); }
     bool counted() const { return batches_.front().spent.has_value(); }
     /// Whether it fills a log: a floor has none, and volatile_only and reading write nothing.
@@ -114,6 +121,7 @@ public:
         add("ns_per_tx", "ns", series_.over(each_ns));
         add("tx_per_s", "1/s", series_.over([&](const batch& one) { return 1e9 / each_ns(one); }));
         if (!match_.also_named.empty()) add(match_.also_named, "ns", series_.over(each_ns));
+        for (const auto& [what, value] : series_.observed()) add(what.metric, what.unit, value);
         if (series_.counted()) add_counts();
         return std::move(records_);
     }
@@ -174,6 +182,7 @@ void progress::hide() {
 }
 
 void play(match& wanted, report& to, progress& bar) {
+    if (wanted.entries.empty()) return bar.next_match();
     std::vector<counts> lengths;
     for (auto& one : wanted.entries) {
         bar.show(wanted.title + ": warming up " + one.engine, 0.1);

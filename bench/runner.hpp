@@ -67,11 +67,11 @@ private:
 };
 
 /// Warms up, chooses batch lengths, measures limits.repetitions batches or a few more per case and contestant,
-/// adds the records to `to` and prints the table.
+/// adds the records to `to` and prints the table. A match without entries is over at once.
 ///
 /// ns_per_tx is the wall time of a batch over the transactions of all threads; tx_per_s its inverse.
-/// Times are medians of the batches. Counts per transaction (write-backs, fences, bytes, syncs) are
-/// exact: those of all batches over the transactions of all batches, because a log truncation, which
+/// Times, and what batches observed, are medians of the batches. Counts per transaction (write-backs, fences, bytes,
+/// syncs) are exact: those of all batches over the transactions of all batches, because a log truncation, which
 /// not every batch has, must not fall out of a median; min and max are those of single batches.
 void play(match& wanted, report& to, progress& bar);
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace holdfast::bench {
 namespace {
@@ -12,7 +14,8 @@ namespace {
 struct line {
     std::string case_name;
     std::string engine;
-    std::uint64_t delay_ns = 0;
+    parameters params;
+    std::string who;
     std::map<std::string, record> metrics;
 
     std::optional<double> value(const std::string& metric) const {
@@ -21,22 +24,38 @@ struct line {
         return found->second.value;
     }
     double ns() const { return metrics.at("ns_per_tx").value; }
-    std::string who() const { return delay_ns == 0 ? engine : fmt::format("{} +{}", engine, delay_ns); }
 };
 
-std::uint64_t delay_of(const record& one) {
-    for (const auto& [name, value] : one.params)
-        if (name == "delay_ns") return std::get<std::uint64_t>(value);
-    return 0;
+/// The parameters that have more than one value in this table, but for the delay.
+std::set<std::string> varied_among(const std::vector<record>& records) {
+    std::map<std::string, std::set<parameter>> values;
+    for (const auto& one : records)
+        for (const auto& [name, value] : one.params) values[name].insert(value);
+    std::set<std::string> varied;
+    for (const auto& [name, all] : values)
+        if (all.size() > 1 && name != "delay_ns") varied.insert(name);
+    return varied;
+}
+
+/// The engine and what tells its lines apart.
+std::string who_of(const record& one, const std::set<std::string>& varied) {
+    std::string text = one.engine;
+    for (const auto& [name, value] : one.params) {
+        const auto* const number = std::get_if<std::uint64_t>(&value);
+        if (name == "delay_ns" && number != nullptr && *number != 0) text += fmt::format(" +{}", *number);
+        if (!varied.contains(name)) continue;
+        text += number != nullptr ? fmt::format(" {} {}", name, *number) : " " + std::get<std::string>(value);
+    }
+    return text;
 }
 
 std::vector<line> lines_of(const std::vector<record>& records) {
+    const auto varied = varied_among(records);
     std::vector<line> lines;
     for (const auto& one : records) {
-        const std::uint64_t delay_ns = delay_of(one);
         if (lines.empty() || lines.back().case_name != one.case_name || lines.back().engine != one.engine ||
-            lines.back().delay_ns != delay_ns)
-            lines.push_back({one.case_name, one.engine, delay_ns, {}});
+            lines.back().params != one.params)
+            lines.push_back({one.case_name, one.engine, one.params, who_of(one, varied), {}});
         lines.back().metrics[one.metric] = one;
     }
     return lines;
@@ -55,12 +74,38 @@ std::string times(std::optional<double> value) {
     return value ? fmt::format("{}x", short_number(value)) : std::string();
 }
 
-const line* find(const std::vector<line>& lines, const std::string& case_name, const std::string& engine,
-                 std::uint64_t delay_ns) {
+/// What an engine shares with others: a batch is its own.
+parameters conditions_of(const line& one) {
+    parameters all = one.params;
+    std::erase_if(all, [](const auto& each) { return each.first == "batch"; });
+    return all;
+}
+
+/// Another engine's line of the same case under the same conditions.
+const line* find(const std::vector<line>& lines, const line& like, const std::string& engine) {
     for (const auto& one : lines)
-        if (one.engine == engine && one.case_name == case_name && one.delay_ns == delay_ns) return &one;
+        if (one.engine == engine && one.case_name == like.case_name && conditions_of(one) == conditions_of(like))
+            return &one;
     return nullptr;
 }
+
+const line* find_floor(const std::vector<line>& lines) {
+    for (const auto& one : lines)
+        if (one.engine == "none" && one.case_name == "floor") return &one;
+    return nullptr;
+}
+
+/// Columns that only some tables have.
+struct observed_column {
+    const char* metric;
+    const char* head;
+};
+constexpr observed_column observed_columns[]{{"loads_per_tx", "loads"},
+                                             {"stores_per_tx", "stores"},
+                                             {"mean_response_ns", "response"},
+                                             {"p99_response_ns", "99 %"},
+                                             {"mean_buffered_ns", "buffered"},
+                                             {"blocked_per_tx", "blocked"}};
 
 /// Those that took part, in this order.
 std::vector<std::string> rivals_among(const std::vector<line>& lines) {
@@ -73,22 +118,43 @@ std::vector<std::string> rivals_among(const std::vector<line>& lines) {
 
 void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-void print_line(const line& one, const std::vector<line>& lines, bool with_engines,
-                const std::vector<std::string>& rivals) {
+/// What the columns of a table are.
+struct layout {
+    bool with_engines = false;
+    std::size_t who_width = 20;
+    std::vector<std::string> rivals;
+    std::vector<observed_column> observed;
+};
+
+layout layout_of(const std::vector<line>& lines) {
+    layout made;
+    made.rivals = rivals_among(lines);
+    for (const auto& one : lines) {
+        made.with_engines |= one.engine != "none";
+        made.who_width = std::max(made.who_width, one.who.size());
+    }
+    for (const auto& column : observed_columns) {
+        const auto has = [&](const line& one) { return one.metrics.contains(column.metric); };
+        if (std::any_of(lines.begin(), lines.end(), has)) made.observed.push_back(column);
+    }
+    return made;
+}
+
+void print_line(const line& one, const std::vector<line>& lines, const layout& columns) {
     const bool is_floor = one.case_name == "floor";
-    const line* floor = find(lines, "floor", "none", 0);
-    const line* plain = find(lines, one.case_name, "volatile_only", one.delay_ns);
-    if (plain == nullptr) plain = find(lines, one.case_name, "plain", one.delay_ns);
+    const line* floor = find_floor(lines);
+    const line* plain = find(lines, one, "volatile_only");
+    if (plain == nullptr) plain = find(lines, one, "plain");
     const auto& time = one.metrics.at("ns_per_tx");
-    std::string text = fmt::format("  {:<14} {:<20} {:>9} {:>9} {:>9} {:>10}", one.case_name, one.who(),
-                                   short_number(time.value), short_number(time.min), short_number(time.max),
-                                   short_number(one.value("tx_per_s")));
+    std::string text = fmt::format("  {:<14} {:<{}} {:>9} {:>9} {:>9} {:>10}", one.case_name, one.who,
+                                   columns.who_width, short_number(time.value), short_number(time.min),
+                                   short_number(time.max), short_number(one.value("tx_per_s")));
     std::optional<double> to_floor, over_plain;
     if (floor != nullptr && !is_floor) to_floor = one.ns() / floor->ns();
     if (plain != nullptr && !is_floor && plain != &one) over_plain = one.ns() - plain->ns();
-    if (with_engines) text += fmt::format(" {:>8} {:>9}", times(to_floor), short_number(over_plain));
-    for (const auto& rival : rivals) {
-        const line* other = is_floor ? nullptr : find(lines, one.case_name, rival, one.delay_ns);
+    if (columns.with_engines) text += fmt::format(" {:>8} {:>9}", times(to_floor), short_number(over_plain));
+    for (const auto& rival : columns.rivals) {
+        const line* other = is_floor ? nullptr : find(lines, one, rival);
         std::optional<double> faster;
         if (other != nullptr && other != &one) faster = other->ns() / one.ns();
         text += fmt::format(" {:>11}", times(faster));
@@ -96,6 +162,7 @@ void print_line(const line& one, const std::vector<line>& lines, bool with_engin
     for (const char* count :
          {"write_backs_per_tx", "fences_per_tx", "pm_bytes_per_tx", "syncs_per_tx", "truncations", "syncs_per_group"})
         text += fmt::format(" {:>8}", short_number(one.value(count)));
+    for (const auto& column : columns.observed) text += fmt::format(" {:>8}", short_number(one.value(column.metric)));
     text.erase(text.find_last_not_of(' ') + 1);
     put(text + "\n");
 }
@@ -104,21 +171,21 @@ void print_line(const line& one, const std::vector<line>& lines, bool with_engin
 
 void print_table(const std::string& title, const std::vector<record>& records) {
     const auto lines = lines_of(records);
-    bool with_engines = false;
-    for (const auto& one : lines) with_engines |= one.engine != "none";
-    const auto rivals = rivals_among(lines);
+    const layout columns = layout_of(lines);
     put("\n" + title + "\n");
     std::string head =
-        fmt::format("  {:<14} {:<20} {:>9} {:>9} {:>9} {:>10}", "case", "engine", "ns/tx", "min", "max", "tx/s");
-    if (with_engines) head += fmt::format(" {:>8} {:>9}", "of floor", "+plain");
-    for (const auto& rival : rivals)
+        fmt::format("  {:<14} {:<{}} {:>9} {:>9} {:>9} {:>10}", "case", "engine", columns.who_width, "ns/tx", "min",
+                    "max", "tx/s");
+    if (columns.with_engines) head += fmt::format(" {:>8} {:>9}", "of floor", "+plain");
+    for (const auto& rival : columns.rivals)
         head += fmt::format(" {:>11}", rival == "libpmemobj"        ? "vs pmemobj"
                                        : rival == "libpmemobj_best" ? "vs its best"
                                                                     : "vs " + rival);
     head += fmt::format(" {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}", "wr.backs", "fences", "bytes", "syncs", "truncs",
                         "sync/grp");
+    for (const auto& column : columns.observed) head += fmt::format(" {:>8}", column.head);
     put(head + "\n");
-    for (const auto& one : lines) print_line(one, lines, with_engines, rivals);
+    for (const auto& one : lines) print_line(one, lines, columns);
     std::fflush(stdout);
 }
 

@@ -2,10 +2,9 @@
 //
 // It runs the very workloads that ours run, over an Access of its own, with native pointers instead
 // of its 16-byte ones, which favours it.
-#include <bench/rivals/pmemobj_transaction.hpp>
+#include <bench/rivals/pmemobj_access.hpp>
 #include <bench/rivals/rival.hpp>
 
-#include <workload/access.hpp>
 #include <workload/btree.hpp>
 #include <workload/hash.hpp>
 #include <workload/rbtree.hpp>
@@ -13,43 +12,12 @@
 
 #include <libpmemobj.h>
 
-#include <type_traits>
 #include <utility>
 
 namespace holdfast::bench {
 namespace {
 
-class pmemobj_access {
-public:
-    explicit pmemobj_access(PMEMobjpool* pool) noexcept : pool_(pool) {}
-
-    template <class T>
-    T load(const T* home) const {
-        return *home;
-    }
-    template <class T>
-    void store(T* home, const std::type_identity_t<T>& value) const {
-        pmemobj_snapshot(home, sizeof(T));
-        *home = value;
-    }
-    template <class T>
-    void will_write(T*) const noexcept {}
-    void* allocate(std::size_t bytes) const {
-        const PMEMoid made = pmemobj_tx_alloc(bytes, 1);
-        if (OID_IS_NULL(made)) rival_failed(pmemobj_error());
-        return pmemobj_direct(made);
-    }
-    void free(void* address) const {
-        if (pmemobj_tx_free(pmemobj_oid(address)) != 0) rival_failed(pmemobj_error());
-    }
-    template <class F>
-    bool atomically(F&& f) const {
-        return pmemobj_atomically(pool_, std::forward<F>(f));
-    }
-
-private:
-    PMEMobjpool* pool_;
-};
+using snapshots_of_words = pmemobj_access<pmemobj_snapshots::each_store>;
 
 struct root {
     root* self;  ///< the address at which the pointers inside hold
@@ -71,7 +39,7 @@ public:
         pool_ = pmemobj_create(path_.c_str(), "bench", job_.elements * each + (128u << 20), 0600);
         if (pool_ == nullptr) rival_failed(pmemobj_error());
         root* const all = find_root();
-        const pmemobj_access access(pool_);
+        const snapshots_of_words access(pool_);
         bool good = access.atomically([&] { access.store(&all->self, all); });
         with_structure([&](auto structure) {
             if constexpr (requires { structure.create(job_.elements); }) good = good && structure.create(job_.elements);
@@ -129,7 +97,7 @@ private:
 
     template <class F>
     void with_structure(F&& f) {
-        const pmemobj_access access(pool_);
+        const snapshots_of_words access(pool_);
         if (job_.suite == "sps") {
             f(workload::sps(access, &find_root()->sps));
         } else if (job_.suite == "hash") {
@@ -145,7 +113,7 @@ private:
     void transact(F&& f) {
         bool good = false;
         with_structure([&](auto structure) {
-            const bool committed = pmemobj_access(pool_).atomically([&] { good = f(structure); });
+            const bool committed = snapshots_of_words(pool_).atomically([&] { good = f(structure); });
             good = good && committed;
         });
         require(good, "libpmemobj: an operation failed");

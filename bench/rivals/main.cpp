@@ -1,8 +1,9 @@
-// holdfast-rivals RIVAL fill|run SUITE LEVEL DIRECTORY ELEMENTS SWAPS THREADS shared|own DELAY_NS
+// holdfast-rivals RIVAL fill|run SUITE LEVEL DIRECTORY ELEMENTS SWAPS THREADS shared|own DELAY_NS RATE
 //
 // The child process of `holdfast bench` in which a rival runs. Says "ready" once its data are there.
-// Each line "run CASE TRANSACTIONS" is then answered with how many these were in the end and the nanoseconds they took,
-// and where they were counted with write-backs, fences and streamed bytes; or with "error …".
+// Each line "run CASE TRANSACTIONS" is then answered with how many these were in the end and the nanoseconds they took;
+// with 1, write-backs, fences and streamed bytes, or with 0 where nobody counted them; and with name, unit and value of
+// whatever else was observed. Or with "error …".
 #include <bench/rivals/rival.hpp>
 
 #include <fcntl.h>
@@ -65,7 +66,7 @@ public:
         const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
         if (name == "insert") inserted_ += transactions;
         if (name == "remove") removed_ += transactions;
-        return {ns, transactions, std::nullopt};
+        return {ns, transactions, std::nullopt, {}};
     }
 
 private:
@@ -105,6 +106,7 @@ private:
 std::unique_ptr<rival> make(const std::string& name, const rival_job& job) {
     const bool objects = job.suite == "bounded-buffer" || job.suite == "lines";
     if (objects && name.starts_with("libpmemobj")) return make_libpmemobj_objects(job, name == "libpmemobj");
+    if (job.suite == "wrap" && name.starts_with("libpmemobj")) return make_libpmemobj_tree(job, name == "libpmemobj");
     if (name == "libpmemobj") return make_libpmemobj(job);
     if (name == "lmdb") return make_lmdb(job);
     if (name == "sqlite") return make_sqlite(job);
@@ -115,8 +117,11 @@ void say(const batch& done) {
     std::printf("%" PRIu64 " %.0f", done.transactions, done.ns);
     if (done.spent) {
         const auto& counted = done.spent->medium;
-        std::printf(" %" PRIu64 " %" PRIu64 " %" PRIu64, counted.write_backs, counted.fences, counted.streamed_bytes);
+        std::printf(" 1 %" PRIu64 " %" PRIu64 " %" PRIu64, counted.write_backs, counted.fences, counted.streamed_bytes);
+    } else {
+        std::printf(" 0");
     }
+    for (const auto& one : done.seen) std::printf(" %s %s %.17g", one.metric.c_str(), one.unit.c_str(), one.value);
     std::printf("\n");
 }
 
@@ -134,7 +139,7 @@ int serve(driver& runs) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-    if (arguments.size() != 11) rival_failed("started by `holdfast bench` only");
+    if (arguments.size() != 12) rival_failed("started by `holdfast bench` only");
     rival_job job;
     job.suite = arguments[3];
     job.power = arguments[4] == "power";
@@ -143,6 +148,7 @@ int run(const std::vector<std::string>& arguments) {
     job.swaps = std::strtoull(arguments[7].c_str(), nullptr, 10);
     const auto threads = static_cast<unsigned>(std::strtoul(arguments[8].c_str(), nullptr, 10));
     job.delay_ns = static_cast<std::uint32_t>(std::strtoul(arguments[10].c_str(), nullptr, 10));
+    job.rate = std::strtoull(arguments[11].c_str(), nullptr, 10);
     auto data = make(arguments[1], job);
     if (arguments[2] == "fill") {
         data->fill();

@@ -130,12 +130,15 @@ public:
         child_->say("run " + name + " " + std::to_string(transactions));
         std::istringstream said(child_->hear(rival_));
         batch done;
-        persist::counters counted;
-        said >> done.transactions >> done.ns;
-        if (said >> counted.write_backs >> counted.fences >> counted.streamed_bytes) {
-            done.spent.emplace();
-            done.spent->medium = counted;
+        int counted = 0;
+        said >> done.transactions >> done.ns >> counted;
+        if (counted != 0) {
+            auto& medium = done.spent.emplace().medium;
+            said >> medium.write_backs >> medium.fences >> medium.streamed_bytes;
         }
+        if (!said) give_up(rival_ + " was not understood: " + said.str());
+        observation one;
+        while (said >> one.metric >> one.unit >> one.value) done.seen.push_back(one);
         return done;
     }
 
@@ -152,7 +155,8 @@ private:
                                                  std::to_string(where.swaps),
                                                  std::to_string(where.threads),
                                                  where.shared_lock ? "shared" : "own",
-                                                 std::to_string(where.delay_ns)};
+                                                 std::to_string(where.delay_ns),
+                                                 std::to_string(where.rate)};
         child_ = std::make_unique<child_process>(arguments, environment);
         if (child_->hear(rival_) != "ready") give_up(rival_ + " did not say that it is ready");
     }

@@ -14,11 +14,12 @@ namespace holdfast::bench {
 
 /// One rival's task, as the parent process gave it.
 struct rival_job {
-    std::string suite;      ///< sps, hash, btree, rbtree, bounded-buffer or lines
+    std::string suite;      ///< sps, hash, btree, rbtree, bounded-buffer, lines or wrap
     bool power = true;      ///< durable against a power cut; otherwise against a killed process
     std::string directory;  ///< exists, empty before the data are filled in
     std::uint64_t elements = 0;  ///< bytes of the object in suite lines
     std::uint64_t swaps = 1;
+    std::uint64_t rate = 0;      ///< of the requests in suite wrap; 0: one after another
     std::uint32_t delay_ns = 0;  ///< added for each line that goes to the medium; libpmemobj alone knows it
 
     bool swaps_entries() const noexcept { return suite == "sps"; }
@@ -57,6 +58,8 @@ inline void require(bool good, const char* what) {
 std::unique_ptr<rival> make_libpmemobj(const rival_job& job);
 /// The objects of suites bounded-buffer and lines; `as_paper`: as the paper used it, else as its best user would.
 std::unique_ptr<rival> make_libpmemobj_objects(const rival_job& job, bool as_paper);
+/// The tree of suite wrap; `each_store`: a snapshot for each word stored, else for each node touched.
+std::unique_ptr<rival> make_libpmemobj_tree(const rival_job& job, bool each_store);
 std::unique_ptr<rival> make_lmdb(const rival_job& job);
 std::unique_ptr<rival> make_sqlite(const rival_job& job);
 
