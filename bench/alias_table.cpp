@@ -10,8 +10,13 @@
 
 #include <workload/random.hpp>
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <tsl/robin_map.h>
+// From Boost 1.81 on, whose package cannot be installed beside that of the Boost that others depend on: so it takes
+// part where it is there already.
+#if __has_include(<boost/unordered/unordered_flat_map.hpp>)
+#include <boost/unordered/unordered_flat_map.hpp>
+#define HOLDFAST_HAS_BOOST_FLAT_MAP
+#endif
 
 namespace holdfast::bench {
 namespace {
@@ -28,6 +33,7 @@ private:
     word_map words_;
 };
 
+#ifdef HOLDFAST_HAS_BOOST_FLAT_MAP
 __extension__ using wide_product = unsigned __int128;
 
 struct multiplying_hash {
@@ -50,6 +56,7 @@ public:
 private:
     boost::unordered_flat_map<std::uint64_t, std::uint32_t, multiplying_hash> words_;
 };
+#endif
 
 class robin_table {
 public:
@@ -152,7 +159,9 @@ match make_alias_table_match(const options& asked) {
     for (const bool stores : {false, true}) {
         for (const std::uint64_t entries : alias_entries) {
             add(std::type_identity<own_table>{}, "word_map", stores, entries);
+#ifdef HOLDFAST_HAS_BOOST_FLAT_MAP
             add(std::type_identity<boost_table>{}, "boost_flat_map", stores, entries);
+#endif
             add(std::type_identity<robin_table>{}, "robin_map", stores, entries);
         }
     }

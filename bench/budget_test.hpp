@@ -191,6 +191,7 @@ void count_engine(ledger& to) {
 
 // One source each: they compile for a while.
 void count_redo(ledger& to);
+void count_softwrap_lat(ledger& to);
 void count_undo(ledger& to);
 void count_undo_paper(ledger& to);
 void count_volatile_only(ledger& to);

@@ -24,6 +24,10 @@ inline open_options options_of(const setting& where) {
     asked.tmpfs_is_nvram = where.medium == "nvram";
     asked.delay_ns = where.delay_ns;
     asked.populate = true;
+    if (where.batch != 0) asked.wraps.trim_batch = static_cast<std::uint32_t>(where.batch);
+    if (where.variant == "early") asked.wraps.lines_kept = 0;
+    if (where.variant == "word_by_word") asked.wraps.writes_back_each_word = true;
+    if (where.variant == "no_log") asked.wraps.logs = false;
     return asked;
 }
 

@@ -19,6 +19,7 @@ struct setting {
     std::uint32_t delay_ns = 0;
     std::uint64_t rate = 0;   ///< requests a second; 0 where nobody waits for any
     std::uint64_t batch = 0;  ///< commits that share one truncation, for engines that gather them; 0 for others
+    std::string variant{};    ///< another way of the same engine, by which options_of knows it; empty: the usual one
     /// All threads take one lock for each transaction. Otherwise each works in its own slice alone.
     bool shared_lock = false;
 
@@ -28,6 +29,7 @@ struct setting {
         if (elements != 0) all.emplace_back("elements", elements);
         if (rate != 0) all.emplace_back("rate", rate);
         if (batch != 0) all.emplace_back("batch", batch);
+        if (!variant.empty()) all.emplace_back("variant", variant);
         all.emplace_back("log_bytes", log_bytes);
         return all;
     }

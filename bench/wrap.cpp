@@ -7,6 +7,7 @@
 #include <bench/tree_requests.hpp>
 
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
 
@@ -18,6 +19,8 @@ namespace {
 /// Small, so that every batch pays for truncations.
 constexpr std::uint64_t wrap_log_bytes = 512u << 10;
 constexpr std::uint64_t wrap_pool_bytes = 16u << 20;
+/// Wraps between two trimmings.
+constexpr std::uint64_t largest_batch = 64;
 /// Of a batch: at most a fifth of the tree, and enough to fill the log.
 constexpr std::uint64_t most_inserts = 4000, fewest_inserts = 2000;
 
@@ -104,11 +107,32 @@ public:
         add_engine<undo_paper>();
         add_engine<undo>();
         add_engine<redo>();
+        add_engine<softwrap_lat>({1, 8, largest_batch});
+        if (where_.rate == 0) {
+            add_variant("early");
+            add_variant("word_by_word");
+        }
         for (const std::string rival : {"libpmemobj", "libpmemobj_best"})
             add(rival, where_, [&] { return start_rival(rival, "wrap", where_, space_); });
     }
 
+    /// Where a killed process is all that is feared: what wraps cost beside their write-backs and fences, and what
+    /// aliasing alone does.
+    void add_at_process() {
+        add_engine<volatile_only>();
+        add_engine<redo>();
+        add_engine<softwrap_lat>();
+        add_variant("no_log");
+    }
+
 private:
+    void add_variant(const std::string& name) {
+        setting where = where_;
+        where.batch = where.level == "power" ? largest_batch : 0;
+        where.variant = name;
+        add(std::string(softwrap_lat::description.name), where,
+            [&] { return std::make_unique<tree_contestant<softwrap_lat>>(where, space_); });
+    }
     /// With each of these batches; 0 for an engine that gathers none.
     template <class Engine>
     void add_engine(std::vector<std::uint64_t> batches = {0}) {
@@ -157,7 +181,8 @@ match make_tree_match(const setting& where, const options& asked, scratch& space
     if (where.rate != 0) made.title += "   seed of the arrivals " + std::to_string(arrivals_seed);
     made.limits.repetitions = asked.quick ? repetitions : 15;
     made.limits.fixed_transactions = inserts_at(where.rate);
-    tree_field(made, where, asked, space, notes).add_all();
+    tree_field field(made, where, asked, space, notes);
+    where.level == "power" ? field.add_all() : field.add_at_process();
     return made;
 }
 
@@ -188,6 +213,12 @@ std::vector<planned_match> plan_wrap(const options& wanted, scratch& space) {
         add(0);
         for (const std::uint64_t rate : request_rates(wanted.quick)) add(rate);
     }
+    plan.push_back([&wanted, &space] {
+        setting where = wrap_setting(0, 0);
+        where.level = "process";
+        keeping_up nobody;
+        return make_tree_match(where, wanted, space, nobody);
+    });
     plan.push_back([&wanted] { return make_alias_table_match(wanted); });
     return plan;
 }

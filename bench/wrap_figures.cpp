@@ -66,7 +66,15 @@ public:
 private:
     using points = std::map<std::uint64_t, std::map<std::string, double>>;  ///< by rate, by metric
 
+    static bool is_of_the_paper(const record& one) {
+        return std::none_of(one.params.begin(), one.params.end(), [](const auto& each) {
+            return each.first == "variant" ||
+                   (each.first == "level" && each.second != decltype(each.second){std::string("power")});
+        });
+    }
+
     void take(const record& one) {
+        if (!is_of_the_paper(one)) return;
         const std::uint64_t delay_ns = number_in(one, "delay_ns");
         const competitor who{one.engine, number_in(one, "batch")};
         if (one.case_name == "response") curves_[{delay_ns, who}][number_in(one, "rate")][one.metric] = one.value;

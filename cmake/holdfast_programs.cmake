@@ -33,10 +33,9 @@ function(holdfast_add_command)
 endfunction()
 
 # holdfast_find_rivals(): the libraries that benchmarks are measured against, as the imported
-# targets PkgConfig::libpmemobj, PkgConfig::lmdb, PkgConfig::sqlite3, Boost::headers and tsl::robin_map. A macro, so
+# targets PkgConfig::libpmemobj, PkgConfig::lmdb, PkgConfig::sqlite3 and tsl::robin_map. A macro, so
 # that they are visible in the folder that calls it and nowhere else.
 macro(holdfast_find_rivals)
-    find_package(Boost 1.81 REQUIRED)
     find_package(tsl-robin-map REQUIRED)
     find_package(PkgConfig REQUIRED)
     pkg_check_modules(libpmemobj REQUIRED IMPORTED_TARGET libpmemobj)

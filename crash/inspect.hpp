@@ -42,6 +42,7 @@ inline create_options recorded_pool_options(const model& how) {
     options.base = explored_base;
     // In a workload of three wraps nothing else would be trimmed.
     options.wraps.trim_batch = 1;
+    options.wraps.lines_kept = 0;
     return options;
 }
 

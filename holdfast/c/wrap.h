@@ -5,8 +5,8 @@
  *     wrapStore(id, &account->balance, &balance, sizeof balance);
  *     if (CloseWrap(id) != HOLDFAST_OK) puts(holdfast_last_error());
  *
- * Every function that returns int returns HOLDFAST_OK or another holdfast_status, and then holdfast_last_error() has the
- * sentence. No function throws, and none ends the process. */
+ * Every function that returns int returns HOLDFAST_OK or another holdfast_status, and then holdfast_last_error() has
+ * the sentence. No function throws, and none ends the process. */
 #pragma once
 
 #include <stddef.h>

@@ -3,12 +3,13 @@
 //
 // Protocol, byte-addressable media
 //   1. OpenWrap: an empty alias table in DRAM, and a log bucket: the place behind this thread's last record.
-//   2. WrapStore: the table maps the word to its place in the record that is being built. Whenever a line of the record
-//      is full it is streamed to the bucket. A word that is stored again changes in place; if its line was streamed, the
-//      line is streamed once more at the end.
-//   3. WrapLoad: the table's value if there is one, else the home's. Homes stay as they are, so aborting is forgetting.
-//   4. CloseWrap: draw the commit stamp, with the caller's locks held: stamp order is lock order. Stream what is missing
-//      of the record, its first line last: stamp and checksum, the end-of-record, stand in it.
+//   2. WrapStore: the table maps the word to its place in the record that is being built. Lines of the record that are
+//      full are streamed to the bucket, but for the last `lines_kept`: in a B+ tree two lines of nine would otherwise
+//      change again. A word that is stored again changes in place; if its line was streamed, the line is streamed once
+//      more at the end.
+//   3. WrapLoad: the table's value if there is one, else the home's. Homes stay as they are: aborting is forgetting.
+//   4. CloseWrap: draw the commit stamp, with the caller's locks held: stamp order is lock order. Stream what is
+//      missing of the record, with its first line: stamp and checksum, the end-of-record, stand in it.
 //   5. FENCE. Orders the record before the home stores, as in redo; and the close waits for it. It is the only one.
 //      Beside that it makes the homes durable that this thread's wraps before wrote back.
 //   6. Store all homes, then write back each of their lines once, without a fence. Storing and writing back word by
@@ -27,29 +28,34 @@
 //   * A record is trimmed only when its homes, and those of all before it, are durable.
 #include <holdfast/engine/softwrap_lat.hpp>
 
+#include <algorithm>
+
 namespace holdfast {
 namespace {
 
 using persist::site;
 
 constexpr std::uint64_t never = ~std::uint64_t{0};
-/// The first line is not sent early: with two, one is whole.
-constexpr std::uint64_t first_early_words = 16;
+constexpr std::uint64_t line_words = format::record_alignment / 8;
 
 }  // namespace
 
 void softwrap_lat_transaction::begin(open_pool& pool) noexcept {
     write_aside_transaction::begin(pool);
     trim_is_due_ = false;
-    next_early_words_ = pool.persists_lines() ? first_early_words : never;
+    // The first line is not sent early: with two, one is whole.
+    next_early_words_ = pool.persists_lines() ? (2 + std::uint64_t{pool.wraps().lines_kept}) * line_words : never;
 }
 
 void softwrap_lat_transaction::send_early() noexcept(persist::noexcept_seam) {
     lane_log& log = *pool_->lanes();
     early_lines& early = writes_.early();
     const bool has_place = early.sent() != 0 || log.claim_early(early);
-    const bool sent = has_place && log.send_early(early, writes_.record(), writes_.record_words());
-    next_early_words_ = sent ? (early.sent() + 1) * 8 : never;
+    const std::uint64_t kept_words = pool_->wraps().lines_kept * line_words;
+    const bool sent = has_place && log.send_early(early, writes_.record(), writes_.record_words() - kept_words);
+    // As many at once as are kept: sending one costs a call.
+    const std::uint64_t next = early.sent() * line_words + kept_words + std::max(kept_words, line_words);
+    next_early_words_ = sent ? next : never;
 }
 
 result<void> softwrap_lat_transaction::seal_in_lane() {

@@ -60,8 +60,8 @@ private:
 /// what a crash may still take back, and their wrap could come before this one in the log.
 /// A thread may have any number open, beside each other; a wrap may go from thread to thread, which the caller orders.
 /// Transactions (`atomically`) do not join wraps, nor wraps transactions.
-/// What holds if the process dies inside, or at level `power` the power fails: nothing of an open wrap; all of one whose
-/// `close` returned.
+/// What holds if the process dies inside, or at level `power` the power fails: nothing of an open wrap; all of one
+/// whose `close` returned.
 template <class Engine>
 class wrap {
     static_assert(Engine::opens_wraps, "this engine's transactions are not opened by hand: use pool.atomically");
@@ -112,9 +112,9 @@ public:
         if (address != nullptr) transaction.deallocate(address);
     }
 
-    /// CloseWrap: durable, as the pool's level promises, when it returns. After an error the wrap is gone and nothing of
-    /// it happened, but for outcome_unknown. Errors: transaction_too_large, busy, outcome_unknown, poisoned, io, misuse
-    /// (not open).
+    /// CloseWrap: durable, as the pool's level promises, when it returns. After an error the wrap is gone and nothing
+    /// of it happened, but for outcome_unknown. Errors: transaction_too_large, busy, outcome_unknown, poisoned, io,
+    /// misuse (not open).
     result<void> close() {
         if (!transaction_) return not_open();
         auto sealed = transaction_->seal();
@@ -144,7 +144,8 @@ private:
     std::unique_ptr<typename Engine::transaction> transaction_;
 };
 
-/// A lock with a wrap inside: the lock is released only after the wrap is closed, or aborted. Not closed, it is aborted.
+/// A lock with a wrap inside: the lock is released only after the wrap is closed, or aborted, which it is if it was not
+/// closed.
 ///
 ///     wrapped_lock region(pool, mutex);
 ///     region->store(&balance, region->load(&balance) + 1);
@@ -172,6 +173,19 @@ private:
     std::unique_lock<Lock> held_;
     wrap<Engine> wrap_;
 };
+
+/// Reads a value that wraps of other threads may be closing over, without a lock: it is what some closed wrap left
+/// there, perhaps not the last one, and perhaps not durable yet; never a mixture. Between two such reads there is no
+/// order. For counters that are shown, and for hints that are checked again under the lock. With softwrap_lat.
+template <class T>
+T eager_load(const T* home) noexcept {
+    static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 ||
+                                                      sizeof(T) == 8) && alignof(T) == sizeof(T),
+                  "homes are stored in pieces of 8, 4, 2 or 1 bytes: what is larger, or not aligned, may be torn");
+    T value;
+    __atomic_load(home, &value, __ATOMIC_RELAXED);
+    return value;
+}
 
 /// The papers' names for the same.
 template <class Engine>

@@ -203,6 +203,58 @@ TYPED_TEST(Wraps, ALockAroundAWrapIsHeldUntilItIsClosed) {
     EXPECT_EQ(data.x, 4 * 400) << "each fifth was not closed";
 }
 
+/// The same number in each half of what is written.
+template <class T>
+T doubled(std::uint64_t value) {
+    constexpr unsigned half_bits = sizeof(T) * 4;
+    const auto half = value & ((std::uint64_t{1} << half_bits) - 1);
+    return static_cast<T>(half << half_bits | half);
+}
+template <class T>
+bool is_doubled(T value) {
+    return doubled<T>(static_cast<std::uint64_t>(value)) == value;
+}
+
+TYPED_TEST(Wraps, AnEagerReaderSeesOldValuesAndNoTornOnes) {
+    struct all_sizes {
+        std::uint64_t eight = 0;
+        std::uint32_t fours[2] = {};
+        std::uint16_t twos[3] = {};
+        std::uint8_t one = 0;
+    };
+    test_pool<TypeParam> pool({.order = 1});
+    auto* data = pool->template root<all_sizes>("data").value();
+    std::atomic<bool> through{false};
+    std::atomic<std::uint64_t> looks{0};
+    std::thread reader([&] {
+        std::uint64_t newest = 0;
+        while (!through) {
+            const std::uint64_t eight = eager_load(&data->eight);
+            ASSERT_TRUE(is_doubled(eight)) << eight;
+            ASSERT_GE(eight, newest) << "what was seen once stays";
+            newest = eight;
+            ASSERT_TRUE(is_doubled(eager_load(&data->fours[1])));
+            ASSERT_TRUE(is_doubled(eager_load(&data->twos[2])));
+            static_cast<void>(eager_load(&data->one));
+            ++looks;
+        }
+    });
+    for (std::uint64_t i = 1; i <= 3000 || looks < 10; ++i) {
+        auto id = OpenWrap(*pool);
+        // What a wrap overwrites itself is never seen.
+        id.store(&data->eight, std::uint64_t{12345});
+        id.store(&data->eight, doubled<std::uint64_t>(i));
+        id.store(&data->fours[1], doubled<std::uint32_t>(i));
+        id.store(&data->twos[2], doubled<std::uint16_t>(i));
+        id.store(&data->one, static_cast<std::uint8_t>(i));
+        ASSERT_TRUE(CloseWrap(id));
+        auto aborted = OpenWrap(*pool);
+        aborted.store(&data->eight, std::uint64_t{54321});
+    }
+    through = true;
+    reader.join();
+}
+
 TYPED_TEST(Wraps, WhatIsWrongIsSaid) {
     auto& data = *this->data_;
     test_pool<TypeParam> other({.order = 1});
@@ -216,6 +268,17 @@ TYPED_TEST(Wraps, WhatIsWrongIsSaid) {
     ASSERT_TRUE(CloseWrap(id));
     other->close().value();
     EXPECT_THROW(OpenWrap(*other), failure);
+    open_options without_log;
+    without_log.tmpfs_is_nvram = true;
+    without_log.wraps.logs = false;
+    EXPECT_EQ(code_of(basic_pool<TypeParam>::open(other.path(), without_log)), errc::level_unavailable);
+    without_log.durability = level::process;
+    auto opened = basic_pool<TypeParam>::open(other.path(), without_log);
+    ASSERT_TRUE(opened);
+    auto unlogged = OpenWrap(*opened);
+    unlogged.store(&opened->template root<variables>("variables").value()->x, 5);
+    EXPECT_TRUE(CloseWrap(unlogged));
+    EXPECT_EQ(opened->template root<variables>("variables").value()->x, 5);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 //   4. Truncation of redo records, by whoever finds no free segment: S = below all lanes in flight; write back the
 //      home lines of all records <= S in all segments, each line once; fence; persist S; fence;
 //      full segments with nothing above S are free.
-//   5. Trimming, where commits write their homes back themselves: the fence of a thread's next commit makes them durable.
-//      So S = below all lanes in flight and below each lane's last commit needs no more than to be persisted.
+//   5. Trimming, where commits write their homes back themselves: the fence of a thread's next commit makes them
+//      durable. So S = below all lanes in flight and below each lane's last commit needs only to be persisted.
 // Below `power` with redo records there is nothing to truncate: a home that was stored is as good as
 // the promise asks. A commit writes its record over the lane's last one and takes it back (its
 // sequence becomes 0) when the homes are stored, so that the log stays in the cache and recovery
@@ -160,8 +160,8 @@ public:
     /// Claims the place behind this thread's last record, for lines that are sent early. False where there is none: the
     /// thread owns no lane, or its segment is nearly full, or another transaction of it has the place.
     bool claim_early(early_lines& early) noexcept;
-    /// Sends those whole lines of the first `record_words` words at `record` that are missing. Requires: the thread that
-    /// claims. False, for good: another record took the place, or the segment is full. `append_early` sees to all.
+    /// Sends those whole lines of the first `record_words` words at `record` that are missing. Requires: the thread
+    /// that claims. False, for good: another record took the place, or the segment is full. `append_early` sees to all.
     bool send_early(early_lines& early, const std::uint64_t* record,
                     std::uint64_t record_words) noexcept(persist::noexcept_seam);
     /// `append` of a redo record, some lines of which may have been sent early.

@@ -86,17 +86,25 @@ void pay_delay(std::uint32_t delay_ns) noexcept {
 
 void store_bytes(std::uint64_t* home, std::uint64_t value, std::uint8_t mask) noexcept {
     auto* bytes = reinterpret_cast<unsigned char*>(home);
-    // A 4-byte member stays whole for those who read it without a transaction.
-    if (mask == 0x0F || mask == 0xF0) {
-        const unsigned first = mask == 0x0F ? 0 : 4;
-        using half_word [[gnu::may_alias]] = std::uint32_t;
-        __atomic_store_n(reinterpret_cast<half_word*>(bytes + first), static_cast<std::uint32_t>(value >> (8 * first)),
-                         __ATOMIC_RELAXED);
-        return;
+    using half_word [[gnu::may_alias]] = std::uint32_t;
+    using quarter_word [[gnu::may_alias]] = std::uint16_t;
+    // Members of 4 and 2 bytes stay whole for those who read them without a transaction.
+    for (unsigned i = 0; i < 8;) {
+        const unsigned rest = mask >> i;
+        if (i % 4 == 0 && (rest & 0xFu) == 0xFu) {
+            __atomic_store_n(reinterpret_cast<half_word*>(bytes + i), static_cast<std::uint32_t>(value >> (8 * i)),
+                             __ATOMIC_RELAXED);
+            i += 4;
+        } else if (i % 2 == 0 && (rest & 3u) == 3u) {
+            __atomic_store_n(reinterpret_cast<quarter_word*>(bytes + i), static_cast<std::uint16_t>(value >> (8 * i)),
+                             __ATOMIC_RELAXED);
+            i += 2;
+        } else {
+            if ((rest & 1u) != 0)
+                __atomic_store_n(bytes + i, static_cast<unsigned char>(value >> (8 * i)), __ATOMIC_RELAXED);
+            ++i;
+        }
     }
-    for (unsigned i = 0; i < 8; ++i)
-        if ((mask >> i & 1u) != 0)
-            __atomic_store_n(bytes + i, static_cast<unsigned char>(value >> (8 * i)), __ATOMIC_RELAXED);
 }
 
 }  // namespace holdfast::persist::detail

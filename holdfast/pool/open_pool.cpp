@@ -192,6 +192,7 @@ result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, co
     }
     if (auto checked = pool_opener::check_level(path, engine, options->durability, *storage); !checked)
         return checked.error();
+    if (auto checked = pool_opener::check_wraps(path, engine, *options); !checked) return checked.error();
     // A random base may be taken by chance.
     constexpr int tries = 16;
     for (int attempt = 1;; ++attempt) {

@@ -58,6 +58,12 @@ persist::discovery pool_opener::discovery_of(const open_options& options) {
     return where;
 }
 
+result<void> pool_opener::check_wraps(const std::string& path, const engine_description& engine,
+                                      const open_options& options) {
+    if (!engine.writes_homes_back || options.wraps.logs || options.durability < level::power) return {};
+    return about(path, errc::level_unavailable, "wraps without a log are not atomic against a power cut");
+}
+
 result<void> pool_opener::check_level(const std::string& path, const engine_description& engine, level promise,
                                       const persist::storage& storage) {
     const auto refuse = [&](std::string what, std::string expected) {
@@ -203,6 +209,7 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
     pool->storage_ = *std::move(storage);
     if (auto checked = check_level(pool->path_, engine, options.durability, pool->storage_); !checked)
         return checked.error();
+    if (auto checked = check_wraps(pool->path_, engine, options); !checked) return checked.error();
     if (auto mapped = map(*pool, options); !mapped) return mapped.error();
 
     auto heap = heap::open(pool->base_, pool->zones(), pool->superblock_.reserved_bytes);

@@ -32,6 +32,9 @@ struct pool_opener {
 
     static persist::discovery discovery_of(const open_options& options);
 
+    /// Whether wraps can keep the promise as they are asked for. Errors: level_unavailable.
+    static result<void> check_wraps(const std::string& path, const engine_description& engine,
+                                    const open_options& options);
     /// Whether this engine on this storage can keep the promise. Errors: level_unavailable.
     static result<void> check_level(const std::string& path, const engine_description& engine, level promise,
                                     const persist::storage& storage);

@@ -27,6 +27,9 @@ std::optional<level> level_named(std::string_view name) noexcept;
 struct wrap_options {
     /// A thread trims the log after so many of its wraps: one more fence each time. 1: after each.
     std::uint32_t trim_batch = 64;
+    /// Lines of a wrap's record stream to the log when so many more are behind them; 0: at once, as the paper has it.
+    /// What was stored last is most often stored again, and then a line goes twice.
+    std::uint32_t lines_kept = 8;
     /// Stores and writes back word by word, as the paper's listing has it, and not each line once (measurements only).
     bool writes_back_each_word = false;
     /// Without a log nothing is atomic against a crash; below `power` only (measurements only).
