@@ -7,6 +7,7 @@
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
 #include <holdfast/persist/test_scratch.hpp>
+#include <holdfast/pool/pool_test_support.hpp>
 
 #include <gtest/gtest.h>
 
@@ -88,11 +89,5 @@ private:
 /// Forgets a result that a test does not look at.
 template <class T>
 void ignore(T&&) {}
-
-template <class T>
-errc code_of(const result<T>& failed) {
-    EXPECT_FALSE(failed.has_value());
-    return failed ? errc::io : failed.error().code;
-}
 
 }  // namespace holdfast::test

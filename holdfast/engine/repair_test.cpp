@@ -55,5 +55,17 @@ TEST(Repair, RecordsOfAClosedPoolAreNotAppliedWhenItsTruncationPointIsLost) {
     std::filesystem::remove(report->backup);
 }
 
+TEST(Repair, SuperblocksThatNameNoPlaceForAHeapAreNotMended) {
+    test_pool<redo> made;
+    made->close().value();
+    edit_superblocks(made.path(), [](auto& block) { block.zones[0].bytes = 0; });
+    const auto before = read(made.path());
+    const contents_checker nothing_known = [](const auto&, const auto&) { return std::nullopt; };
+    const auto report = repair_pool(made.path(), nothing_known);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, errc::corrupt);
+    EXPECT_EQ(read(made.path()), before);
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -207,6 +207,8 @@ TEST_F(PoolBadInput, RangesThatCannotBeAreCorruptWhateverTheChecksumSays) {
         [](auto& block) { block.zone_count = 2; },
         [](auto& block) { block.zones[0].offset = 8192; },
         [](auto& block) { block.zones[0].bytes += 4096; },
+        [](auto& block) { block.zones[0].bytes = 0; },
+        [](auto& block) { block.zones[0].bytes = 4096; },
         [](auto& block) { block.zones[0].bytes = ~std::uint64_t{0} << 12; },
         [](auto& block) { block.state = static_cast<format::pool_state>(7); },
     };

@@ -2,6 +2,7 @@
 
 #include <holdfast/base/checksum.hpp>
 #include <holdfast/base/planted.hpp>
+#include <holdfast/heap/heap.hpp>
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/options.hpp>
 
@@ -68,6 +69,8 @@ bool ranges_hold(const superblock& block) noexcept {
         if (zone.offset < at || zone.offset % format::page_bytes != 0 || zone.bytes % format::page_bytes != 0 ||
             zone.offset > bytes || zone.bytes > bytes - zone.offset)
             return false;
+        // Nor one in which no heap could ever have been.
+        if (!heap::zone_header({zone.offset, zone.bytes})) return false;
         at = zone.offset + zone.bytes;
     }
     return block.state == format::pool_state::clean || block.state == format::pool_state::dirty;
