@@ -26,14 +26,15 @@ struct line {
     double ns() const { return metrics.at("ns_per_tx").value; }
 };
 
-/// The parameters that have more than one value in this table, but for the delay.
+/// The parameters that have more than one value in this table, but for the delay. A variant always stands beside the
+/// usual way, which has none.
 std::set<std::string> varied_among(const std::vector<record>& records) {
     std::map<std::string, std::set<parameter>> values;
     for (const auto& one : records)
         for (const auto& [name, value] : one.params) values[name].insert(value);
     std::set<std::string> varied;
     for (const auto& [name, all] : values)
-        if (all.size() > 1 && name != "delay_ns") varied.insert(name);
+        if ((all.size() > 1 || name == "variant") && name != "delay_ns") varied.insert(name);
     return varied;
 }
 
