@@ -6,7 +6,7 @@
  *     if (CloseWrap(id) != HOLDFAST_OK) puts(holdfast_last_error());
  *
  * Every function that returns int returns HOLDFAST_OK or another holdfast_status, and then holdfast_last_error() has
- * the sentence. No function throws, and none ends the process. */
+ * the sentence. No function throws, and none ends the process. A pool is for all threads, a wrap for one at a time. */
 #pragma once
 
 #include <stddef.h>
