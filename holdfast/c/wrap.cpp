@@ -109,7 +109,8 @@ create_options options_of(const holdfast_options* given) {
 
 template <class... Pointers>
 void refuse_null(const char* what, Pointers... pointers) {
-    if (((pointers == nullptr) || ...)) fail(errc::invalid_argument, std::string(what) + ": a pointer is NULL");
+    const bool missing = (!pointers || ...);
+    if (missing) fail(errc::invalid_argument, std::string(what) + ": a pointer is NULL");
 }
 
 enum class wanted : bool { existing, any };
