@@ -33,9 +33,11 @@ namespace holdfast {
     X(published_before_format, all, "a pool gets its name before it is whole")                       \
     X(trimmed_before_fence, softwrap_lat, "trimming passes a wrap whose homes no fence has covered") \
     X(trimmed_alone, softwrap_lat, "a thread trims by its own wraps, whatever others have not fenced") \
-    X(replayed_by_bucket, softwrap_lat, "recovery applies records bucket by bucket, not by stamp")    \
-    X(lock_released_early, softwrap_lat, "a wrap's lock is released before the wrap is closed")       \
-    X(early_line_not_renewed, softwrap_lat, "a line that changed after it was sent is not sent again") \
+    X(state_flipped_too_soon, softwrap, "a table is empty, and the log trimmed, before the homes are stored") \
+    X(younger_table_trimmed, softwrap, "trimming passes wraps whose values wait in the younger table") \
+    X(replayed_by_bucket, wraps, "recovery applies records bucket by bucket, not by stamp")    \
+    X(lock_released_early, wraps, "a wrap's lock is released before the wrap is closed")       \
+    X(early_line_not_renewed, wraps, "a line that changed after it was sent is not sent again") \
     X(line_index_first, line, "the index points to a half before the object is in it")               \
     X(line_copied_whole, line, "one copy of 32 bytes, the last of which is the index")               \
     X(copy_believed_unsummed, lines, "of two copies the newer is believed whatever its sum says")    \
@@ -44,7 +46,7 @@ namespace holdfast {
     X(torn_copy_kept, lines, "recovery leaves a torn copy's header as it is")
 
 /// In which engines' code a fault is; `all` are those that log.
-enum class planted_in : unsigned char { all, redo, undo, softwrap_lat, line, lines };
+enum class planted_in : unsigned char { all, redo, undo, softwrap_lat, softwrap, wraps, line, lines };
 
 enum class planted : unsigned char {
     nothing,

@@ -59,16 +59,6 @@ bool may_free(const void* object) noexcept {
     return transaction != nullptr && transaction->pool()->contains(object);
 }
 
-/// Reads bytes as the open transaction sees them, or as they are outside one.
-template <class Engine>
-void read_range(const void* from, void* to, std::size_t bytes) {
-    if (auto* transaction = open_transaction_of<Engine>) {
-        load_bytes(*transaction, from, to, bytes);
-    } else {
-        std::memcpy(to, from, bytes);
-    }
-}
-
 /// Stores bytes that are not in a pool, as one range.
 template <class Engine>
 void write_range(void* to, const void* from, std::size_t bytes) {
@@ -85,7 +75,7 @@ void move_range(void* to, const void* from, std::size_t bytes) {
     for (std::size_t done = 0; done < bytes;) {
         const std::size_t part = bytes - done < sizeof buffer ? bytes - done : sizeof buffer;
         const std::size_t at = backwards ? bytes - done - part : done;
-        read_range<Engine>(in + at, buffer, part);
+        read_bytes<Engine>(in + at, buffer, part);
         write_range<Engine>(out + at, buffer, part);
         done += part;
     }

@@ -62,24 +62,24 @@ public:
     /// A copy, as the open transaction sees it.
     std::string str() const {
         std::string text(size(), '\0');
-        detail::read_range<Engine>(data(), text.data(), text.size());
+        read_bytes<Engine>(data(), text.data(), text.size());
         return text;
     }
     explicit operator std::string() const { return str(); }
-    /// Calls f with the characters: in place outside a transaction, copied inside one. The view is
+    /// Calls f with the characters: in place outside a transaction (but for softwrap), copied inside one. The view is
     /// gone when f returns.
     template <class F>
     decltype(auto) with_view(F&& f) const {
         const size_type length = size();
-        // Only where homes follow the log can they differ from what the transaction sees.
-        if (!Engine::description.homes_follow_log || !Engine::in_transaction())
+        // Only where homes follow the log can they differ from what is seen: in a transaction, or after it too.
+        if (!Engine::description.homes_follow_log || !(Engine::in_transaction() || Engine::has_shared_aliases))
             return f(std::string_view(reinterpret_cast<const char*>(data()), length));
         char buffer[256];
         if (length > sizeof buffer) {
             const std::string text = str();
             return f(std::string_view(text));
         }
-        detail::read_range<Engine>(data(), buffer, length);
+        read_bytes<Engine>(data(), buffer, length);
         return f(std::string_view(buffer, length));
     }
 

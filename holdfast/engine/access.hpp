@@ -16,8 +16,7 @@ public:
 
     template <class T>
     T load(const T* home) const {
-        auto* transaction = open_transaction_of<Engine>;
-        return transaction != nullptr ? load_value<T>(*transaction, home) : *home;
+        return read_value<Engine>(home);
     }
     template <class T>
     void store(T* home, const std::type_identity_t<T>& value) const {

@@ -43,7 +43,7 @@ struct data {
 
 template <class Engine>
 class Concurrent : public ::testing::Test {};
-using engines = ::testing::Types<redo, softwrap_lat, undo, undo_paper>;
+using engines = ::testing::Types<redo, softwrap_lat, softwrap, undo, undo_paper>;
 TYPED_TEST_SUITE(Concurrent, engines);
 
 /// One random transaction on a thread's own slice: all its values become `stamp`.
@@ -77,6 +77,7 @@ void check(basic_pool<Engine>& pool, data<Engine>& all) {
         }
         EXPECT_EQ(length, 0u);
     }
+    bring_home(pool);
     const auto audit = heap::audit(pool.core().base(), pool.core().zones(), blocks, true);
     EXPECT_TRUE(audit.clean()) << (audit.problems.empty() ? "leaks" : audit.problems.front());
 }

@@ -26,6 +26,8 @@ struct engine_interface {
     using pool = basic_pool<Engine>;
     /// Whether its transactions can be opened by hand (wrap.hpp).
     static constexpr bool opens_wraps = false;
+    /// Whether what is committed may stand in alias tables of the pool, and not at home. `Engine::read` finds it.
+    static constexpr bool has_shared_aliases = false;
     template <class T>
     using field = basic_field<Engine, T>;
 

@@ -3,6 +3,7 @@
 
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
@@ -85,6 +86,12 @@ private:
     create_options options_;
     std::optional<basic_pool<Engine>> pool_;
 };
+
+/// Before a test looks at homes past the engine.
+template <class Engine>
+void bring_home(basic_pool<Engine>& pool) {
+    if constexpr (Engine::has_shared_aliases) pool.checkpoint().value();
+}
 
 /// Forgets a result that a test does not look at.
 template <class T>

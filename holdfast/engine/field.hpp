@@ -2,7 +2,6 @@
 #pragma once
 
 #include <holdfast/engine/transaction.hpp>
-#include <holdfast/engine/words.hpp>
 
 #include <type_traits>
 
@@ -27,13 +26,7 @@ public:
     basic_field(const basic_field& other) { set(other.get()); }
     ~basic_field() = default;
 
-    T get() const {
-        auto* transaction = open_transaction_of<Engine>;
-        if (transaction != nullptr) return load_value<T>(*transaction, &value_);
-        T value;
-        std::memcpy(&value, &value_, sizeof(T));
-        return value;
-    }
+    T get() const { return read_value<Engine>(&value_); }
     void set(const T& value) { store_value(current_transaction<Engine>(), &value_, value); }
 
     operator T() const { return get(); }

@@ -108,7 +108,10 @@ public:
     bool is_open() const noexcept { return core_ != nullptr; }
 
     pool_info info() const { return core_->info(); }
-    heap_usage usage() { return core_->heap().usage(); }
+    heap_usage usage() {
+        core_->bring_home();
+        return core_->heap().usage();
+    }
     result<std::vector<root_listing>> roots() const { return list_roots(*core_); }
     /// The engine-independent part, for tools and tests.
     open_pool& core() noexcept { return *core_; }

@@ -24,23 +24,14 @@
 namespace holdfast {
 
 result<void> redo_transaction::seal_in_lane() {
+    const auto lane = take_lane();
+    if (!lane) return lane.error();
     lane_log& log = *pool_->lanes();
-    auto& lane = log.acquire();
-    if (auto reserved = log.reserve(lane, writes_.payload(), writes_.payload_words()); !reserved) {
-        log.release(lane);
-        return reserved;
-    }
-    sequence_ = log.draw_sequence(lane);
-    const bool persists = pool_->persists_lines();
-    if (persists && !fresh_.empty()) write_fresh_back();
-    log.append(lane, writes_.record(), writes_.payload_words(), sequence_, format::record_kind::redo);
-    if (persists) {
-        persist::fence(pool_->lines(), persist::site::log_commit_fence);
-    } else {
-        persist::order_for_kill();
-    }
+    draw_sequence(**lane);
+    log.append(**lane, writes_.record(), writes_.payload_words(), sequence_, format::record_kind::redo);
+    fence_record();
     writes_.apply(base_, persist::site::redo_home);
-    log.release(lane);
+    log.release(**lane);
     clear();
     return {};
 }

@@ -104,7 +104,7 @@ result<std::byte*> find_root(transaction_base& transaction, std::string_view nam
 }
 
 result<std::byte*> find_root(const open_pool& pool, std::string_view name, const root_type& type) {
-    return find(pool, [](const std::byte* at, root_entry& entry) { std::memcpy(&entry, at, sizeof entry); }, name,
+    return find(pool, [&](const std::byte* at, root_entry& entry) { pool.read(at, &entry, sizeof entry); }, name,
                 type);
 }
 
@@ -132,7 +132,7 @@ std::vector<root_listing> list_roots(const open_pool& pool, std::vector<error>& 
     std::vector<root_listing> roots;
     for (std::size_t index = 0; index < format::root_limit; ++index) {
         root_entry entry;
-        std::memcpy(&entry, pool.base() + entry_offset(index), sizeof entry);
+        pool.read(pool.base() + entry_offset(index), &entry, sizeof entry);
         if (auto checked = check_entry(pool, index, entry); !checked) {
             damaged.push_back(checked.error());
         } else if (in_use(entry)) {

@@ -19,7 +19,7 @@ protected:
     };
     test_pool<Engine> pool;
 };
-using engines = ::testing::Types<volatile_only, undo, undo_paper, redo, softwrap_lat>;
+using engines = ::testing::Types<volatile_only, undo, undo_paper, redo, softwrap_lat, softwrap>;
 TYPED_TEST_SUITE(Roots, engines);
 
 TYPED_TEST(Roots, AreMadeOnceZeroFilledAndFoundAgain) {
@@ -94,6 +94,7 @@ TYPED_TEST(Roots, NamesHave1To71BytesAndNoneIsZero) {
 
 TYPED_TEST(Roots, ADamagedEntryIsCorruptAndNamesItsOffset) {
     ASSERT_TRUE(this->pool->template root<typename TestFixture::thing>("a"));
+    bring_home(*this->pool);
     this->pool->core().base()[8192 + 80] ^= std::byte{1};
     const auto found = this->pool->template root<typename TestFixture::thing>("a");
     ASSERT_EQ(code_of(found), errc::corrupt);

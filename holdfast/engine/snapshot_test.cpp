@@ -118,7 +118,7 @@ std::vector<pool_setup> places() {
 
 template <class Engine>
 class Snapshot : public ::testing::Test {};
-using engines = ::testing::Types<redo, softwrap_lat, undo, undo_paper>;
+using engines = ::testing::Types<redo, softwrap_lat, softwrap, undo, undo_paper>;
 TYPED_TEST_SUITE(Snapshot, engines);
 
 TYPED_TEST(Snapshot, HoldsExactlyTheTransactionsBeforeOneMomentWhileThreadsGoOn) {

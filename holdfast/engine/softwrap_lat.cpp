@@ -28,65 +28,29 @@
 //   * A record is trimmed only when its homes, and those of all before it, are durable.
 #include <holdfast/engine/softwrap_lat.hpp>
 
-#include <algorithm>
-
 namespace holdfast {
 namespace {
 
 using persist::site;
 
-constexpr std::uint64_t never = ~std::uint64_t{0};
-constexpr std::uint64_t line_words = format::record_alignment / 8;
+constexpr std::uint64_t no_line = ~std::uint64_t{0};
 
 }  // namespace
 
-void softwrap_lat_transaction::begin(open_pool& pool) noexcept {
-    write_aside_transaction::begin(pool);
-    trim_is_due_ = false;
-    // The first line is not sent early: with two, one is whole.
-    next_early_words_ = pool.persists_lines() ? (2 + std::uint64_t{pool.wraps().lines_kept}) * line_words : never;
-}
-
-void softwrap_lat_transaction::send_early() noexcept(persist::noexcept_seam) {
-    lane_log& log = *pool_->lanes();
-    early_lines& early = writes_.early();
-    const bool has_place = early.sent() != 0 || log.claim_early(early);
-    const std::uint64_t kept_words = pool_->wraps().lines_kept * line_words;
-    const bool sent = has_place && log.send_early(early, writes_.record(), writes_.record_words() - kept_words);
-    // As many at once as are kept: sending one costs a call.
-    const std::uint64_t next = early.sent() * line_words + kept_words + std::max(kept_words, line_words);
-    next_early_words_ = sent ? next : never;
-}
-
 result<void> softwrap_lat_transaction::seal_in_lane() {
-    lane_log& log = *pool_->lanes();
-    auto& lane = log.acquire();
-    if (auto reserved = log.reserve(lane, writes_.payload(), writes_.payload_words()); !reserved) {
-        log.release(lane);
-        return reserved;
-    }
-    sequence_ = log.draw_sequence(lane);
-    const bool persists = pool_->persists_lines();
-    if (persists && !fresh_.empty()) write_fresh_back();
-    if (pool_->wraps().logs || persists) log_and_fence(lane);
+    const auto lane = take_lane();
+    if (!lane) return lane.error();
+    draw_sequence(**lane);
+    log_and_fence(**lane);
     store_homes();
-    if (persists) {
+    if (pool_->persists_lines()) {
         write_homes_back();
-        trim_is_due_ = log.release_written_back(lane, sequence_);
+        trim_is_due_ = pool_->lanes()->release_written_back(**lane, sequence_);
     } else {
-        log.release(lane);
+        pool_->lanes()->release(**lane);
     }
     clear();
     return {};
-}
-
-void softwrap_lat_transaction::log_and_fence(lane_log::lane& lane) {
-    pool_->lanes()->append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());
-    if (pool_->persists_lines()) {
-        persist::fence(pool_->lines(), site::log_commit_fence);
-    } else {
-        persist::order_for_kill();
-    }
 }
 
 void softwrap_lat_transaction::store_homes() {
@@ -104,7 +68,7 @@ void softwrap_lat_transaction::store_homes() {
 void softwrap_lat_transaction::write_homes_back() {
     if (pool_->wraps().writes_back_each_word) return;
     lines_.clear();
-    std::uint64_t newest = never;
+    std::uint64_t newest = no_line;
     writes_.for_each_entry([&](const format::entry& each, const std::uint64_t*) {
         const std::uint64_t last = (each.offset + each.words * 8 - 1) / persist::line_bytes;
         for (std::uint64_t line = each.offset / persist::line_bytes; line <= last; ++line) {
@@ -113,18 +77,6 @@ void softwrap_lat_transaction::write_homes_back() {
             persist::write_back_one(pool_->lines(), base_ + line * persist::line_bytes, site::wrap_home);
         }
     });
-}
-
-result<void> softwrap_lat_transaction::settle() {
-    if (sequence_ != 0 && pool_->homes_are_private()) return settle_in_group();
-    settle_heap(sequence_);
-    if (trim_is_due_) pool_->lanes()->trim();
-    return {};
-}
-
-void softwrap_lat_transaction::roll_back() noexcept(persist::noexcept_seam) {
-    if (writes_.early().sent() != 0) pool_->lanes()->give_up_early(writes_.early());
-    write_aside_transaction::roll_back();
 }
 
 }  // namespace holdfast

@@ -1,43 +1,29 @@
 // The softwrap_lat engine: what must be inlined. The protocol stands in softwrap_lat.cpp.
 #pragma once
 
+#include <holdfast/engine/streaming.hpp>
 #include <holdfast/engine/word_map.hpp>
-#include <holdfast/engine/write_aside.hpp>
 
 namespace holdfast {
 
 /// A wrap: a transaction with an alias table of its own. One thread at a time.
-class softwrap_lat_transaction final : public write_aside_transaction {
+class softwrap_lat_transaction final : public streaming_transaction {
 public:
-    using write_aside_transaction::store;
-    void store(pool_word* home, std::uint64_t value, std::uint8_t mask) {
-        write_aside_transaction::store(home, value, mask);
-        if (writes_.record_words() >= next_early_words_) [[unlikely]]
-            send_early();
+    void begin(open_pool& pool) noexcept {
+        streaming_transaction::begin(pool);
+        trim_is_due_ = false;
     }
-
-    void begin(open_pool& pool) noexcept;
-    /// Decides the wrap: logged, homes stored. Afterwards the caller's locks may go.
-    result<void> seal() {
-        sequence_ = 0;
-        if (writes_.empty()) {
-            fresh_.clear();
-            return {};
-        }
-        return pool_->homes_are_private() ? seal_in_group() : seal_in_lane();
+    result<void> settle() {
+        auto settled = streaming_transaction::settle();
+        if (trim_is_due_) pool_->lanes()->trim();
+        return settled;
     }
-    /// Returns when the wrap is as durable as its level promises.
-    result<void> settle();
-    void roll_back() noexcept(persist::noexcept_seam);
 
 private:
-    void send_early() noexcept(persist::noexcept_seam);
-    result<void> seal_in_lane();
-    void log_and_fence(lane_log::lane& lane);
+    result<void> seal_in_lane() override;
     void store_homes();
     void write_homes_back();
 
-    std::uint64_t next_early_words_ = 0;  ///< a record of so many has a whole line that was not sent yet
     bool trim_is_due_ = false;
     word_map lines_;  ///< of homes, while they are written back
 };

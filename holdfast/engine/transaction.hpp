@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/base/words.hpp>
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/pool/open_pool.hpp>
 
@@ -96,6 +97,31 @@ inline typename Engine::transaction& current_transaction() {
     if (transaction == nullptr) [[unlikely]]
         fail_outside_transaction();
     return *transaction;
+}
+
+/// Copies bytes as the open transaction of `Engine` sees them, or as they are outside one.
+template <class Engine>
+inline void read_bytes(const void* from, void* to, std::size_t bytes) {
+    if (auto* transaction = open_transaction_of<Engine>) {
+        load_bytes(*transaction, from, to, bytes);
+    } else if constexpr (Engine::has_shared_aliases) {
+        Engine::read(from, to, bytes);
+    } else {
+        std::memcpy(to, from, bytes);
+    }
+}
+
+/// The same of a value.
+template <class Engine, class T>
+inline T read_value(const T* from) {
+    if (auto* transaction = open_transaction_of<Engine>) return load_value<T>(*transaction, from);
+    T value;
+    if constexpr (Engine::has_shared_aliases) {
+        Engine::read(from, &value, sizeof value);
+    } else {
+        std::memcpy(&value, from, sizeof value);
+    }
+    return value;
 }
 
 }  // namespace holdfast

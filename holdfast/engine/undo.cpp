@@ -63,7 +63,7 @@ void undo_transaction_base::gather(pool_word* home, std::uint8_t mask, bool stor
         // Log only what is new: the bytes logged before hold the value to go back to.
         const auto fresh_mask = static_cast<std::uint8_t>(mask & ~old_[*known].mask);
         if (style_ == undo_style::best) {
-            old_[*known].value = (old_[*known].value & ~bits_of_mask(fresh_mask)) | (value & bits_of_mask(fresh_mask));
+            old_[*known].value = merged(old_[*known].value, value, fresh_mask);
             old_[*known].mask |= fresh_mask;
             old_[*known].stored |= stored;
             mask = fresh_mask;

@@ -7,8 +7,9 @@
 //     CloseWrap(id).value();
 #pragma once
 
+#include <holdfast/base/words.hpp>
+#include <holdfast/engine/open_wraps.hpp>
 #include <holdfast/engine/pool.hpp>
-#include <holdfast/engine/words.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -53,7 +54,7 @@ private:
 
 }  // namespace detail
 
-/// One failure-atomic region on a pool of `Engine` (softwrap_lat). Move-only.
+/// One failure-atomic region on a pool of `Engine` (softwrap_lat, softwrap). Move-only.
 ///
 /// What it stores is its own until it is closed: loads through it see it, nobody else does. Isolation is the caller's,
 /// and a lock that guards what the wrap touches may be released only after `close` returns: before, others would read
@@ -73,6 +74,7 @@ public:
         if (!pool.is_open()) fail(errc::misuse, "a wrap was opened on a pool that is closed");
         if (pool.core().is_inherited()) throw failure(detail::refused_in_child(pool.core()));
         transaction_->begin(pool.core());
+        use();
     }
     /// An open wrap is aborted.
     ~wrap() { abort(); }
@@ -80,6 +82,7 @@ public:
     wrap& operator=(wrap&& other) noexcept {
         abort();
         transaction_ = std::move(other.transaction_);
+        listing_ = std::move(other.listing_);
         return *this;
     }
 
@@ -117,6 +120,7 @@ public:
     /// misuse (not open).
     result<void> close() {
         if (!transaction_) return not_open();
+        leave_list();
         auto sealed = transaction_->seal();
         if (!sealed) {
             abort();
@@ -129,6 +133,7 @@ public:
     /// AbortWrap: nothing of it happened. Does nothing when it is not open.
     void abort() noexcept(persist::noexcept_seam) {
         if (!transaction_) return;
+        leave_list();
         transaction_->roll_back();
         detail::spare_transactions<Engine>::give(std::move(transaction_));
     }
@@ -138,10 +143,21 @@ private:
     typename Engine::transaction& opened() {
         if (!transaction_) [[unlikely]]
             throw failure(not_open());
+        use();
         return *transaction_;
     }
+    void use() {
+        if constexpr (Engine::has_shared_aliases) listing_.use(*transaction_);
+    }
+    void leave_list() noexcept {
+        if constexpr (Engine::has_shared_aliases) listing_.end(*transaction_);
+    }
 
+    struct not_listed {};
     std::unique_ptr<typename Engine::transaction> transaction_;
+    [[no_unique_address]] std::conditional_t<Engine::has_shared_aliases,
+                                             typename open_wraps<typename Engine::transaction>::listing, not_listed>
+        listing_;
 };
 
 /// A lock with a wrap inside: the lock is released only after the wrap is closed, or aborted, which it is if it was not
@@ -176,7 +192,8 @@ private:
 
 /// Reads a value that wraps of other threads may be closing over, without a lock: it is what some closed wrap left
 /// there, perhaps not the last one, and perhaps not durable yet; never a mixture. Between two such reads there is no
-/// order. For counters that are shown, and for hints that are checked again under the lock. With softwrap_lat.
+/// order. For counters that are shown, and for hints that are checked again under the lock. With softwrap_lat; with
+/// softwrap it may be long out of date, and `wrapLoad` without a wrap is not.
 template <class T>
 T eager_load(const T* home) noexcept {
     static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 ||

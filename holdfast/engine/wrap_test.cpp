@@ -35,7 +35,7 @@ protected:
     variables* data_;
 };
 
-using engines = ::testing::Types<softwrap_lat>;
+using engines = ::testing::Types<softwrap_lat, softwrap>;
 TYPED_TEST_SUITE(Wraps, engines, );
 
 TYPED_TEST(Wraps, TheListingOfThePaper) {
@@ -162,6 +162,7 @@ TYPED_TEST(Wraps, TooLargeAWrapIsRefusedAndLeavesNothing) {
     auto small = OpenWrap(*pool);
     small.store(&block->words[0], 7);
     EXPECT_TRUE(CloseWrap(small));
+    bring_home(*pool);
     EXPECT_EQ(block->words[0], 7u);
     EXPECT_NE(block->words[19999], 20000u);
 }
@@ -278,6 +279,7 @@ TYPED_TEST(Wraps, WhatIsWrongIsSaid) {
     auto unlogged = OpenWrap(*opened);
     unlogged.store(&opened->template root<variables>("variables").value()->x, 5);
     EXPECT_TRUE(CloseWrap(unlogged));
+    bring_home(*opened);
     EXPECT_EQ(opened->template root<variables>("variables").value()->x, 5);
 }
 

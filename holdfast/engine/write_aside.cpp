@@ -51,6 +51,29 @@ void write_aside_transaction::write_fresh_back() {
     persist::fence(pool_->lines(), persist::site::redo_fresh_fence);
 }
 
+result<lane_log::lane*> write_aside_transaction::take_lane() {
+    lane_log& log = *pool_->lanes();
+    auto& lane = log.acquire();
+    if (auto reserved = log.reserve(lane, writes_.payload(), writes_.payload_words()); !reserved) {
+        log.release(lane);
+        return reserved.error();
+    }
+    return &lane;
+}
+
+void write_aside_transaction::draw_sequence(lane_log::lane& lane) {
+    sequence_ = pool_->lanes()->draw_sequence(lane);
+    if (pool_->persists_lines() && !fresh_.empty()) write_fresh_back();
+}
+
+void write_aside_transaction::fence_record() {
+    if (pool_->persists_lines()) {
+        persist::fence(pool_->lines(), persist::site::log_commit_fence);
+    } else {
+        persist::order_for_kill();
+    }
+}
+
 result<void> write_aside_transaction::seal_in_group() {
     group_log& log = *pool_->groups();
     if (auto admitted = log.admit(writes_.payload_words()); !admitted) return admitted;

@@ -12,9 +12,8 @@ namespace holdfast {
 class write_aside_transaction : public transaction_base {
 public:
     std::uint64_t load(const pool_word* home) noexcept {
-        const std::uint64_t value = __atomic_load_n(home, __ATOMIC_RELAXED);
-        if (writes_.empty()) return value;
-        return writes_.load(offset_of(home), value);
+        const auto at_home = [home] { return __atomic_load_n(home, __ATOMIC_RELAXED); };
+        return writes_.empty() ? at_home() : writes_.load(offset_of(home), at_home);
     }
 
     void store(pool_word* home, std::uint64_t value, std::uint8_t mask) {
@@ -37,6 +36,22 @@ public:
         base_ = pool.base();
         size_ = pool.size();
     }
+    /// Decides the transaction: logged, and what it stored is there for others. Afterwards the caller's locks may go.
+    result<void> seal() {
+        sequence_ = 0;
+        if (writes_.empty()) {
+            // Nothing to log: an empty write set costs no fence.
+            fresh_.clear();
+            return {};
+        }
+        return pool_->homes_are_private() ? seal_in_group() : seal_in_lane();
+    }
+    /// Returns when the commit is as durable as its level promises.
+    result<void> settle() {
+        if (sequence_ != 0 && pool_->homes_are_private()) return settle_in_group();
+        settle_heap(sequence_);
+        return {};
+    }
     void roll_back() noexcept(persist::noexcept_seam);
 #ifdef HOLDFAST_OBSERVED
     /// After a simulated crash: drops what the thread remembers, leaving the pool as it is.
@@ -53,12 +68,18 @@ protected:
     write_aside_transaction() = default;
     ~write_aside_transaction() = default;
 
-    /// A file at `power`: the commit joins the open group; the homes, which nobody else has, are stored.
-    result<void> seal_in_group();
-    result<void> settle_in_group();
-    /// Before the record: what was stored to fresh blocks, fenced.
-    void write_fresh_back();
+    /// A lane with room for the record: the last step that can fail.
+    result<lane_log::lane*> take_lane();
+    /// Draws the sequence; what was stored to fresh blocks is durable then.
+    void draw_sequence(lane_log::lane& lane);
+    /// Makes the record durable that was appended.
+    void fence_record();
+    /// The engine's commit where homes are shared memory.
+    virtual result<void> seal_in_lane() = 0;
     void clear() noexcept;
+    std::uint64_t offset_of(const pool_word* home) const noexcept {
+        return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - base_);
+    }
 
     std::byte* base_ = nullptr;
     std::uint64_t size_ = 0;
@@ -67,9 +88,10 @@ protected:
     std::uint64_t sequence_ = 0;
 
 private:
-    std::uint64_t offset_of(const pool_word* home) const noexcept {
-        return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - base_);
-    }
+    /// A file at `power`: the commit joins the open group; the homes, which nobody else has, are stored.
+    result<void> seal_in_group();
+    result<void> settle_in_group();
+    void write_fresh_back();
     void store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask);
 
     group_log::ticket ticket_;

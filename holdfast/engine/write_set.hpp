@@ -2,8 +2,8 @@
 // needs no conversion, and a load finds its word by one lookup.
 #pragma once
 
+#include <holdfast/base/words.hpp>
 #include <holdfast/engine/word_map.hpp>
-#include <holdfast/engine/words.hpp>
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/early.hpp>
 #include <holdfast/persist/seam.hpp>
@@ -25,15 +25,15 @@ public:
     std::uint64_t* payload() noexcept { return buffer_.get() + format::record_header_words; }
     std::uint64_t payload_words() const noexcept { return end_ - format::record_header_words; }
 
-    /// The word at `offset` as the transaction sees it over `home`.
-    std::uint64_t load(std::uint64_t offset, std::uint64_t home) noexcept {
+    /// The word at `offset` as the transaction sees it; `below` reads what others left of it.
+    template <class Below>
+    std::uint64_t load(std::uint64_t offset, Below&& below) noexcept {
         const std::uint32_t* found = index_.find(offset >> 3);
         if (found == nullptr) [[likely]]
-            return home;
+            return below();
         const std::uint64_t value = buffer_[*found & position_bits];
         if ((*found & masked_bit) == 0) return value;
-        const std::uint64_t bits = bits_of_mask(mask_at(*found & position_bits));
-        return (home & ~bits) | (value & bits);
+        return merged(below(), value, mask_at(*found & position_bits));
     }
 
     /// Requires: offset 8-aligned.
@@ -125,8 +125,7 @@ private:
 
     void overwrite(std::uint32_t found, std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
         const std::uint32_t position = found & position_bits;
-        const std::uint64_t bits = bits_of_mask(mask);
-        buffer_[position] = (buffer_[position] & ~bits) | (value & bits);
+        buffer_[position] = merged(buffer_[position], value, mask);
         note_change(position);
         if ((found & masked_bit) == 0) return;
         note_change(position - 1);

@@ -61,7 +61,7 @@ private:
 lane_log::lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options)
     : pool_(pool),
       options_(options),
-      retires_at_once_(!options.persists && options.homes_follow_log),
+      retires_at_once_(!options.persists && options.homes_follow_log && !options.homes_come_late),
       segments_(geometry, random_seed()),
       lanes_(std::make_shared<std::vector<lane>>(lane_count(geometry))),
       ownable_(lanes_->size() / 2),
@@ -211,6 +211,11 @@ result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload
 lane_log::room lane_log::take_segments(lane& held, std::uint32_t how_many) {
     std::unique_lock guard(mutex_);
     for (unsigned waits = 0; segments_.free_count() < how_many; ++waits) {
+        if (late_ != nullptr) {
+            guard.unlock();
+            late_->bring_home();
+            guard.lock();
+        }
         free_segments(held);
         if (segments_.free_count() >= how_many) break;
         // Redo commits in flight end by themselves; an open undo transaction may wait for a lock of
@@ -224,6 +229,7 @@ lane_log::room lane_log::take_segments(lane& held, std::uint32_t how_many) {
         guard.lock();
     }
     for (std::uint32_t i = 0; i < how_many; ++i) held.reserved_.push_back(segments_.take());
+    if (late_ != nullptr && segments_.free_count() < segments_.count() / 2) late_->hurry();
     // Only now: after a failure the lane still has the room that its slack promised.
     leave_segment(held);
     if (how_many == 1) {
@@ -313,6 +319,8 @@ std::uint64_t lane_log::choose_truncation_point() noexcept {
     std::uint64_t lowest = next_.load(std::memory_order_seq_cst);
     if (is_planted(planted::truncated_in_flight)) return lowest - 1;
     for (const lane& each : *lanes_) lowest = std::min(lowest, each.in_flight_.load(std::memory_order_seq_cst));
+    // After the lanes: a commit says what is not home before it gives its lane back.
+    if (late_ != nullptr) lowest = std::min(lowest, late_->first_not_home());
     return lowest - 1;
 }
 
@@ -411,7 +419,7 @@ void lane_log::trim() {
 void lane_log::truncate_locked() {
     const std::uint64_t sequence = choose_truncation_point();
     if (sequence <= truncated()) return;
-    if (options_.persists && options_.homes_follow_log) {
+    if (options_.persists && options_.homes_follow_log && late_ == nullptr) {
         write_homes_back(sequence);
         touched_.clear();
         // Orders every home line before S: were S durable first, a cut would lose those commits.
@@ -428,6 +436,7 @@ void lane_log::move_truncation_point(std::uint64_t sequence) {
 }
 
 void lane_log::truncate() {
+    if (late_ != nullptr) late_->bring_home();
     const std::lock_guard guard(mutex_);
     truncate_locked();
     segments_.free_truncated(truncated());

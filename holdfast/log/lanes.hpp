@@ -15,7 +15,9 @@
 //      full segments with nothing above S are free.
 //   5. Trimming, where commits write their homes back themselves: the fence of a thread's next commit makes them
 //      durable. So S = below all lanes in flight and below each lane's last commit needs only to be persisted.
-// Below `power` with redo records there is nothing to truncate: a home that was stored is as good as
+//   6. Where homes come later than their commit (late_homes.hpp), S is below the first that is not home, too; they
+//      are written back by who stores them.
+// Below `power` with redo records there is nothing to truncate, unless homes come later: a home that was stored is as good as
 // the promise asks. A commit writes its record over the lane's last one and takes it back (its
 // sequence becomes 0) when the homes are stored, so that the log stays in the cache and recovery
 // finds only commits that were in flight; those hold disjoint locks, hence need no order.
@@ -33,6 +35,7 @@
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/log/early.hpp>
+#include <holdfast/log/late_homes.hpp>
 #include <holdfast/log/line_set.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/segments.hpp>
@@ -55,6 +58,7 @@ struct lane_log_options {
     bool homes_follow_log = true;    ///< redo: truncation writes homes back. False: undo
     std::uint64_t last_sequence = 0; ///< highest ever drawn in this pool
     std::uint32_t trim_batch = 0;    ///< commits of a lane between two trimmings; 0: never
+    bool homes_come_late = false;    ///< `follow` says who stores them
 };
 
 class lane_log {
@@ -91,6 +95,10 @@ public:
     /// Requires: the log is formatted or recovered, so that no record on the media is above
     /// `options.last_sequence`.
     lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options);
+
+    /// Asks `homes` from now on, which outlives every call but those of the destructor. Requires: homes_come_late, and no
+    /// commit yet.
+    void follow(late_homes& homes) noexcept { late_ = &homes; }
 
     /// Takes the lane that this thread owns, without an atomic exchange, or where no lane is left to
     /// own, an idle shared one; waits while all of those are in use. Thread-safe.
@@ -275,6 +283,7 @@ private:
     std::atomic<std::uint64_t> next_claim_{1};
     std::mutex mutex_;  ///< segments' free list and truncation
     unsigned truncation_slot_ = 0;  ///< the slot that holds the current point
+    late_homes* late_ = nullptr;
     line_set touched_;
 };
 

@@ -39,6 +39,9 @@ namespace holdfast::persist {
     X(redo_fresh_fence)           \
     X(redo_fresh_sync)            \
     X(wrap_home)                  \
+    X(wrap_home_fence)            \
+    X(retire_home)                \
+    X(retire_home_fence)          \
     X(undo_record_fence)          \
     X(undo_home)                  \
     X(undo_write_back)            \

@@ -258,6 +258,11 @@ result<void> open_pool::write_superblock(format::pool_state state, level promise
     return holdfast::write_superblock(*file_, superblock_);
 }
 
+void open_pool::read(const void* home, void* to, std::size_t bytes) const noexcept {
+    if (aliases_) return load_bytes(*aliases_, home, to, bytes);
+    std::memcpy(to, home, bytes);
+}
+
 result<void> open_pool::checkpoint() {
     if (groups_) return groups_->checkpoint();
     lanes_->truncate();
@@ -289,6 +294,9 @@ result<void> open_pool::close() {
 
 void open_pool::abandon() noexcept {
     unregister_pool(*this);
+    // In a forked child there is no thread that could be waited for.
+    if (inherited_) static_cast<void>(aliases_.release());
+    aliases_.reset();
     heap_.reset();
     lanes_.reset();
     groups_.reset();

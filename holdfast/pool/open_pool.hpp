@@ -4,6 +4,7 @@
 #include <holdfast/base/result.hpp>
 #include <holdfast/format/superblock.hpp>
 #include <holdfast/heap/heap.hpp>
+#include <holdfast/log/alias_buffers.hpp>
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/replay.hpp>
@@ -37,6 +38,8 @@ struct engine_description {
     bool homes_follow_log = true;
     /// True where commits write their homes back, and the log is trimmed in batches.
     bool writes_homes_back = false;
+    /// True where committed values wait in alias tables, unless homes are private.
+    bool homes_come_late = false;
 };
 
 /// One open pool. Created and opened by the functions below, closed by `close` or destruction.
@@ -104,6 +107,14 @@ public:
     lane_log* lanes() noexcept { return lanes_.get(); }
     /// The log where homes are private (a file at `power`); nullptr elsewhere.
     group_log* groups() noexcept { return groups_.get(); }
+    /// What is committed and not home yet; nullptr where homes are stored by the commit.
+    alias_buffers* aliases() noexcept { return aliases_.get(); }
+    /// Copies bytes as the commits so far left them. Requires: the caller's locks guard them.
+    void read(const void* home, void* to, std::size_t bytes) const noexcept;
+    /// What is committed and waits in alias tables comes home, for who reads homes. Thread-safe.
+    void bring_home() {
+        if (aliases_) aliases_->bring_home();
+    }
     class heap& heap() noexcept { return *heap_; }
     /// Differs for every opening in this process.
     std::uint64_t instance() const noexcept { return instance_; }
@@ -203,6 +214,7 @@ private:
     /// A sync that was not the log's own failed: nobody knows what the file lacks.
     std::atomic<bool> sync_failed_{false};
     std::unique_ptr<lane_log> lanes_;
+    std::unique_ptr<alias_buffers> aliases_;
     std::unique_ptr<group_log> groups_;
     std::unique_ptr<class heap> heap_;
 };

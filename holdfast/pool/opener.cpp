@@ -26,6 +26,8 @@ std::string quoted(std::string_view text) {
     return line;
 }
 
+constexpr std::uint32_t most_alias_words = 1 << 24;
+
 std::string engine_cannot(const engine_description& engine, std::string_view rest) {
     std::string line("engine ");
     line.append(engine.name).append(rest);
@@ -60,7 +62,14 @@ persist::discovery pool_opener::discovery_of(const open_options& options) {
 
 result<void> pool_opener::check_wraps(const std::string& path, const engine_description& engine,
                                       const open_options& options) {
-    if (!engine.writes_homes_back || options.wraps.logs || options.durability < level::power) return {};
+    if (engine.homes_come_late && (options.wraps.alias_words < 1 || options.wraps.alias_words > most_alias_words)) {
+        error reason = about(path, errc::invalid_argument, "an alias table cannot have that size");
+        reason.expected = "1 to " + std::to_string(most_alias_words) + " words";
+        reason.found = std::to_string(options.wraps.alias_words);
+        return reason;
+    }
+    const bool has_wraps = engine.writes_homes_back || engine.homes_come_late;
+    if (!has_wraps || options.wraps.logs || options.durability < level::power) return {};
     return about(path, errc::level_unavailable, "wraps without a log are not atomic against a power cut");
 }
 
@@ -166,6 +175,16 @@ result<void> pool_opener::recover(open_pool& pool, log_replay& replay) {
     return group_log::reset(*pool.file_, geometry, pool.recovery_.last_sequence);
 }
 
+void pool_opener::start_aliases(open_pool& pool) {
+    alias_options options;
+    options.persists = pool.persists_lines_;
+    options.lines = pool.lines_;
+    options.words = pool.wraps_.alias_words;
+    options.in_background = pool.wraps_.retires_in_background;
+    pool.aliases_ = std::make_unique<alias_buffers>(pool.base_, pool.size_, *pool.lanes_, options);
+    pool.lanes_->follow(*pool.aliases_);
+}
+
 void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
     const log_geometry geometry = log_of(pool.superblock_);
     const std::uint64_t last = pool.recovery_.last_sequence;
@@ -179,8 +198,10 @@ void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
         options.lines = pool.lines_;
         options.homes_follow_log = engine.homes_follow_log;
         options.last_sequence = last;
+        options.homes_come_late = engine.homes_come_late;
         if (engine.writes_homes_back) options.trim_batch = pool.wraps_.trim_batch;
         pool.lanes_ = std::make_unique<lane_log>(pool.base_, pool.size_, geometry, options);
+        if (engine.homes_come_late) start_aliases(pool);
     }
 }
 

@@ -32,7 +32,8 @@ struct pool_opener {
 
     static persist::discovery discovery_of(const open_options& options);
 
-    /// Whether wraps can keep the promise as they are asked for. Errors: level_unavailable.
+    /// Whether wraps can keep the promise as they are asked for. Errors: level_unavailable,
+    /// invalid_argument.
     static result<void> check_wraps(const std::string& path, const engine_description& engine,
                                     const open_options& options);
     /// Whether this engine on this storage can keep the promise. Errors: level_unavailable.
@@ -52,6 +53,7 @@ private:
     static bool keeps_log(const open_pool& pool, const log_replay& replay);
     static result<void> write_recovered_homes(open_pool& pool, line_set& touched);
     static void start_log(open_pool& pool, const engine_description& engine);
+    static void start_aliases(open_pool& pool);
 };
 
 }  // namespace holdfast

@@ -32,6 +32,10 @@ struct wrap_options {
     std::uint32_t lines_kept = 8;
     /// Stores and writes back word by word, as the paper's listing has it, and not each line once (measurements only).
     bool writes_back_each_word = false;
+    /// softwrap: so many words find room in each of its two alias tables. Larger wraps store their homes themselves.
+    std::uint32_t alias_words = 4096;
+    /// softwrap: a thread of the pool brings full tables home. False: the thread that fills one does.
+    bool retires_in_background = true;
     /// Without a log nothing is atomic against a crash; below `power` only (measurements only).
     bool logs = true;
 };

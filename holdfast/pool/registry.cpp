@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
@@ -14,7 +15,17 @@ namespace {
 struct registry {
     std::shared_mutex mutex;
     std::vector<open_pool*> pools;
+    std::atomic<std::uint64_t> changes{1};
 };
+
+/// Where a thread found a pool last, good until the pools change. Its size then: it may have grown since.
+struct found_range {
+    std::uint64_t changes = 0;
+    const std::byte* base = nullptr;
+    std::uint64_t bytes = 0;
+    open_pool* pool = nullptr;
+};
+inline constinit thread_local found_range last_found;
 
 registry& the_registry();
 
@@ -22,6 +33,7 @@ void before_fork() { the_registry().mutex.lock(); }
 void after_fork_in_parent() { the_registry().mutex.unlock(); }
 void after_fork_in_child() {
     mark_pools_inherited();
+    the_registry().changes.fetch_add(1, std::memory_order_release);
     // Begun anew, not unlocked: it knows its writer by the thread's id, and here that is another.
     ::new (&the_registry().mutex) std::shared_mutex;
 }
@@ -45,20 +57,28 @@ void register_pool(open_pool& pool) {
     auto& all = the_registry();
     const std::unique_lock lock(all.mutex);
     all.pools.push_back(&pool);
+    all.changes.fetch_add(1, std::memory_order_release);
 }
 
 void unregister_pool(open_pool& pool) noexcept {
     auto& all = the_registry();
     const std::unique_lock lock(all.mutex);
     std::erase(all.pools, &pool);
+    all.changes.fetch_add(1, std::memory_order_release);
 }
 
 open_pool* find_open_pool(const void* address) noexcept {
     auto& all = the_registry();
+    const auto* at = static_cast<const std::byte*>(address);
+    if (last_found.changes == all.changes.load(std::memory_order_acquire) &&
+        static_cast<std::uint64_t>(at - last_found.base) < last_found.bytes) [[likely]]
+        return last_found.pool;
     const std::shared_lock lock(all.mutex);
     const auto found = std::find_if(all.pools.begin(), all.pools.end(),
                                     [&](const open_pool* pool) { return pool->contains(address); });
-    return found == all.pools.end() || (*found)->is_inherited() ? nullptr : *found;
+    if (found == all.pools.end() || (*found)->is_inherited()) return nullptr;
+    last_found = {all.changes.load(std::memory_order_relaxed), (*found)->base(), (*found)->size(), *found};
+    return *found;
 }
 
 }  // namespace holdfast

@@ -3,8 +3,9 @@
 // Protocol
 //   1. Prepare a file without a name. Where homes are shared memory, copy them to it, torn as they are.
 //   2. Hold commits off at a moment when the homes are what whole transactions made of them:
-//      where homes are shared memory, no commit is in flight and none begins; an open redo transaction has stored
-//      nothing, and an open undo transaction is waited for, because it stores in place.
+//      where homes are shared memory, no commit is in flight and none begins, and what waits in alias tables is brought
+//      home; an open redo transaction has stored nothing, and an open undo transaction is waited for, because it
+//      stores in place.
 //      On a file at `power`, after a checkpoint: the file's homes are the commits so far, and only a checkpoint or a
 //      fresh block, which is free in the copy, would change them. So checkpoints are held off, and commits go on.
 //   3. Copy the homes: roots and heap; after 1 only what has changed, which takes much less time than all. The log
@@ -41,7 +42,10 @@ result<std::uint64_t> open_pool::hold_commits(std::chrono::milliseconds patience
     if (groups_) return groups_->hold_homes();
     for (const auto begin = clock::now();;) {
         auto held = lanes_->hold(patience);
-        if (held) return lanes_->last_sequence();
+        if (held) {
+            bring_home();
+            return lanes_->last_sequence();
+        }
         if (held.error().code != errc::busy || clock::now() - begin > patience_in_all) {
             error reason = held.error();
             reason.path = path_;

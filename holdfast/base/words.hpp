@@ -1,5 +1,5 @@
 // Every engine sees aligned 8-byte words with a byte mask. Sizes, alignment and straddling are
-// resolved here, once, above the engines.
+// resolved here, once.
 #pragma once
 
 #include <bit>
@@ -13,6 +13,21 @@ static_assert(std::endian::native == std::endian::little, "byte i of a word is b
 
 /// A word of the pool; may alias whatever type lives there.
 using pool_word = std::uint64_t __attribute__((__may_alias__));
+
+/// 0xFF in each byte that `mask` names.
+constexpr std::uint64_t bits_of_mask(std::uint8_t mask) noexcept {
+    // Spread bit i to byte i, then widen each set bit to its byte.
+    const std::uint64_t spread = ((mask & 0x7Fu) * 0x0002040810204081ull & 0x0101010101010101ull) |
+                                 (static_cast<std::uint64_t>(mask >> 7) << 56);
+    return spread * 0xFF;
+}
+static_assert(bits_of_mask(0x81) == 0xFF000000000000FFull && bits_of_mask(0x06) == 0x0000000000FFFF00ull);
+
+/// `word` with the bytes of `mask` from `value`.
+constexpr std::uint64_t merged(std::uint64_t word, std::uint64_t value, std::uint8_t mask) noexcept {
+    const std::uint64_t bits = bits_of_mask(mask);
+    return (word & ~bits) | (value & bits);
+}
 
 namespace detail {
 
@@ -33,15 +48,6 @@ constexpr std::uint8_t byte_mask(unsigned first, unsigned count) noexcept {
 }
 
 }  // namespace detail
-
-/// 0xFF in each byte that `mask` names.
-constexpr std::uint64_t bits_of_mask(std::uint8_t mask) noexcept {
-    // Spread bit i to byte i, then widen each set bit to its byte.
-    const std::uint64_t spread = ((mask & 0x7Fu) * 0x0002040810204081ull & 0x0101010101010101ull) |
-                                 (static_cast<std::uint64_t>(mask >> 7) << 56);
-    return spread * 0xFF;
-}
-static_assert(bits_of_mask(0x81) == 0xFF000000000000FFull && bits_of_mask(0x06) == 0x0000000000FFFF00ull);
 
 /// Reads `size` bytes at `from` as the open transaction sees them.
 template <class Transaction>

@@ -1,0 +1,101 @@
+// softwrap: owns a wrap's values until it is closed; the shared alias table is log/alias_buffers. After Giles, Doshi and
+// Varman, "Transaction Local Aliasing in Storage Class Memory", algorithm 1 and what it tells of the original SoftWrAP.
+//
+// Protocol, byte-addressable media
+//   1. OpenWrap: an empty table of the wrap's own, and a log bucket, as in softwrap_lat.
+//   2. WrapStore: the wrap's own table, and its record, which streams to the bucket. The paper enters values into the
+//      shared table here; see below.
+//   3. WrapLoad: the wrap's own value, else the younger shared table's, else the older's, else the home's. A load that
+//      names no wrap sees what this thread's open wraps have stored, and then the same.
+//   4. CloseWrap: enter the active shared table, which may wait for room; draw the commit stamp, with the caller's locks
+//      held; stream what is missing of the record.
+//   5. FENCE. Orders the record before its values are seen, and so before anybody stores them home; and the close waits
+//      for it. It is the only one.
+//   6. Publish all values in the shared table, and leave it. Nothing is written back.
+// What follows is alias_buffers': closing the table, storing the homes, trimming the log in lock step.
+//
+// Why values are not shared before the close, as the paper has it: a table cannot come home while a wrap is open that
+// has a value in it. With locks that is a deadlock: who waits for room in a table may hold the lock that this wrap
+// waits for. And a load without a lock would see what an abort, or a crash, takes back.
+//
+// At `process` without streams and fences; the log keeps the record until its values are home, for the tables die with
+// the process. On a file at `power` homes are private memory, no alias is needed, and it is redo's group commit.
+//
+// Invariants
+//   * A value is in a shared table only when its record is whole, and at `power` durable.
+//   * A wrap enters a table with its locks held, and leaves it before they are released.
+#include <holdfast/engine/softwrap.hpp>
+
+namespace holdfast {
+namespace {
+
+using persist::site;
+
+/// What a thread sees that names no wrap.
+struct outside_view {
+    const open_pool& pool;
+    alias_buffers* aliases;
+
+    std::uint64_t load(const pool_word* home) const {
+        std::uint64_t value = aliases != nullptr ? aliases->load(home) : __atomic_load_n(home, __ATOMIC_RELAXED);
+        open_wraps<softwrap_transaction>::of_this_thread().for_each([&](softwrap_transaction& each) {
+            if (each.pool() == &pool) value = each.load_over(home, value);
+        });
+        return value;
+    }
+};
+
+}  // namespace
+
+result<void> softwrap_transaction::seal_in_lane() {
+    const auto lane = take_lane();
+    if (!lane) return lane.error();
+    auto entered = aliases_->enter(writes_.payload_words());
+    draw_sequence(**lane);
+    log_and_fence(**lane);
+    if (entered.stores_homes()) {
+        store_homes();
+    } else {
+        publish(entered);
+    }
+    aliases_->leave(entered, sequence_);
+    pool_->lanes()->release(**lane);
+    clear();
+    return {};
+}
+
+void softwrap_transaction::publish(alias_buffers::entrance& entered) {
+    writes_.for_each_entry([&](const format::entry& each, const std::uint64_t* values) {
+        aliases_->publish(entered, each.offset, values[0], each.mask);
+        for (std::uint64_t i = 1; i < each.words; ++i)
+            aliases_->publish(entered, each.offset + i * 8, values[i], 0xFF);
+    });
+}
+
+void softwrap_transaction::store_homes() {
+    writes_.apply(base_, site::wrap_home);
+    if (!pool_->persists_lines()) return;
+    writes_.for_each_entry([&](const format::entry& each, const std::uint64_t*) {
+        persist::write_back(pool_->lines(), base_ + each.offset, each.words * 8, site::wrap_home);
+    });
+    // Orders the homes before S passes the record, which it may as soon as the lane is given back.
+    persist::fence(pool_->lines(), site::wrap_home_fence);
+}
+
+void softwrap::require_shared(const void* home) {
+    const open_pool* const pool = find_open_pool(home);
+    if (pool == nullptr || pool->engine_name() != description.name)
+        fail(errc::misuse, "a load that names no wrap, of an object that is in no open pool of softwrap");
+}
+
+void softwrap::read(const void* home, void* to, std::size_t bytes) {
+    open_pool* const pool = find_open_pool(home);
+    if (pool == nullptr || pool->engine_name() != description.name) {
+        std::memcpy(to, home, bytes);
+        return;
+    }
+    outside_view view{*pool, pool->aliases()};
+    load_bytes(view, home, to, bytes);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,68 @@
+// The softwrap engine: what must be inlined. The protocol stands in softwrap.cpp.
+#pragma once
+
+#include <holdfast/engine/open_wraps.hpp>
+#include <holdfast/engine/streaming.hpp>
+#include <holdfast/log/alias_buffers.hpp>
+
+namespace holdfast {
+
+/// A wrap whose values wait in the pool's alias tables once it is closed. One thread at a time.
+class softwrap_transaction final : public streaming_transaction {
+public:
+    void begin(open_pool& pool) noexcept {
+        streaming_transaction::begin(pool);
+        aliases_ = pool.aliases();
+    }
+
+    std::uint64_t load(const pool_word* home) noexcept {
+        const auto committed = [&] { return load_committed(home); };
+        return writes_.empty() ? committed() : writes_.load(offset_of(home), committed);
+    }
+    /// The word as this wrap sees it, where it would be `below` without the wrap.
+    std::uint64_t load_over(const pool_word* home, std::uint64_t below) noexcept {
+        return writes_.load(offset_of(home), [below] { return below; });
+    }
+    void load_into(const void* home, void* bytes, std::size_t size) override { load_bytes(*this, home, bytes, size); }
+
+private:
+    std::uint64_t load_committed(const pool_word* home) const noexcept {
+        // An object that is not in the pool has no alias, nor has one where homes are private.
+        if (aliases_ == nullptr || offset_of(home) >= size_) [[unlikely]]
+            return __atomic_load_n(home, __ATOMIC_RELAXED);
+        return aliases_->load(home);
+    }
+    result<void> seal_in_lane() override;
+    void store_homes();
+    void publish(alias_buffers::entrance& entered);
+
+    alias_buffers* aliases_ = nullptr;
+};
+
+/// SoftWrAP with a shared alias table: closing costs one fence and stores no home; values wait in two tables that take
+/// turns, and a thread of the pool brings them home. Loads look in the tables, also outside of transactions. Also
+/// opened by hand: wrap.hpp. `using store = holdfast::softwrap;`
+struct softwrap : engine_interface<softwrap> {
+    using transaction = softwrap_transaction;
+    static constexpr engine_description description{.name = "softwrap", .homes_come_late = true};
+    static constexpr bool opens_wraps = true;
+    static constexpr bool has_shared_aliases = true;
+
+    /// Copies bytes of an open pool as the commits so far left them, with what this thread's open wraps and transaction
+    /// have stored on top. Requires: the caller's locks guard them; without, what it gets is what some commit
+    /// left there, whole in words, perhaps not the last. Bytes in no open pool are copied as they are.
+    static void read(const void* home, void* to, std::size_t bytes);
+    /// Throws failure: misuse (not in an open pool of this engine).
+    static void require_shared(const void* home);
+};
+
+/// wrapLoad of algorithm 1, which names no wrap: what this thread's open wraps have stored, else what was closed last;
+/// see softwrap::read. Throws failure: misuse (not in an open pool of softwrap: no other engine shares its table).
+template <class T>
+T wrapLoad(const T* home) {
+    static_assert(std::is_trivially_copyable_v<T>, "a wrap loads bytes: T must be trivially copyable");
+    softwrap::require_shared(home);
+    return read_value<softwrap>(home);
+}
+
+}  // namespace holdfast

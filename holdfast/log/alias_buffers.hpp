@@ -1,0 +1,133 @@
+// Two alias tables that take turns: what is committed and not home yet. The protocol stands in alias_buffers.cpp.
+#pragma once
+
+#include <holdfast/log/alias_table.hpp>
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/log/late_homes.hpp>
+#include <holdfast/log/line_set.hpp>
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace holdfast {
+
+/// How alias tables behave; fixed while a pool is open.
+struct alias_options {
+    bool persists = true;          ///< `power`: homes are written back and fenced. False: stored only
+    persist::line_path lines;      ///< used when `persists`
+    std::uint32_t words = 4096;    ///< room of each table; at least 1
+    bool in_background = true;     ///< a thread of its own retires; else whoever closes a table, or asks
+};
+
+class alias_buffers final : public late_homes {
+public:
+    /// A commit's right to publish, from `enter` to `leave`.
+    class entrance {
+        friend class alias_buffers;
+        unsigned table = 0;
+        std::uint32_t reserved = 0;
+        std::uint32_t inserted = 0;
+        bool alone = false;
+
+    public:
+        /// The commit is larger than a table: nothing is in them, nobody else publishes, and it stores and makes
+        /// durable its homes itself before it leaves.
+        bool stores_homes() const noexcept { return alone; }
+    };
+
+    /// `lanes` is the log of the commits; both live as long as the pool is open.
+    alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log& lanes, const alias_options& options);
+    /// Ends the thread; what is not home stays in the log.
+    ~alias_buffers();
+    alias_buffers(const alias_buffers&) = delete;
+    alias_buffers& operator=(const alias_buffers&) = delete;
+
+    /// A word as the commits so far left it. Thread-safe, without a lock. Of bytes that no lock of the caller guards it
+    /// is what some commit left there, perhaps not the last.
+    std::uint64_t load(const pool_word* home) const noexcept {
+        const auto word = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - pool_) / 8;
+        const unsigned newer = newest_.load(std::memory_order_acquire);
+        const alias_table::alias first = tables_[newer].find(word);
+        if (first.mask == 0xFF) return first.value;
+        const alias_table::alias second = tables_[newer ^ 1u].find(word);
+        // Homes last: what left a table before it was looked at has come home before.
+        const std::uint64_t value = __atomic_load_n(home, __ATOMIC_RELAXED);
+        if ((first.mask | second.mask) == 0) [[likely]]
+            return value;
+        return merged(merged(value, second.value, second.mask), first.value, first.mask);
+    }
+
+    /// Room for `words` words in the active table; waits while both are full. Call with the caller's locks held, the
+    /// lane taken and room in the log reserved, before the sequence is drawn. Thread-safe.
+    entrance enter(std::size_t words);
+    /// Requires: the commit's record is whole, and at `power` durable; not of an entrance that stores homes.
+    void publish(entrance& held, std::uint64_t offset, std::uint64_t value, std::uint8_t mask) noexcept {
+        held.inserted += tables_[held.table].publish(offset / 8, value, mask) ? 1u : 0u;
+    }
+    /// Ends what `enter` began, before the lane is given back. `sequence` is the commit's.
+    void leave(const entrance& held, std::uint64_t sequence);
+
+    std::uint64_t first_not_home() const noexcept override;
+    void bring_home() override;
+    void hurry() noexcept override;
+
+    /// The pool has so many bytes from now on. Returns before an alias may name the new ones. Thread-safe.
+    void grow(std::uint64_t pool_bytes) noexcept { pool_bytes_.store(pool_bytes, std::memory_order_release); }
+
+    /// Tables that came home so far.
+    std::uint64_t retirements() const noexcept { return retired_.load(std::memory_order_relaxed); }
+    /// How often a commit had to wait, because both tables were full.
+    std::uint64_t waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
+
+private:
+    enum class state : std::uint8_t { empty, active, closed, retiring };
+    static constexpr std::uint64_t never = ~std::uint64_t{0};
+
+    /// Open or not, how many are inside, how many words are spoken for: one number, so that one exchange asks and takes.
+    struct gate {
+        static constexpr std::uint64_t open = std::uint64_t{1} << 63;
+        static constexpr std::uint64_t one_inside = std::uint64_t{1} << 32;
+        static std::uint64_t inside(std::uint64_t all) noexcept { return (all & ~open) / one_inside; }
+        static std::uint64_t words(std::uint64_t all) noexcept { return all & (one_inside - 1); }
+        alignas(128) std::atomic<std::uint64_t> all{0};
+        /// The lowest sequence that left an alias here.
+        std::atomic<std::uint64_t> first_sequence{never};
+    };
+
+    using guard = std::unique_lock<std::mutex>;
+    bool is_used(unsigned table) const noexcept { return gates_[table].all.load() != gate::open; }
+    std::optional<unsigned> closed_table() const noexcept;
+    void open(unsigned table) noexcept;
+    void close(unsigned table) noexcept;
+    void turn(guard& lock);
+    void make_room_beside(unsigned full);
+    entrance enter_alone();
+    void leave_alone();
+    bool retire(guard& lock);
+    void store_homes(unsigned table);
+    void retire_in_background();
+
+    std::byte* pool_;
+    lane_log& lanes_;
+    alias_options options_;
+    std::array<alias_table, 2> tables_;
+    std::array<gate, 2> gates_;
+    alignas(128) std::atomic<unsigned> newest_{0};
+    std::atomic<std::uint64_t> pool_bytes_;
+    std::atomic<std::uint64_t> retired_{0};
+    std::atomic<std::uint64_t> waits_{0};
+
+    std::mutex mutex_;  ///< states, and who may change them
+    std::condition_variable changed_;
+    std::array<state, 2> states_{state::empty, state::empty};
+    std::uint64_t opened_ = 0;  ///< tables so far, the active one too
+    bool alone_ = false;
+    bool stops_ = false;
+    line_set touched_;  ///< of who retires
+    std::thread retirement_;
+};
+
+}  // namespace holdfast
