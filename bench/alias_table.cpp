@@ -33,6 +33,20 @@ private:
     word_map words_;
 };
 
+template <class Map>
+class packaged_table {
+public:
+    void clear() noexcept { words_.clear(); }
+    void store(std::uint64_t key, std::uint32_t value) { words_.insert_or_assign(key, value); }
+    const std::uint32_t* find(std::uint64_t key) {
+        const auto found = words_.find(key);
+        return found == words_.end() ? nullptr : &found->second;
+    }
+
+private:
+    Map words_;
+};
+
 #ifdef HOLDFAST_HAS_BOOST_FLAT_MAP
 __extension__ using wide_product = unsigned __int128;
 
@@ -44,32 +58,10 @@ struct multiplying_hash {
     }
 };
 
-class boost_table {
-public:
-    void clear() noexcept { words_.clear(); }
-    void store(std::uint64_t key, std::uint32_t value) { words_.insert_or_assign(key, value); }
-    const std::uint32_t* find(std::uint64_t key) {
-        const auto found = words_.find(key);
-        return found == words_.end() ? nullptr : &found->second;
-    }
-
-private:
-    boost::unordered_flat_map<std::uint64_t, std::uint32_t, multiplying_hash> words_;
-};
+using boost_table = packaged_table<boost::unordered_flat_map<std::uint64_t, std::uint32_t, multiplying_hash>>;
 #endif
 
-class robin_table {
-public:
-    void clear() noexcept { words_.clear(); }
-    void store(std::uint64_t key, std::uint32_t value) { words_.insert_or_assign(key, value); }
-    const std::uint32_t* find(std::uint64_t key) {
-        const auto found = words_.find(key);
-        return found == words_.end() ? nullptr : &found->second;
-    }
-
-private:
-    tsl::robin_map<std::uint64_t, std::uint32_t> words_;
-};
+using robin_table = packaged_table<tsl::robin_map<std::uint64_t, std::uint32_t>>;
 
 /// Keys of `count` words of a pool: runs of eight, as nodes of a tree change, at random places.
 std::vector<std::uint64_t> words_of_nodes(std::uint64_t count, std::uint64_t seed) {

@@ -11,7 +11,7 @@ constexpr std::uint64_t words_of_line = 8;
 /// Beyond, a granule's contents are not all listed, and `complete` says so.
 constexpr std::size_t versions_at_most = 1024;
 constexpr std::size_t products_at_most = 8192;
-constexpr std::size_t steps_at_most = 1 << 16;
+constexpr std::size_t decisions_at_most = 1 << 16;
 
 /// Adds a version unless the unit has it.
 void add_version(unit& to, const std::uint64_t* words) {
@@ -275,9 +275,9 @@ void medium::add_subsets(std::vector<unit>& units, std::uint64_t granule, const 
     unit made{granule, all_words(), {}};
     std::vector<bool> taken(stores.size());
     const std::vector<std::uint64_t> before = words_of(granule);
-    std::size_t steps = 0;
+    std::size_t decisions = 0;
     const auto decide = [&](auto& self, std::size_t index, const std::vector<std::uint64_t>& words) -> void {
-        if (made.count() >= versions_at_most || ++steps > steps_at_most) {
+        if (made.count() >= versions_at_most || ++decisions > decisions_at_most) {
             complete_ = false;
             return;
         }

@@ -2,15 +2,14 @@
 // transactions meet in the log, in its truncation, and in the heap. Recovered in memory. Instrumented.
 #pragma once
 
-#include <crash/in_memory_subject.hpp>
+#include <crash/interleaved_subject.hpp>
 #include <crash/randomness.hpp>
 #include <crash/recorder.hpp>
-#include <crash/scheduler.hpp>
 
 #include <holdfast/engine/pool.hpp>
 
+#include <algorithm>
 #include <array>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +17,8 @@
 namespace holdfast::crash {
 
 template <class Engine>
-class threads_subject final : public in_memory_subject<> {
+class threads_subject final : public interleaved_subject {
     using pool = basic_pool<Engine>;
-    static constexpr unsigned threads = 2;
     static constexpr std::size_t fillings = 2;
     static constexpr std::size_t words = 12;
     struct slice {
@@ -37,31 +35,12 @@ class threads_subject final : public in_memory_subject<> {
     };
 
 public:
+    /// It begins with no segment free, or one.
+    threads_subject() : interleaved_subject({"set words", "replace the block"}, fillings) {}
     std::string_view engine() const override { return Engine::description.name; }
     std::string_view name() const override { return "threads"; }
-    unsigned universe() const override { return 2 * threads; }
-    std::string describe(unsigned operation) const override {
-        return std::string(operation % 2 == 0 ? "set words" : "replace the block") + " (thread " +
-               std::to_string(operation / 2) + ")";
-    }
-    std::uint64_t images_of_a_cut() const override { return 16; }
     /// Its log is full: a recovery stores thousands of words.
     std::uint64_t nested_less_often() const override { return 16; }
-    unsigned longest_workload(unsigned wanted) const override { return wanted > 2 ? 2 : 1; }
-
-    trace record(const workload& operations, const model& how, std::size_t schedule_number) override {
-        const std::size_t free_segments = schedule_number % fillings;
-        const std::size_t number = schedule_number / fillings;
-        const std::size_t of_each = steps_of(operations, how) + 1;
-        schedule order{static_cast<unsigned>(number / of_each % threads), {}};
-        if (number % of_each != 0) order.preemptions = {number % of_each};
-        return record_as(operations, how, order, free_segments);
-    }
-    /// No preemption, or one after any step, whoever begins, with no segment free or one.
-    std::size_t schedules(const workload& operations, const model& how) override {
-        if (operations.size() < 2) return fillings;
-        return fillings * threads * (steps_of(operations, how) + 1);
-    }
 
 protected:
     std::optional<std::string> check_pool(const open_pool& recovered, const progress& made) override {
@@ -95,8 +74,9 @@ private:
         Engine::deallocate(in.block.get());
         in.block = Engine::template make<std::uint64_t>(value);
     }
-    static void run_operation(pool& in, slice& on, unsigned operation, std::uint64_t value) {
-        in.atomically([&] { operation % 2 == 0 ? set_words(on, value) : replace_block(on, value); }).value();
+    void run_operation(pool& in, unsigned operation, std::uint64_t value) {
+        slice& own = root_->slices[thread_of(operation)];
+        in.atomically([&] { kind_of(operation) == 0 ? set_words(own, value) : replace_block(own, value); }).value();
     }
 
     /// Transactions on the last slice.
@@ -130,23 +110,13 @@ private:
         auto made = pool::create(path, recorded_pool_options(how)).value();
         ::unlink(path.c_str());
         root_ = made.template root<shared>(explored_root).value();
-        for (unsigned thread = 0; thread < threads; ++thread) {
-            run_operation(made, root_->slices[thread], 0, 10 + thread);
-            run_operation(made, root_->slices[thread], 1, 20 + thread);
-        }
+        for (unsigned operation = 0; operation < universe(); ++operation)
+            run_operation(made, operation, 10 * (kind_of(operation) + 1) + thread_of(operation));
         return made;
     }
 
-    std::size_t steps_of(const workload& operations, const model& how) {
-        if (operations != measured_ || how.name != measured_under_) {
-            static_cast<void>(record_as(operations, how, {}, 0));
-            measured_ = operations;
-            measured_under_ = how.name;
-        }
-        return steps_;
-    }
-
-    trace record_as(const workload& operations, const model& how, const schedule& order, std::size_t free_segments) {
+    trace record_as(const workload& operations, const model& how, const schedule& order,
+                    std::size_t free_segments) override {
         randomness.seed(0);
         if (!filling_ || filled_for_ != how.streams_are_durable) filling_ = transactions_to_fill(how);
         filled_for_ = how.streams_are_durable;
@@ -159,17 +129,11 @@ private:
         expected_.begin(first);
 
         recorder seen({recorded_pool.core().base(), recorded_pool.core().size()});
-        std::vector<std::function<void()>> functions;
-        for (unsigned thread = 0; thread < threads; ++thread)
-            functions.push_back([&, thread] {
-                for (std::size_t i = 0; i < operations.size(); ++i) {
-                    if (operations[i] / 2 != thread) continue;
-                    seen.operation_begins();
-                    run_operation(recorded_pool, root_->slices[thread], operations[i], 100 * (i + 1) + operations[i]);
-                    seen.operation_done();
-                }
-            });
-        steps_ = run_threads(functions, order).value();
+        run_interleaved(operations, order, [&](std::size_t i) {
+            seen.operation_begins();
+            run_operation(recorded_pool, operations[i], 100 * (i + 1) + operations[i]);
+            seen.operation_done();
+        });
         trace recorded = seen.take().value();
         expect(operations);
         recorded_pool.abandon();
@@ -178,11 +142,11 @@ private:
 
     void expect(const workload& operations) {
         for (std::size_t i = 0; i < operations.size(); ++i) {
-            const unsigned thread = operations[i] / 2;
+            const unsigned thread = thread_of(operations[i]);
             contents next = expected_.last(thread);
             const std::uint64_t value = 100 * (i + 1) + operations[i];
-            if (operations[i] % 2 == 0) std::fill_n(next.begin(), words, value);
-            if (operations[i] % 2 != 0) next.back() = value;
+            if (kind_of(operations[i]) == 0) std::fill_n(next.begin(), words, value);
+            if (kind_of(operations[i]) != 0) next.back() = value;
             expected_.add(std::move(next), thread);
         }
     }
@@ -190,9 +154,6 @@ private:
     std::optional<std::array<unsigned, fillings>> filling_;
     bool filled_for_ = false;  ///< a model whose streams are durable
     shared* root_ = nullptr;
-    std::size_t steps_ = 0;
-    workload measured_;
-    std::string_view measured_under_;
 };
 
 }  // namespace holdfast::crash

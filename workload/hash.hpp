@@ -2,6 +2,7 @@
 #pragma once
 
 #include <workload/access.hpp>
+#include <workload/prefill.hpp>
 #include <workload/random.hpp>
 
 namespace holdfast::workload {
@@ -50,17 +51,9 @@ public:
         return good && memory_.atomically([&] { memory_.store(&root_->bucket_count, rounded); });
     }
 
-    /// Inserts the keys scattered_key(first … first + count - 1), each with itself as value, in
-    /// transactions of `batch`. Requires: outside a transaction.
+    /// Fills it as prefill_map does.
     bool prefill(std::uint64_t first, std::uint64_t count, std::uint64_t batch = 128) const {
-        for (std::uint64_t done = 0; done < count; done += batch) {
-            const std::uint64_t last = count - done < batch ? count : done + batch;
-            const bool good = memory_.atomically([&] {
-                for (std::uint64_t i = done; i < last; ++i) insert(scattered_key(first + i), scattered_key(first + i));
-            });
-            if (!good) return false;
-        }
-        return true;
+        return prefill_map(memory_, *this, first, count, batch);
     }
 
     bool insert(std::int64_t key, std::int64_t value) const {

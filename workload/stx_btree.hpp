@@ -3,7 +3,7 @@
 #pragma once
 
 #include <workload/access.hpp>
-#include <workload/random.hpp>
+#include <workload/prefill.hpp>
 
 namespace holdfast::workload {
 
@@ -59,17 +59,9 @@ class stx_btree {
 public:
     stx_btree(Access memory, stx_root* root) noexcept : memory_(memory), root_(root) {}
 
-    /// Inserts the keys scattered_key(first … first + count - 1), each with itself as value, in
-    /// transactions of `batch`. Requires: outside a transaction.
+    /// Fills it as prefill_map does.
     bool prefill(std::uint64_t first, std::uint64_t count, std::uint64_t batch = 64) const {
-        for (std::uint64_t done = 0; done < count; done += batch) {
-            const std::uint64_t last = count - done < batch ? count : done + batch;
-            const bool good = memory_.atomically([&] {
-                for (std::uint64_t i = done; i < last; ++i) insert(scattered_key(first + i), scattered_key(first + i));
-            });
-            if (!good) return false;
-        }
-        return true;
+        return prefill_map(memory_, *this, first, count, batch);
     }
 
     bool insert(std::int64_t key, std::int64_t value) const {

@@ -1,6 +1,7 @@
 // The tree in the STX style, against a model: in ordinary memory and in pools.
 #include <workload/counted_access.hpp>
 #include <workload/places_test.hpp>
+#include <workload/prefill_test.hpp>
 #include <workload/random.hpp>
 #include <workload/stx_btree.hpp>
 
@@ -78,17 +79,7 @@ TYPED_TEST(StxBtree, KeepsItsInvariantsWhateverTheOrderOfKeys) {
 }
 
 TYPED_TEST(StxBtree, PrefillInsertsAllKeys) {
-    constexpr std::uint64_t count = 20'000;
-    const auto tree = this->tree();
-    ASSERT_TRUE(tree.prefill(7, count));
-    const check_report report = tree.check();
-    ASSERT_TRUE(report.ok()) << report.problem;
-    ASSERT_EQ(report.count, count);
-    for (std::uint64_t i = 7; i < 7 + count; ++i) {
-        std::int64_t value = 0;
-        ASSERT_TRUE(tree.get(scattered_key(i), value));
-        ASSERT_EQ(value, scattered_key(i));
-    }
+    prefill_and_check(this->tree());
 }
 
 class DamagedStxBtree : public StxBtree<plain_place> {

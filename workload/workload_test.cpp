@@ -1,6 +1,7 @@
 #include <workload/btree.hpp>
 #include <workload/hash.hpp>
 #include <workload/places_test.hpp>
+#include <workload/prefill_test.hpp>
 #include <workload/random.hpp>
 #include <workload/rbtree.hpp>
 #include <workload/sps.hpp>
@@ -95,20 +96,6 @@ TYPED_TEST(Workload, BtreeBehavesLikeAMap) {
 TYPED_TEST(Workload, RbtreeBehavesLikeAMap) {
     auto* root = this->place.template make_root<rbtree_root>();
     try_map(this->place, root, rbtree(this->place.access(), root), 1000);
-}
-
-template <class Map>
-void prefill_and_check(const Map& map) {
-    constexpr std::uint64_t count = 20000;
-    ASSERT_TRUE(map.prefill(7, count));
-    const check_report report = map.check();
-    ASSERT_TRUE(report.ok()) << report.problem;
-    ASSERT_EQ(report.count, count);
-    for (std::uint64_t i = 7; i < 7 + count; ++i) {
-        std::int64_t value = 0;
-        ASSERT_TRUE(map.get(scattered_key(i), value));
-        ASSERT_EQ(value, scattered_key(i));
-    }
 }
 
 TYPED_TEST(Workload, PrefillInsertsAllKeys) {

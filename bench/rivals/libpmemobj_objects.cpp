@@ -137,12 +137,6 @@ public:
     }
     bool concurrent() const noexcept override { return false; }
 
-    void swap(workload::random&, std::uint64_t, std::uint64_t) override {}
-    void insert(std::int64_t, std::int64_t) override {}
-    void update(std::int64_t, std::int64_t) override {}
-    void remove(std::int64_t) override {}
-    void get(std::int64_t) override {}
-
     std::optional<batch> run(const std::string& name, std::uint64_t transactions) override {
         if (job_.suite == "lines") return change_words(name == "all-dirty", transactions);
         const auto which = scenario_named(name);

@@ -44,12 +44,6 @@ public:
     void open() override { set_libpmem_delay(job_.delay_ns); }
     bool concurrent() const noexcept override { return false; }
 
-    void swap(workload::random&, std::uint64_t, std::uint64_t) override {}
-    void insert(std::int64_t, std::int64_t) override {}
-    void update(std::int64_t, std::int64_t) override {}
-    void remove(std::int64_t) override {}
-    void get(std::int64_t) override {}
-
     std::optional<batch> run(const std::string&, std::uint64_t transactions) override {
         try {
             begin_anew();

@@ -25,6 +25,9 @@ struct rival_job {
     bool swaps_entries() const noexcept { return suite == "sps"; }
 };
 
+/// Tells the parent and ends the process.
+[[noreturn]] void rival_failed(const std::string& what);
+
 /// A rival's data. Used by one thread at a time, unless `concurrent`.
 /// Failures end the process: `rival_failed`.
 class rival {
@@ -38,19 +41,24 @@ public:
     /// Whether transactions of several threads may run at once.
     virtual bool concurrent() const noexcept = 0;
 
-    /// One transaction each. `swap` swaps job.swaps pairs drawn from [first, first + count).
-    virtual void swap(workload::random& numbers, std::uint64_t first, std::uint64_t count) = 0;
-    virtual void insert(std::int64_t key, std::int64_t value) = 0;
-    virtual void update(std::int64_t key, std::int64_t value) = 0;
-    virtual void remove(std::int64_t key) = 0;
-    virtual void get(std::int64_t key) = 0;
+    /// One transaction each; not asked for where `run` answers every case. `swap` swaps job.swaps pairs drawn from
+    /// [first, first + count).
+    virtual void swap(workload::random& /*numbers*/, std::uint64_t /*first*/, std::uint64_t /*count*/) {
+        no_such_case();
+    }
+    virtual void insert(std::int64_t /*key*/, std::int64_t /*value*/) { no_such_case(); }
+    virtual void update(std::int64_t /*key*/, std::int64_t /*value*/) { no_such_case(); }
+    virtual void remove(std::int64_t /*key*/) { no_such_case(); }
+    virtual void get(std::int64_t /*key*/) { no_such_case(); }
 
     /// A whole batch of the case `name`, where it is timed inside; nothing: one of the above, again and again.
     virtual std::optional<batch> run(const std::string&, std::uint64_t) { return std::nullopt; }
+
+private:
+    /// A rival that forgot an operation is not to be measured doing nothing.
+    [[noreturn]] static void no_such_case() { rival_failed("the rival has no such case"); }
 };
 
-/// Tells the parent and ends the process.
-[[noreturn]] void rival_failed(const std::string& what);
 inline void require(bool good, const char* what) {
     if (!good) rival_failed(what);
 }
