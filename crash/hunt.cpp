@@ -25,7 +25,7 @@ constexpr planted_in places_in_code[] = {
 };
 
 bool is_undo(std::string_view engine) { return engine == "undo" || engine == "undo_paper"; }
-bool is_of_wraps(std::string_view engine) { return engine == "softwrap_lat"; }
+bool is_of_wraps(std::string_view engine) { return engine == "softwrap_lat" || engine == "softwrap"; }
 bool is_of_lines(std::string_view engine) { return engine != "redo" && !is_undo(engine) && !is_of_wraps(engine); }
 
 bool is_in(std::string_view engine, planted_in places) {
@@ -36,6 +36,8 @@ bool is_in(std::string_view engine, planted_in places) {
         case planted_in::redo: return engine == "redo";
         case planted_in::undo: return is_undo(engine);
         case planted_in::softwrap_lat: return engine == "softwrap_lat";
+        case planted_in::softwrap: return engine == "softwrap";
+        case planted_in::wraps: return is_of_wraps(engine);
         case planted_in::line:
         case planted_in::lines: break;
     }
@@ -54,7 +56,7 @@ bool is_own(std::string_view engine, const fault& planted) {
     if (is_of_lines(engine)) return where.starts_with("line");
     constexpr std::string_view of_files[] = {"log_group", "log_checkpoint"};
     const auto begins = [&](std::string_view name) { return where.starts_with(name); };
-    return !is_of_wraps(engine) || where.starts_with("wrap") ||
+    return !is_of_wraps(engine) || where.starts_with("wrap") || where.starts_with("retire") ||
            (where.starts_with("log_") && std::ranges::none_of(of_files, begins));
 }
 
@@ -110,6 +112,8 @@ std::span<const unshown_fault> unshown_faults() {
         {"undo", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
         {"undo_paper", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
         {"lines", {left_out, event_kind::order, site::line_order}, for_the_compiler},
+        {"softwrap", {late, event_kind::fence, site::wrap_home_fence},
+         "behind the end of its wrap it still comes before whatever trims the log"},
         {"lines", {late, event_kind::fence, site::lines_recovered_fence}, "nothing stands behind it in the recovery"},
     };
     return all;

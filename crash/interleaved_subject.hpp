@@ -4,9 +4,12 @@
 #include <crash/in_memory_subject.hpp>
 #include <crash/scheduler.hpp>
 
+#include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,11 +57,18 @@ protected:
     /// Runs f(i) for each operation, by its place in the workload, in its thread.
     template <class F>
     void run_interleaved(const workload& operations, const schedule& order, F&& f) {
+        std::mutex mutex;
+        std::condition_variable changed;
+        unsigned running = threads;
         std::vector<std::function<void()>> functions;
         for (unsigned thread = 0; thread < threads; ++thread)
             functions.push_back([&, thread] {
                 for (std::size_t i = 0; i < operations.size(); ++i)
                     if (thread_of(operations[i]) == thread) f(i);
+                // The lane of one that ends is given to the next.
+                std::unique_lock lock(mutex);
+                if (--running == 0) changed.notify_all();
+                changed.wait(lock, [&] { return running == 0; });
             });
         steps_ = run_threads(functions, order).value();
     }
@@ -66,19 +76,25 @@ protected:
 private:
     unsigned kinds() const { return static_cast<unsigned>(names_.size()); }
 
-    /// How many begin with one thread: none of its steps may be preempted, or any.
+    /// How many begin with one thread: no step is preempted, or any, of the longest run without.
     std::size_t schedules_of_each(const workload& operations, const model& how) {
         if (operations != measured_ || how.name != measured_under_) {
-            static_cast<void>(record_as(operations, how, {}, 0));
+            most_steps_ = 0;
+            for (std::size_t beginning = 0; beginning < beginnings_; ++beginning)
+                for (unsigned first = 0; first < threads; ++first) {
+                    static_cast<void>(record_as(operations, how, {first, {}}, beginning));
+                    most_steps_ = std::max(most_steps_, steps_);
+                }
             measured_ = operations;
             measured_under_ = how.name;
         }
-        return steps_ + 1;
+        return most_steps_ + 1;
     }
 
     std::vector<std::string_view> names_;
     std::size_t beginnings_;
-    std::size_t steps_ = 0;
+    std::size_t steps_ = 0;  ///< of the last recording
+    std::size_t most_steps_ = 0;
     workload measured_;
     std::string_view measured_under_;
 };

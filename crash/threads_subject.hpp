@@ -62,7 +62,7 @@ private:
     static contents of(const slice& from) {
         contents all;
         for (const auto& each : from.values) all.push_back(each.get());
-        all.push_back(from.block.get() == nullptr ? 0 : *from.block.get());
+        all.push_back(from.block.get() == nullptr ? 0 : read_value<Engine>(from.block.get()));
         return all;
     }
 

@@ -1,5 +1,6 @@
-// softwrap: owns a wrap's values until it is closed; the shared alias table is log/alias_buffers. After Giles, Doshi and
-// Varman, "Transaction Local Aliasing in Storage Class Memory", algorithm 1 and what it tells of the original SoftWrAP.
+// softwrap: owns a wrap's values until it is closed; the shared alias table is log/alias_buffers. After Giles, Doshi
+// and Varman, "Transaction Local Aliasing in Storage Class Memory": algorithm 1, and what it tells of the original
+// SoftWrAP.
 //
 // Protocol, byte-addressable media
 //   1. OpenWrap: an empty table of the wrap's own, and a log bucket, as in softwrap_lat.
@@ -7,8 +8,8 @@
 //      shared table here; see below.
 //   3. WrapLoad: the wrap's own value, else the younger shared table's, else the older's, else the home's. A load that
 //      names no wrap sees what this thread's open wraps have stored, and then the same.
-//   4. CloseWrap: enter the active shared table, which may wait for room; draw the commit stamp, with the caller's locks
-//      held; stream what is missing of the record.
+//   4. CloseWrap: enter the active shared table, which may wait for room; draw the commit stamp, with the caller's
+//      locks held; stream what is missing of the record.
 //   5. FENCE. Orders the record before its values are seen, and so before anybody stores them home; and the close waits
 //      for it. It is the only one.
 //   6. Publish all values in the shared table, and leave it. Nothing is written back.

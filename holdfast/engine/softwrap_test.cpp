@@ -161,7 +161,7 @@ TEST_P(SoftwrapTables, ThreadsThatShareThemLoseNothing) {
     for (unsigned thread = 0; thread < 4; ++thread)
         threads.emplace_back([&, thread] {
             for (unsigned i = 0; i < 2000; ++i) {
-                // Four counters in two words of 4 bytes each, and a word of its own; now and then more than a table has.
+                // Four counters of 4 bytes each, and a word of its own; now and then more than a table has.
                 const unsigned which = (thread + i) % 4;
                 wrapped_lock region(*pool_, locks[which]);
                 auto* const counter = reinterpret_cast<std::uint32_t*>(data_->many.data()) + which;

@@ -9,8 +9,8 @@
 //   2. CLOSED, when it is full, the log runs short or homes are asked for, and the other one is EMPTY, which becomes
 //      ACTIVE with that: nobody enters, those inside finish. They wait for nobody but the medium. Where the other is
 //      not empty yet, who wants to enter waits.
-//   3. RETIRING: store all homes, write back their lines, each once, and FENCE. Orders the homes before step 4: were the
-//      log trimmed first, a cut would lose what was committed.
+//   3. RETIRING: store all homes, write back their lines, each once, and FENCE. Orders the homes before step 4: were
+//      the log trimmed first, a cut would lose what was committed.
 //   4. Trim the log: S is below every commit in flight and below the first that left an alias in the younger table.
 //      Everything below it is home, whichever table it was in.
 //   5. EMPTY. Readers find nothing there any more, and what they read at home then is what was stored in 3.

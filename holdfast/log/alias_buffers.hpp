@@ -86,7 +86,7 @@ private:
     enum class state : std::uint8_t { empty, active, closed, retiring };
     static constexpr std::uint64_t never = ~std::uint64_t{0};
 
-    /// Open or not, how many are inside, how many words are spoken for: one number, so that one exchange asks and takes.
+    /// Open or not, how many are inside, how many words are spoken for: one number, so that one exchange takes.
     struct gate {
         static constexpr std::uint64_t open = std::uint64_t{1} << 63;
         static constexpr std::uint64_t one_inside = std::uint64_t{1} << 32;

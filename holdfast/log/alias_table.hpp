@@ -106,7 +106,9 @@ private:
     std::atomic<std::uint64_t>& filter_at(std::uint64_t hash) const noexcept {
         return filter_[first_slot(hash) / 16];
     }
-    std::uint64_t filter_bit(std::uint64_t hash) const noexcept { return std::uint64_t{1} << (hash >> (shift_ - 2) & 63); }
+    std::uint64_t filter_bit(std::uint64_t hash) const noexcept {
+        return std::uint64_t{1} << (hash >> (shift_ - 2) & 63);
+    }
 
     alias look(std::uint64_t word, std::uint64_t hash) const noexcept {
         const std::uint64_t generation = generation_.load(std::memory_order_acquire);

@@ -17,8 +17,8 @@
 //      durable. So S = below all lanes in flight and below each lane's last commit needs only to be persisted.
 //   6. Where homes come later than their commit (late_homes.hpp), S is below the first that is not home, too; they
 //      are written back by who stores them.
-// Below `power` with redo records there is nothing to truncate, unless homes come later: a home that was stored is as good as
-// the promise asks. A commit writes its record over the lane's last one and takes it back (its
+// Below `power` with redo records there is nothing to truncate, unless homes come later: a home that was stored is as
+// good as the promise asks. A commit writes its record over the lane's last one and takes it back (its
 // sequence becomes 0) when the homes are stored, so that the log stays in the cache and recovery
 // finds only commits that were in flight; those hold disjoint locks, hence need no order.
 // Undo records of a transaction that has ended are never applied again, whatever the others do. So
@@ -96,8 +96,8 @@ public:
     /// `options.last_sequence`.
     lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options);
 
-    /// Asks `homes` from now on, which outlives every call but those of the destructor. Requires: homes_come_late, and no
-    /// commit yet.
+    /// Asks `homes` from now on, which outlives every call but the destructor's. Requires: homes_come_late, no commit
+    /// yet.
     void follow(late_homes& homes) noexcept { late_ = &homes; }
 
     /// Takes the lane that this thread owns, without an atomic exchange, or where no lane is left to
