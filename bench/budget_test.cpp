@@ -37,11 +37,12 @@ std::vector<std::string> count_all(bool with_files) {
         all.directory = medium == "file" ? on_disk.path() : in_memory.path();
         engine(all);
     };
-    for (auto* const engine : {count_redo, count_softwrap_lat, count_undo, count_undo_paper, count_line})
+    for (auto* const engine :
+         {count_redo, count_softwrap_lat, count_softwrap, count_undo, count_undo_paper, count_line})
         count(engine, "nvram", level::power);
     if (with_files) count(count_redo, "file", level::power);
-    for (auto* const engine : {count_redo, count_softwrap_lat, count_undo, count_undo_paper, count_volatile_only,
-                              count_line})
+    for (auto* const engine : {count_redo, count_softwrap_lat, count_softwrap, count_undo, count_undo_paper,
+                              count_volatile_only, count_line})
         count(engine, "nvram", level::process);
     return all.lines;
 }

@@ -1,6 +1,8 @@
 // The clocks of suites that run on one thread and never wait.
 #pragma once
 
+#include <bench/contestant.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -13,6 +15,18 @@ inline double thread_cpu_ns() noexcept {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+/// CPU time of all threads of the process.
+inline double process_cpu_ns() noexcept {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+/// What the process's other threads took of processors: an engine that works in the background spends it there.
+inline observation others_per_transaction(double others_ns, std::uint64_t transactions) {
+    return {"others_ns_per_tx", "ns", std::max(0.0, others_ns) / static_cast<double>(transactions)};
 }
 
 /// The same time, counted from construction, where thread_cpu_ns would cost too much: it is asked only when so much

@@ -27,6 +27,7 @@ inline open_options options_of(const setting& where) {
     if (where.batch != 0) asked.wraps.trim_batch = static_cast<std::uint32_t>(where.batch);
     if (where.variant == "early") asked.wraps.lines_kept = 0;
     if (where.variant == "word_by_word") asked.wraps.writes_back_each_word = true;
+    if (where.variant == "by_commits") asked.wraps.retires_in_background = false;
     if (where.variant == "no_log") asked.wraps.logs = false;
     return asked;
 }

@@ -1,12 +1,14 @@
 // Suite wrap: the evaluation of SoftWrAP-LAT, inserts into a B+ tree of 20,000 elements. How many a second, and how
 // long a request for one takes at a given rate of arrivals; and what a table of aliases costs.
 #include <bench/alias_table.hpp>
+#include <bench/hot_node.hpp>
 #include <bench/pools.hpp>
 #include <bench/rivals/process.hpp>
 #include <bench/suites.hpp>
 #include <bench/tree_requests.hpp>
 
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
@@ -108,9 +110,11 @@ public:
         add_engine<undo>();
         add_engine<redo>();
         add_engine<softwrap_lat>({1, 8, largest_batch});
+        add_engine<softwrap>();
         if (where_.rate == 0) {
-            add_variant("early");
-            add_variant("word_by_word");
+            add_variant<softwrap_lat>("early");
+            add_variant<softwrap_lat>("word_by_word");
+            add_variant<softwrap>("by_commits");
         }
         for (const std::string rival : {"libpmemobj", "libpmemobj_best"})
             add(rival, where_, [&] { return start_rival(rival, "wrap", where_, space_); });
@@ -122,16 +126,18 @@ public:
         add_engine<volatile_only>();
         add_engine<redo>();
         add_engine<softwrap_lat>();
-        add_variant("no_log");
+        add_engine<softwrap>();
+        add_variant<softwrap_lat>("no_log");
     }
 
 private:
+    template <class Engine>
     void add_variant(const std::string& name) {
         setting where = where_;
-        where.batch = where.level == "power" ? largest_batch : 0;
+        where.batch = where.level == "power" && Engine::description.writes_homes_back ? largest_batch : 0;
         where.variant = name;
-        add(std::string(softwrap_lat::description.name), where,
-            [&] { return std::make_unique<tree_contestant<softwrap_lat>>(where, space_); });
+        add(std::string(Engine::description.name), where,
+            [&] { return std::make_unique<tree_contestant<Engine>>(where, space_); });
     }
     /// With each of these batches; 0 for an engine that gathers none.
     template <class Engine>
@@ -166,6 +172,12 @@ setting wrap_setting(std::uint32_t delay_ns, std::uint64_t rate) {
     where.log_bytes = wrap_log_bytes;
     where.delay_ns = delay_ns;
     where.rate = rate;
+    return where;
+}
+
+setting hot_setting(std::uint32_t delay_ns) {
+    setting where = wrap_setting(delay_ns, 0);
+    where.elements = 0;
     return where;
 }
 
@@ -219,6 +231,7 @@ std::vector<planned_match> plan_wrap(const options& wanted, scratch& space) {
         keeping_up nobody;
         return make_tree_match(where, wanted, space, nobody);
     });
+    plan.push_back([&wanted, &space] { return make_hot_node_match(hot_setting(wanted.delay_ns), wanted, space); });
     plan.push_back([&wanted] { return make_alias_table_match(wanted); });
     return plan;
 }

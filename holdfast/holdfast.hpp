@@ -10,6 +10,7 @@
 #include <holdfast/engine/line_pool.hpp>
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>

@@ -160,7 +160,7 @@ TEST_F(command, AFailedCommandLeavesNothingBehind) {
 }
 
 TEST_F(command, EveryEngineKeepsEntries) {
-    for (const std::string engine : {"redo", "softwrap_lat", "undo", "undo_paper", "volatile_only"}) {
+    for (const std::string engine : {"redo", "softwrap_lat", "softwrap", "undo", "undo_paper", "volatile_only"}) {
         const std::string pool = in(engine);
         const outcome made =
             run({"kv", "--engine", engine, "--level", "process", "--size", "1M", pool, "put", "a", "b"});
@@ -314,7 +314,7 @@ TEST_F(command, AGrownPoolHoldsWhatItHeldAndMore) {
     std::string lines;
     for (int i = 0; i < 4000; ++i) lines += "key " + std::to_string(i) + "\t" + std::string(100, 'v') + "\n";
     write("lines", lines);
-    for (const std::string engine : {"redo", "softwrap_lat", "undo"}) {
+    for (const std::string engine : {"redo", "softwrap_lat", "softwrap", "undo"}) {
         const std::string pool = in(engine);
         const std::vector<std::string> load = {"kv", pool, "--engine", engine, "--size", "512K", "--level", "process",
                                                "load", in("lines"), "--batch", "20"};
@@ -349,7 +349,7 @@ TEST_F(command, ARefusedGrowthChangesNothing) {
 }
 
 TEST_F(command, ASnapshotIsAnotherPoolWithTheSameEntries) {
-    for (const std::string engine : {"redo", "softwrap_lat", "undo", "volatile_only"}) {
+    for (const std::string engine : {"redo", "softwrap_lat", "softwrap", "undo", "volatile_only"}) {
         const std::string pool = in(engine), copy = in(engine + "-copy");
         ASSERT_EQ(run({"kv", pool, "--engine", engine, "--size", "1M", "--level", "process", "put", "a", "b"}).status,
                   0);

@@ -4,6 +4,7 @@
 #include <holdfast/base/result.hpp>
 #include <holdfast/engine/line_pool.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
@@ -19,6 +20,7 @@ template <class F>
 void for_each_engine(F&& f) {
     f.template operator()<redo>();
     f.template operator()<softwrap_lat>();
+    f.template operator()<softwrap>();
     f.template operator()<undo>();
     f.template operator()<undo_paper>();
     f.template operator()<volatile_only>();

@@ -1,6 +1,7 @@
 // The C interface over pools and wraps of any engine that has them.
 #include <holdfast/c/wrap.h>
 
+#include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/wrap.hpp>
 
@@ -127,7 +128,9 @@ int open_pool_in_c(const char* path, const holdfast_options* given, wanted which
             *out = new pool_in_c<Engine>(std::move(opened).value());
         };
         if (engine == softwrap_lat::description.name) return open.template operator()<softwrap_lat>();
-        fail(errc::engine_mismatch, "there is no engine \"" + engine + "\" that has wraps; softwrap_lat has");
+        if (engine == softwrap::description.name) return open.template operator()<softwrap>();
+        fail(errc::engine_mismatch,
+             "there is no engine \"" + engine + "\" that has wraps; softwrap_lat and softwrap have");
     });
 }
 
@@ -176,6 +179,14 @@ int wrapLoad(wrap_id id, const void* home, void* value, size_t bytes) {
     return holdfast::status_of([&] {
         holdfast::refuse_null("wrapLoad", id, home, value);
         id->load(home, value, bytes);
+    });
+}
+
+int wrapLoadShared(const void* home, void* value, size_t bytes) {
+    return holdfast::status_of([&] {
+        holdfast::refuse_null("wrapLoadShared", home, value);
+        holdfast::softwrap::require_shared(home);
+        holdfast::softwrap::read(home, value, bytes);
     });
 }
 

@@ -56,7 +56,7 @@ struct holdfast_options {
     int at_process;          /* not 0: HOLDFAST_PROCESS instead of HOLDFAST_POWER */
     int tmpfs_is_nvram;      /* measurements and tests only */
     uint32_t trim_batch;     /* wraps of a thread between two trimmings of the log; 0: 64 */
-    const char* engine;      /* "softwrap_lat"; NULL: that one */
+    const char* engine;      /* "softwrap_lat" or "softwrap"; NULL: the first */
     const char* layout;      /* what the bytes mean to the application; NULL: anything */
 };
 
@@ -80,6 +80,9 @@ int holdfast_root(holdfast_pool* pool, const char* name, size_t bytes, const cha
 int OpenWrap(holdfast_pool* pool, wrap_id* id);
 int wrapStore(wrap_id id, void* home, const void* value, size_t bytes);
 int wrapLoad(wrap_id id, const void* home, void* value, size_t bytes);
+/* Algorithm 1's load, which names no wrap: what this thread's open wraps have stored, else what was closed last. For
+ * pools of softwrap; of another engine it is HOLDFAST_MISUSE. */
+int wrapLoadShared(const void* home, void* value, size_t bytes);
 int CloseWrap(wrap_id id);
 int AbortWrap(wrap_id id);
 /* A block of the pool, contents arbitrary, aligned to 16; it is free again if the wrap is not closed. */

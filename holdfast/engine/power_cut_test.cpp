@@ -2,6 +2,7 @@
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/power_cut_test_support.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 
@@ -282,6 +283,9 @@ void cut_again_and_again(const std::string& directory, bool nvram, std::uint64_t
         scene.options.log_bytes = 64 << 10;
         scene.options.reserved_bytes = 1 << 20;
         scene.options.base = HOLDFAST_TEST_BASE_ADDRESS;
+        // So that tables come home often, and in this thread.
+        scene.options.wraps.alias_words = 24;
+        scene.options.wraps.retires_in_background = false;
         scene.options.tmpfs_is_nvram = nvram;
         std::filesystem::remove(scene.path);
         std::mt19937_64 random(seed);
@@ -314,6 +318,9 @@ TEST(power_cut, redo_keeps_every_acknowledged_transaction_on_byte_addressable_me
 }
 TEST(power_cut, softwrap_lat_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
     cut_again_and_again<softwrap_lat>("/dev/shm", true, first_seed(1500), rounds());
+}
+TEST(power_cut, softwrap_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
+    cut_again_and_again<softwrap>("/dev/shm", true, first_seed(6500), rounds());
 }
 TEST(power_cut, softwrap_lat_keeps_every_acknowledged_transaction_on_a_file) {
     cut_again_and_again<softwrap_lat>(".", false, first_seed(4500), std::max(1, rounds() / 8));

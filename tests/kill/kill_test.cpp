@@ -5,6 +5,8 @@
 #include "state.hpp"
 
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
+#include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/persist/storage.hpp>
 
@@ -51,6 +53,10 @@ std::vector<combination> combinations() {
     all.push_back({"redo", level::power, place::nvram, 3});
     all.push_back({"redo", level::power, place::file, 6});
     all.push_back({"undo", level::power, place::nvram, 3});
+    for (const char* engine : {"softwrap_lat", "softwrap"}) {
+        all.push_back({engine, level::process, place::tmpfs, 3});
+        all.push_back({engine, level::power, place::nvram, 3});
+    }
     return all;
 }
 
@@ -136,6 +142,8 @@ private:
 
     void verify() {
         if (of_.engine == "redo") return verify_with<redo>();
+        if (of_.engine == "softwrap_lat") return verify_with<softwrap_lat>();
+        if (of_.engine == "softwrap") return verify_with<softwrap>();
         if (of_.engine == "undo") return verify_with<undo>();
         verify_with<undo_paper>();
     }

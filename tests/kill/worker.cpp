@@ -3,6 +3,8 @@
 #include "state.hpp"
 
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
+#include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 
 #include <unistd.h>
@@ -101,6 +103,8 @@ private:
 int run(const std::string& engine, const arguments& with) {
     try {
         if (engine == "redo") worker<redo>(with).work();
+        if (engine == "softwrap_lat") worker<softwrap_lat>(with).work();
+        if (engine == "softwrap") worker<softwrap>(with).work();
         if (engine == "undo") worker<undo>(with).work();
         if (engine == "undo_paper") worker<undo_paper>(with).work();
         std::fprintf(stderr, "kill_worker: no engine %s\n", engine.c_str());
