@@ -156,6 +156,7 @@ cache_array::place hierarchy::find_or_fill_l2(address line, access& how) {
         how.by = how.by == answered_by::l1 ? answered_by::l2 : how.by;
         return in_l2;
     }
+    below_.prefetch(line);
     l2_counters_.read_misses += 1;
     l2_counters_.fills += 1;
     const time missed = l2_.tags_free(asked) + l2_.latency;

@@ -4,15 +4,20 @@
 
 namespace holdfast::sim {
 
-const memory_image::page* memory_image::find(address at) const noexcept {
-    const auto found = pages_.find(at.value / page_bytes);
-    return found == pages_.end() ? nullptr : found->second.get();
-}
-
 memory_image::page& memory_image::find_or_make(address at) {
-    std::unique_ptr<page>& found = pages_[at.value / page_bytes];
-    if (!found) found = std::make_unique<page>();
-    return *found;
+    const std::uint64_t begin = at.value / region_bytes * region_bytes;
+    auto found = std::find_if(regions_.begin(), regions_.end(), [&](const region& each) { return each.begin == begin; });
+    if (found == regions_.end()) {
+        regions_.push_back({begin, {}});
+        found = regions_.end() - 1;
+        found->pages.resize(region_bytes / page_bytes);
+    }
+    std::unique_ptr<page>& wanted = found->pages[(at.value - begin) / page_bytes];
+    if (!wanted) {
+        wanted = std::make_unique<page>();
+        ++pages_;
+    }
+    return *wanted;
 }
 
 void memory_image::read(address line, line_data& into) const {
@@ -25,6 +30,10 @@ void memory_image::read(address line, line_data& into) const {
 
 void memory_image::write(const line_write& what) {
     std::byte* const target = find_or_make(what.line).data() + what.line.value % page_bytes;
+    if (what.mask.is_all()) {
+        std::memcpy(target, what.bytes.data(), line_bytes);
+        return;
+    }
     line_data line;
     std::memcpy(line.data(), target, line_bytes);
     what.apply_to(line);

@@ -6,7 +6,7 @@
 
 #include <memory>
 #include <span>
-#include <unordered_map>
+#include <vector>
 
 namespace holdfast::sim {
 
@@ -20,13 +20,20 @@ public:
     void read_bytes(address from, std::span<std::byte> into) const;
     void write_bytes(address to, std::span<const std::byte> bytes);
 
-    std::uint64_t bytes_in_use() const noexcept { return pages_.size() * page_bytes; }
-    /// Calls `visit(address of the page, its bytes)` in no particular order.
+    std::uint64_t bytes_in_use() const noexcept { return pages_ * page_bytes; }
+    /// Calls `visit(address of the page, its bytes)` for each page that was written to.
     template <class Visit>
     void for_each_page(Visit&& visit) const {
-        for (const auto& [number, bytes] : pages_) {
-            visit(address{number * page_bytes}, std::span<const std::byte>(*bytes));
+        for (const region& each : regions_) {
+            for (std::size_t number = 0; number < each.pages.size(); ++number) {
+                if (!each.pages[number]) continue;
+                visit(address{each.begin + number * page_bytes}, std::span<const std::byte>(*each.pages[number]));
+            }
         }
+    }
+    /// Tells the host that this line will be read soon.
+    void prefetch(address line) const noexcept {
+        if (const page* const found = find(line)) __builtin_prefetch(found->data() + line.value % page_bytes);
     }
 
     static constexpr std::uint64_t page_bytes = 65536;
@@ -34,10 +41,25 @@ public:
 private:
     using page = std::array<std::byte, page_bytes>;
 
-    const page* find(address at) const noexcept;
+    /// A stretch of addresses with a table of its pages. A program touches few of them (code and heap, stacks, the
+    /// arena), so they are searched one by one, and a page is found without a chain of pointers.
+    struct region {
+        std::uint64_t begin = 0;
+        std::vector<std::unique_ptr<page>> pages{};
+    };
+    static constexpr std::uint64_t region_bytes = std::uint64_t{1} << 34;
+
+    const page* find(address at) const noexcept {
+        for (const region& each : regions_) {
+            const std::uint64_t offset = at.value - each.begin;
+            if (offset < region_bytes) return each.pages[offset / page_bytes].get();
+        }
+        return nullptr;
+    }
     page& find_or_make(address at);
 
-    std::unordered_map<std::uint64_t, std::unique_ptr<page>> pages_;
+    std::vector<region> regions_;
+    std::uint64_t pages_ = 0;
 };
 
 }  // namespace holdfast::sim

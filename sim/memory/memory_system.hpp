@@ -21,6 +21,9 @@ public:
     time stream(hart_id hart, address where, std::span<const std::byte> bytes, time at) override;
     void await(hart_id hart, address line, time at) override;
     time fence(hart_id hart, time at) override { return nvram_.fence(hart, at); }
+    void prefetch(address line) const override {
+        (map_.is_nvram(line) ? nvram_.image() : dram_image_).prefetch(line);
+    }
     void peek(address line, line_data& into) const override;
     void poke(const line_write& what) override;
 

@@ -26,6 +26,9 @@ public:
     /// When all writes that the hart awaits are at the persist point.
     virtual time fence(hart_id hart, time at) = 0;
 
+    /// A read will follow; a hint for the host, which has nothing to do with the simulated machine.
+    virtual void prefetch(address) const {}
+
     /// Without time: what a read would return, and bytes put where they belong.
     virtual void peek(address line, line_data& into) const = 0;
     virtual void poke(const line_write& what) = 0;
