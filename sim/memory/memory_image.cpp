@@ -6,7 +6,8 @@ namespace holdfast::sim {
 
 memory_image::page& memory_image::find_or_make(address at) {
     const std::uint64_t begin = at.value / region_bytes * region_bytes;
-    auto found = std::find_if(regions_.begin(), regions_.end(), [&](const region& each) { return each.begin == begin; });
+    auto found = std::find_if(regions_.begin(), regions_.end(),
+                              [&](const region& each) { return each.begin == begin; });
     if (found == regions_.end()) {
         regions_.push_back({begin, {}});
         found = regions_.end() - 1;
