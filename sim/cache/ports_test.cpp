@@ -168,6 +168,20 @@ TEST_F(Ports, a_write_back_held_at_the_controller_stays_out_of_the_array_until_r
     EXPECT_EQ(write_backs_.pressed, 0);
 }
 
+TEST_F(Ports, a_write_back_delayed_at_the_controller_delays_the_next_one_of_its_line) {
+    attached_.on_write_back = &write_backs_;
+    write_backs_.hold_at = port::level::controller;
+    write_backs_.hold_for = ns(5000);
+    store(0, 0, 5, ns(0));
+    write_back(0, ns(1000));
+    write_backs_.hold_for = time{};
+    store(0, 0, 6, ns(2000));
+    write_back(0, ns(3000));
+    // The older one takes the row hit at 6006 ns at the earliest.
+    EXPECT_EQ(caches_.fence(hart_id{0}, ns(3010)), ns(1000) + l1 + l2 + ns(5000) + ns(2 * 36));
+    EXPECT_EQ(in_image(memory_.nvram().crash(ns(10'000)), 0), 6u);
+}
+
 TEST_F(Ports, a_fence_presses_for_the_write_back_that_is_held) {
     attached_.on_write_back = &write_backs_;
     write_backs_.hold_at = port::level::controller;
