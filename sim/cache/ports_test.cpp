@@ -152,6 +152,14 @@ TEST_F(Ports, a_held_eviction_delays_the_miss_that_needs_its_place) {
     EXPECT_EQ(store(0, 8 * 4096, 1, ns(20'000)).done, ns(20'000) + l1 + ns(5000));
 }
 
+TEST_F(Ports, a_cache_asks_at_once_how_long_it_is_to_hold_a_line) {
+    for (std::uint64_t way = 0; way < 8; ++way) store(0, way * 4096, 1, ns(1000 * way));
+    attached_.on_write_back = &write_backs_;
+    write_backs_.until_released = true;
+    EXPECT_EQ(store(0, 8 * 4096, 1, ns(20'000)).done, ns(20'000) + l1 + ns(1000));
+    EXPECT_EQ(write_backs_.pressed, 1);
+}
+
 TEST_F(Ports, a_write_back_held_at_the_controller_stays_out_of_the_array_until_released) {
     attached_.on_write_back = &write_backs_;
     write_backs_.hold_at = port::level::controller;

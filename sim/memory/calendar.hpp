@@ -41,7 +41,7 @@ public:
             next->begin = begin;
         } else {
             busy_.insert(next, {begin, end});
-            if (busy_.size() > kept_max) forget_oldest();
+            if (busy_.size() > kept_max) forget_older_half();
         }
     }
 
@@ -49,17 +49,19 @@ private:
     struct interval {
         time begin{}, end{};
     };
-    /// Nobody lags this many reservations behind; what is forgotten counts as taken, so that nothing overlaps.
-    static constexpr std::size_t kept_max = 64;
+    /// Half of this is more than lies in the future at any time. What is forgotten counts as taken, so that nothing
+    /// overlaps.
+    static constexpr std::size_t kept_max = 512;
 
     std::size_t first_ending_after(time when) const noexcept {
         std::size_t at = busy_.size();
         while (at > 0 && busy_[at - 1].end > when) --at;
         return at;
     }
-    void forget_oldest() {
-        floor_ = busy_.front().end;
-        busy_.erase(busy_.begin());
+    void forget_older_half() {
+        const auto kept = busy_.begin() + kept_max / 2;
+        floor_ = (kept - 1)->end;
+        busy_.erase(busy_.begin(), kept);
     }
 
     std::vector<interval> busy_;

@@ -201,6 +201,14 @@ TEST_F(Controller, streamed_bytes_of_a_line_are_combined_into_one_write) {
     EXPECT_EQ(controller().counters().partial_writes, 0u);
 }
 
+TEST_F(Controller, a_write_of_a_line_comes_after_what_was_streamed_to_it_before) {
+    const std::array<std::byte, 8> bytes{std::byte{3}};
+    controller().stream(hart_id{0}, arena, bytes, ns(0));
+    write(0, 4, ns(1));
+    controller().finish(ns(2));
+    EXPECT_EQ(byte_in(controller().image(), 0), 4);
+}
+
 TEST_F(Controller, a_full_combining_buffer_sends_the_line_that_it_began_first) {
     config_.controller.combining_entries = 2;
     const std::array<std::byte, 8> bytes{};

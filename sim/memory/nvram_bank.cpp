@@ -61,8 +61,9 @@ void nvram_bank::take(const plan& chance, std::uint64_t row, access_kind kind, s
         }
     }
     if (busy_.size() > kept_max) {
-        before_ = busy_.front();
-        busy_.erase(busy_.begin());
+        const auto kept = busy_.begin() + kept_max / 2;
+        before_ = *(kept - 1);
+        busy_.erase(busy_.begin(), kept);
     }
 }
 

@@ -50,7 +50,8 @@ public:
 
 private:
     static constexpr std::uint64_t no_row = ~std::uint64_t{0};
-    static constexpr std::size_t kept_max = 160;
+    /// Half of this is more than one bank has before it at any time.
+    static constexpr std::size_t kept_max = 256;
 
     struct access {
         time begin{}, end{};
@@ -66,7 +67,7 @@ private:
 
     const nvram_config& config_;
     std::vector<access> busy_;
-    access before_{};  ///< what was forgotten last
+    access before_{};  ///< the last one of those that were forgotten
 };
 
 }  // namespace holdfast::sim

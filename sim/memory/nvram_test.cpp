@@ -161,7 +161,10 @@ TEST(Calendar, nothing_is_reserved_twice_though_old_reservations_are_forgotten) 
         EXPECT_EQ(begin, ns(each * 10));
         bus.take(begin, ns(4));
     }
-    EXPECT_GE(bus.first_gap(ns(0), ns(4)), ns(9'000));
+    // Early gaps are forgotten, late ones are not.
+    EXPECT_GT(bus.first_gap(ns(0), ns(4)), ns(4'000));
+    EXPECT_EQ(bus.first_gap(ns(9'000), ns(4)), ns(9'004));
+    EXPECT_EQ(bus.first_gap(ns(9'000), ns(7)), ns(9'994));
 }
 
 }  // namespace holdfast::sim

@@ -16,6 +16,7 @@ struct request {
     std::uint32_t what = 0;
     std::uint64_t line = 0;
     std::uint64_t pause_ns = 0;
+    std::uint64_t ahead_ns = 0;
 };
 
 /// Every write carries its number; the image then tells which writes it has.
@@ -25,22 +26,24 @@ public:
 
     void go(const request& each) {
         now_ += ns(each.pause_ns);
+        // Harts run ahead of the time that is settled.
+        const time at = now_ + ns(each.ahead_ns);
         const address line = arena + each.line * 256 * 64;
         const hart_id hart{each.what % 4};
         if (each.what < 40) {
             const line_write write = numbered(line);
-            controller_.write(write, {port::reason::eviction, each.what < 20 ? hart_set::of(hart) : hart_set{}}, now_);
+            controller_.write(write, {port::reason::eviction, each.what < 20 ? hart_set::of(hart) : hart_set{}}, at);
             if (each.what < 20) awaited_[hart.value].push_back({line, number_});
         } else if (each.what < 60) {
             line_data found;
-            RC_ASSERT(controller_.read(line, found, now_) >= now_);
+            RC_ASSERT(controller_.read(line, found, at) >= at);
             RC_ASSERT(number_in(found) == newest_[line]);
         } else if (each.what < 75) {
-            controller_.append(log_line(), numbered(log_line()).bytes, now_);
+            controller_.append(log_line(), numbered(log_line()).bytes, at);
             log_.push_back({log_line(), number_});
         } else if (each.what < 85) {
-            const time done = controller_.fence(hart, now_);
-            RC_ASSERT(done >= now_);
+            const time done = controller_.fence(hart, at);
+            RC_ASSERT(done >= at);
             for (const auto& [awaited, number] : awaited_[hart.value]) promised_.push_back({awaited, number, done});
             awaited_[hart.value].clear();
         } else {
@@ -107,7 +110,8 @@ private:
 rc::Gen<request> any_request() {
     return rc::gen::build<request>(rc::gen::set(&request::what, rc::gen::inRange<std::uint32_t>(0, 100)),
                                    rc::gen::set(&request::line, rc::gen::inRange<std::uint64_t>(0, 20)),
-                                   rc::gen::set(&request::pause_ns, rc::gen::inRange<std::uint64_t>(0, 120)));
+                                   rc::gen::set(&request::pause_ns, rc::gen::inRange<std::uint64_t>(0, 120)),
+                                   rc::gen::set(&request::ahead_ns, rc::gen::inRange<std::uint64_t>(0, 400)));
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ public:
     explicit write_queue(std::uint32_t entries) {
         for (std::uint32_t spare = 0; spare < 4 * entries; ++spare) free_.push_back(add_slot());
         order_.reserve(4 * entries);
+        retired_.reserve(4 * entries);
     }
 
     queued_write& push(const queued_write& write) {
@@ -52,13 +53,15 @@ public:
             if (writes_[slot].completes > until) {
                 order_[kept++] = slot;
             } else {
-                retired_.push_back(slot);
+                // By time, then by age. Few at once, and nothing may be allocated here.
+                const auto later = [this](time completes, std::uint32_t other) {
+                    return completes < writes_[other].completes;
+                };
+                const time completes = writes_[slot].completes;
+                retired_.insert(std::upper_bound(retired_.begin(), retired_.end(), completes, later), slot);
             }
         }
         order_.resize(kept);
-        std::stable_sort(retired_.begin(), retired_.end(), [this](std::uint32_t a, std::uint32_t b) {
-            return writes_[a].completes < writes_[b].completes;
-        });
         for (const std::uint32_t slot : retired_) {
             --lines_[bucket(writes_[slot].what.line)];
             done(writes_[slot]);

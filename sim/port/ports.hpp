@@ -50,8 +50,9 @@ struct write_back_event {
     time at{};
 };
 
-/// When a write-back may go on. `until_released` is for the controller alone, the last gate before the NVRAM: the
-/// caches' answers are times, because whoever waits for the place of an evicted line has to be told one.
+/// When a write-back may go on. With `until_released` the controller, the last gate before the NVRAM, keeps it until
+/// `nvram_controller::release` or until it has to press; a cache presses at once, because whoever waits for the place
+/// of the line has to be told a time.
 struct permission {
     time not_before{};
     bool until_released = false;
@@ -62,8 +63,8 @@ class write_back {
 public:
     virtual ~write_back() = default;
     virtual permission leave(const write_back_event& event) = 0;
-    /// The controller's queue is full, or a fence waits, and this line is held: when does it go? It is then released
-    /// at that time, which must not be `never`.
+    /// Someone waits for this line, which is held: its place in a cache, its entry in a full queue, or a fence. When
+    /// does it go? It is released at that time; `never` is taken for `at`.
     virtual time press(address line, time at) = 0;
 };
 
