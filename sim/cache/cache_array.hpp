@@ -100,6 +100,12 @@ public:
     line_data& bytes(place at) noexcept { return bytes_[at]; }
     const line_data& bytes(place at) const noexcept { return bytes_[at]; }
 
+    /// Tells the host that this place will be used soon.
+    void prefetch(place at) const noexcept {
+        __builtin_prefetch(&states_[at]);
+        __builtin_prefetch(&bytes_[at]);
+    }
+
     std::uint64_t sets() const noexcept { return set_mask_ + 1; }
     std::uint32_t ways() const noexcept { return ways_; }
     place place_of(std::uint64_t set, std::uint32_t way) const noexcept {

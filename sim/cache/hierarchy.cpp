@@ -156,11 +156,13 @@ cache_array::place hierarchy::find_or_fill_l2(address line, access& how) {
         how.by = how.by == answered_by::l1 ? answered_by::l2 : how.by;
         return in_l2;
     }
+    // The host misses its caches, too; what is needed further down is asked for in time.
     below_.prefetch(line);
+    in_l2 = l2_.victim(line);
+    l2_.prefetch(in_l2);
     l2_counters_.read_misses += 1;
     l2_counters_.fills += 1;
     const time missed = l2_.tags_free(asked) + l2_.latency;
-    in_l2 = l2_.victim(line);
     const time room = l2_.occupied(in_l2) ? evict_from_l2(in_l2, missed) : missed;
     l2_.put(in_l2, line);
     how = {std::max(below_.read(line, l2_.bytes(in_l2), missed), room), answered_by::memory};

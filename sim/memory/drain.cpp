@@ -69,7 +69,7 @@ nvram_bank::plan nvram_controller::send(std::size_t age, time at) {
     dimm_.take(chance, write.place, access_kind::write);
     write.completes = chance.end();
     waiting_ -= 1;
-    next_completion_ = std::min(next_completion_, write.completes);
+    queue_.sent(write);
     if (write.from == port::source::log) last_log_ = std::max(last_log_, write.completes);
     return chance;
 }
@@ -78,6 +78,7 @@ nvram_bank::plan nvram_controller::send(std::size_t age, time at) {
 time nvram_controller::after_older_ones(std::size_t age, time at) {
     const address line = queue_[age].what.line;
     const bool is_log = queue_[age].from == port::source::log;
+    if (!is_log && !queue_.may_have_another(line)) return at;
     for (std::size_t older = 0; older < age; ++older) {
         queued_write& write = queue_[older];
         const bool same_line = write.what.line == line;

@@ -251,10 +251,6 @@ void nvram_controller::retire(time until) {
         image_.write(write.what);
         if (config_.persist == persist_point::array) tell_persisted(write, write.completes);
     });
-    next_completion_ = never;
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        next_completion_ = std::min(next_completion_, queue_[age].completes);
-    }
 }
 
 void nvram_controller::settle_slowly(time now) {
@@ -264,7 +260,7 @@ void nvram_controller::settle_slowly(time now) {
         send_combined(0, combining_[0].since + config_.combining_limit);
     }
     send_while_idle(now);
-    if (next_completion_ <= now) retire(now);
+    retire(now);
     settled_ = now;
 }
 

@@ -46,7 +46,7 @@ public:
     /// Nothing will be asked for any more that happens before `now`: the least local time of all harts. Call it often:
     /// writes that need no reason to go, such as those of the policy `idle`, go here, and done ones leave the queue.
     void settle(time now) {
-        if (now < next_completion_ && !goes_by_itself()) {
+        if (now < queue_.next_completion() && !goes_by_itself()) {
             settled_ = std::max(settled_, now);
         } else {
             settle_slowly(now);
@@ -112,7 +112,6 @@ private:
     time drain_until_{};      ///< marks, marks_block: when the last write of the drain begins
     time last_log_{};         ///< when the array has the last log line that was sent
     time settled_{};
-    time next_completion_ = never;
     bool instant_ = false;
     controller_counters counters_{};
 };

@@ -29,64 +29,58 @@ class write_queue {
 public:
     /// `entries` is what is expected; writes that are done but not yet settled come on top.
     explicit write_queue(std::uint32_t entries) {
-        for (std::uint32_t spare = 0; spare < 4 * entries; ++spare) free_.push_back(add_slot());
-        order_.reserve(4 * entries);
-        retired_.reserve(4 * entries);
+        const std::size_t expected = 4 * std::size_t{entries};
+        for (std::size_t spare = 0; spare < expected; ++spare) free_.push_back(&writes_.emplace_back());
+        order_.reserve(expected);
+        sent_.reserve(expected);
     }
 
     queued_write& push(const queued_write& write) {
-        if (free_.empty()) free_.push_back(add_slot());
-        const std::uint32_t slot = free_.back();
+        if (free_.empty()) free_.push_back(&writes_.emplace_back());
+        queued_write* const added = free_.back();
         free_.pop_back();
-        writes_[slot] = write;
-        order_.push_back(slot);
+        *added = write;
+        order_.push_back(added);
         ++lines_[bucket(write.what.line)];
-        return writes_[slot];
+        return *added;
     }
 
-    /// Takes out what is complete by `until`, oldest completion first, and calls `done(write)` for each.
+    /// To be called when `write` has gone to its bank and `completes` is known.
+    void sent(queued_write& write) {
+        const auto later = [](time completes, const queued_write* other) { return completes < other->completes; };
+        sent_.insert(std::upper_bound(sent_.begin(), sent_.end(), write.completes, later), &write);
+    }
+    time next_completion() const noexcept { return sent_.empty() ? never : sent_.front()->completes; }
+
+    /// Takes out what is complete by `until`, in the order of completion, and calls `done(write)` for each.
     template <class Done>
     void retire(time until, Done&& done) {
-        retired_.clear();
-        std::size_t kept = 0;
-        for (const std::uint32_t slot : order_) {
-            if (writes_[slot].completes > until) {
-                order_[kept++] = slot;
-            } else {
-                // By time, then by age. Few at once, and nothing may be allocated here.
-                const auto later = [this](time completes, std::uint32_t other) {
-                    return completes < writes_[other].completes;
-                };
-                const time completes = writes_[slot].completes;
-                retired_.insert(std::upper_bound(retired_.begin(), retired_.end(), completes, later), slot);
-            }
-        }
-        order_.resize(kept);
-        for (const std::uint32_t slot : retired_) {
-            --lines_[bucket(writes_[slot].what.line)];
-            done(writes_[slot]);
-            free_.push_back(slot);
+        while (next_completion() <= until && !sent_.empty()) {
+            queued_write* const write = sent_.front();
+            sent_.erase(sent_.begin());
+            order_.erase(std::find(order_.begin(), order_.end(), write));
+            --lines_[bucket(write->what.line)];
+            done(*write);
+            free_.push_back(write);
         }
     }
 
     /// False: certainly not. Most reads are answered by this.
     bool may_have(address line) const noexcept { return lines_[bucket(line)] != 0; }
+    /// For a line that is there: whether another write of it may be.
+    bool may_have_another(address line) const noexcept { return lines_[bucket(line)] > 1; }
 
     std::size_t size() const noexcept { return order_.size(); }
     /// By age, 0 is the oldest.
-    queued_write& operator[](std::size_t age) noexcept { return writes_[order_[age]]; }
-    const queued_write& operator[](std::size_t age) const noexcept { return writes_[order_[age]]; }
+    queued_write& operator[](std::size_t age) noexcept { return *order_[age]; }
+    const queued_write& operator[](std::size_t age) const noexcept { return *order_[age]; }
 
 private:
     static std::size_t bucket(address line) noexcept { return line.value / line_bytes % 256; }
-    std::uint32_t add_slot() {
-        writes_.emplace_back();
-        return static_cast<std::uint32_t>(writes_.size() - 1);
-    }
 
     /// A deque, since ports that are told of a write may cause another one.
     std::deque<queued_write> writes_;
-    std::vector<std::uint32_t> order_, free_, retired_;
+    std::vector<queued_write*> order_, sent_, free_;
     std::array<std::uint32_t, 256> lines_{};
 };
 
