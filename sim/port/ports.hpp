@@ -77,7 +77,8 @@ struct persist_event {
     time at{};
 };
 
-/// (e) The persist point. In order of time at the array; in order of acceptance at the controller.
+/// (e) The persist point. The array's events come in order of time, once that is settled. The controller's come with
+/// the acceptance, in order of that, and `at` may be a little later than the events of other harts: honour it.
 class persisted {
 public:
     virtual ~persisted() = default;
