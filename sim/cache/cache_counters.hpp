@@ -1,4 +1,5 @@
-// What a cache did, for statistics and for energy/energy.hpp.
+// What a cache did, for statistics and for energy/energy.hpp. `visit_fields` calls `visit(name, value)`, so that
+// printers need no list of their own.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,21 @@ struct cache_counters {
     std::uint64_t sets_walked = 0;
 
     std::uint64_t misses() const noexcept { return read_misses + write_misses; }
+
+    template <class Self, class Visitor>
+    static void visit_fields(Self& self, Visitor&& visit) {
+        visit("reads", self.reads);
+        visit("writes", self.writes);
+        visit("read_misses", self.read_misses);
+        visit("write_misses", self.write_misses);
+        visit("upgrades", self.upgrades);
+        visit("fills", self.fills);
+        visit("evictions", self.evictions);
+        visit("write_backs", self.write_backs);
+        visit("lines_cleaned", self.lines_cleaned);
+        visit("recalled", self.recalled);
+        visit("sets_walked", self.sets_walked);
+    }
 };
 
 struct core_counters {

@@ -29,7 +29,7 @@ void hierarchy::take_from_owner(cache_array::place in_l2, bool keep_shared, time
     cache_array& cache = cores_[owner].data;
     const cache_array::place place = cache.find(line);
     line_state& state = cache.state(place);
-    at = std::max(at, state.ready_at) + config_.intervention;
+    at = in_flight(state, at, at) + config_.intervention;
     if (state.dirty) {
         at = may_leave(port::level::l1, owner, line, cache.bytes(place), port::reason::taken, at);
         store_in_l2(in_l2, cache.bytes(place));

@@ -303,6 +303,40 @@ TEST_F(Controller, the_combining_buffer_is_lost_wherever_the_persist_point_is) {
     EXPECT_EQ(byte_in(controller().crash(ns(1000)), 0), 0);
 }
 
+TEST(ControllerWatch, sees_what_each_bank_does_and_when) {
+    class recorder : public port::bank_watch {
+    public:
+        void access(const port::bank_event& event) override { events.push_back(event); }
+        std::vector<port::bank_event> events;
+    } watch;
+    port::ports attached;
+    attached.on_bank = &watch;
+    nvram_controller controller(memory_config{}, attached);
+    line_data into;
+    controller.read(arena + row, into, ns(5));
+    controller.write(line_of(row, 1), {port::reason::eviction, hart_set::of(hart_id{0})}, ns(200));
+    controller.fence(hart_id{0}, ns(200));
+    ASSERT_EQ(watch.events.size(), 2u);
+    EXPECT_EQ(watch.events[0].bank, 1u);
+    EXPECT_EQ(watch.events[0].begin, ns(5));
+    EXPECT_EQ(watch.events[0].end, ns(105));
+    EXPECT_FALSE(watch.events[0].row_hit);
+    EXPECT_TRUE(watch.events[1].is_write);
+    EXPECT_TRUE(watch.events[1].row_hit);
+}
+
+TEST(ControllerCounters, have_names_for_whoever_prints_them) {
+    controller_counters counters;
+    counters.drains = 3;
+    std::uint64_t fields = 0, drains = 0;
+    controller_counters::visit_fields(counters, [&](std::string_view name, std::uint64_t value) {
+        ++fields;
+        if (name == "drains") drains = value;
+    });
+    EXPECT_EQ(fields, 9u);
+    EXPECT_EQ(drains, 3u);
+}
+
 TEST_F(Controller, instant_writes_are_in_the_image_at_once_and_cost_no_time) {
     write(0, 1, ns(0));
     controller().set_instant(true);

@@ -8,6 +8,12 @@ namespace holdfast::sim {
 struct dram_counters {
     std::uint64_t reads = 0;
     std::uint64_t writes = 0;
+
+    template <class Self, class Visitor>
+    static void visit_fields(Self& self, Visitor&& visit) {
+        visit("reads", self.reads);
+        visit("writes", self.writes);
+    }
 };
 
 class memory_system final : public memory_below {

@@ -20,6 +20,16 @@ struct nvram_counters {
     std::uint64_t write_row_hits = 0;
     std::uint64_t lines_sensed = 0;      ///< read from the array into a row buffer
     std::uint64_t lines_programmed = 0;  ///< written from a row buffer into the array: dirty ones, when the row closes
+
+    template <class Self, class Visitor>
+    static void visit_fields(Self& self, Visitor&& visit) {
+        visit("reads", self.reads);
+        visit("writes", self.writes);
+        visit("read_row_hits", self.read_row_hits);
+        visit("write_row_hits", self.write_row_hits);
+        visit("lines_sensed", self.lines_sensed);
+        visit("lines_programmed", self.lines_programmed);
+    }
 };
 
 /// Rows are opened in the order of time, but asked for in another, since requests come out of order: an access may be

@@ -22,6 +22,19 @@ struct controller_counters {
     std::uint64_t drains = 0;          ///< how often the high mark was reached
     std::uint64_t writes_refused = 0;  ///< found the queue full
     time refused_time{};
+
+    template <class Self, class Visitor>
+    static void visit_fields(Self& self, Visitor&& visit) {
+        visit("reads", self.reads);
+        visit("reads_forwarded", self.reads_forwarded);
+        visit("read_ps", self.read_time.picoseconds);
+        visit("writes", self.writes);
+        visit("log_writes", self.log_writes);
+        visit("partial_writes", self.partial_writes);
+        visit("drains", self.drains);
+        visit("writes_refused", self.writes_refused);
+        visit("refused_ps", self.refused_time.picoseconds);
+    }
 };
 
 class nvram_controller final : public port::log_source {
@@ -95,6 +108,7 @@ private:
     bool send_one_per_bank(port::source from, time at);
     void send_while_idle(time until);
     std::optional<std::size_t> next_to_send() const noexcept;
+    nvram_bank::plan reserve(address line, const nvram_place& place, access_kind kind, time from);
     nvram_bank::plan send(std::size_t age, time at);
     time after_older_ones(std::size_t age, time at);
 

@@ -21,7 +21,9 @@ static_assert(sizeof(log_entry) == line_bytes);
 class small_logger : public port::store_commit, public port::write_back, public port::persisted {
 public:
     small_logger(port::ports& attached, memory_system& memory) : memory_(memory) {
-        attached = {this, this, this, nullptr};
+        attached.on_store = this;
+        attached.on_write_back = this;
+        attached.on_persist = this;
     }
 
     time commit(const port::store_event& event) override {

@@ -103,12 +103,29 @@ public:
     virtual time flush(time at) = 0;
 };
 
+/// One access of the NVRAM, for timelines: what its bank did from `begin` to `end`. It changes nothing.
+struct bank_event {
+    address line{};
+    std::uint32_t bank = 0;
+    std::uint64_t row = 0;
+    bool is_write = false;
+    bool row_hit = false;
+    time begin{}, end{};
+};
+
+class bank_watch {
+public:
+    virtual ~bank_watch() = default;
+    virtual void access(const bank_event& event) = 0;
+};
+
 /// What is attached; the machine has one of these and hands it to its components.
 struct ports {
     store_commit* on_store = nullptr;
     write_back* on_write_back = nullptr;
     persisted* on_persist = nullptr;
     transactions* on_transaction = nullptr;
+    bank_watch* on_bank = nullptr;
 };
 
 /// (f) The registers that logging hardware reads and writes: the transaction of each hart, head and tail of the log.
