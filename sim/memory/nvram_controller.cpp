@@ -1,0 +1,324 @@
+#include <sim/memory/nvram_controller.hpp>
+
+namespace holdfast::sim {
+
+nvram_controller::nvram_controller(const memory_config& config, const port::ports& attached)
+    : config_(config.controller),
+      attached_(attached),
+      dimm_(config.nvram, config.map.nvram_begin),
+      queue_(config.controller.write_entries + config.controller.log_entries),
+      combining_(config.controller.combining_entries),
+      reads_in_flight_(config.controller.read_entries) {}
+
+time nvram_controller::read(address line, line_data& into, time at) {
+    if (instant_) {
+        image_.read(line, into);
+        return at;
+    }
+    counters_.reads += 1;
+    const time asked = at;
+    at += config_.latency;
+    // Later writes of this line go through the queue, and must not be overtaken by what the buffer has of it.
+    if (const auto combined = combining_.find(line)) send_combined(*combined, at);
+    image_.read(line, into);
+    if (queue_.may_have(line) && overlay_queued(line, into).is_all()) {
+        counters_.reads_forwarded += 1;
+        counters_.read_time += at + config_.forward - asked;
+        return at + config_.forward;
+    }
+    at = take_read_entry(at);
+    if (config_.drain == drain_policy::marks_block) at = std::max(at, drain_until_);
+    const nvram_bank::plan chance = reserve(line, dimm_.place_of(line), access_kind::read, at);
+    reads_in_flight_[next_read_] = chance.end();
+    next_read_ = next_read_ + 1 == reads_in_flight_.size() ? 0 : next_read_ + 1;
+    counters_.read_time += chance.end() - asked;
+    return chance.end();
+}
+
+nvram_bank::plan nvram_controller::reserve(address line, const nvram_place& place, access_kind kind, time from) {
+    const nvram_bank::plan chance = dimm_.find(place, kind, from);
+    dimm_.take(chance, place, kind);
+    if (attached_.on_bank) {
+        attached_.on_bank->access(
+            {line, place.bank, place.row, kind == access_kind::write, chance.hit, chance.begin, chance.end()});
+    }
+    return chance;
+}
+
+time nvram_controller::take_read_entry(time at) const noexcept {
+    // Entries are used in turn: the next one is the oldest, which is nearly always done.
+    return std::max(at, reads_in_flight_[next_read_]);
+}
+
+byte_mask nvram_controller::overlay_queued(address line, line_data& into) const noexcept {
+    byte_mask known{};
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        if (queue_[age].what.line != line) continue;
+        queue_[age].what.apply_to(into);
+        known.bits |= queue_[age].what.mask.bits;
+    }
+    return known;
+}
+
+time nvram_controller::write(const line_write& what, write_origin origin, time at) {
+    if (instant_) {
+        image_.write(what);
+        return at;
+    }
+    at += config_.latency;
+    // Bytes that were streamed before stay before.
+    if (const auto combined = combining_.find(what.line)) at = send_combined(*combined, at);
+    return accept(what, port::source::data, origin, at);
+}
+
+time nvram_controller::accept(const line_write& what, port::source from, write_origin origin, time at) {
+    at = std::max(at, settled_);
+    port::permission leave{at};
+    if (attached_.on_write_back && from == port::source::data) {
+        leave = attached_.on_write_back->leave(
+            {port::level::controller, 0, what.line, line_view(what.bytes), origin.why, at});
+    }
+    const time asked = at;
+    at = make_room(from, at);
+    if (at != asked) {
+        counters_.writes_refused += 1;
+        counters_.refused_time += at - asked;
+    }
+    (from == port::source::log ? counters_.log_writes : counters_.writes) += 1;
+    if (!what.mask.is_all()) counters_.partial_writes += 1;
+    queued_write& write = queue_.push({what, dimm_.place_of(what.line), from, origin.awaited_by, at,
+                                       std::max(at, leave.not_before), never, leave.until_released});
+    if (!write.held) let_go(write, at);
+    return at;
+}
+
+void nvram_controller::let_go(queued_write& write, time at) {
+    write.held = false;
+    waiting_ += 1;
+    if (config_.persist == persist_point::controller) tell_persisted(write, write.not_before);
+    if (write.from == port::source::data || config_.log == log_arbitration::in_order) {
+        drain(at);
+    } else {
+        send_log(config_.log == log_arbitration::data_first ? std::max(at, drain_until_) : at);
+    }
+}
+
+void nvram_controller::press(queued_write& write, time at) {
+    const time released = attached_.on_write_back ? attached_.on_write_back->press(write.what.line, at) : at;
+    if (!write.held) return;  // the port released it by itself
+    write.not_before = std::max(write.not_before, released == never ? at : released);
+    let_go(write, at);
+}
+
+void nvram_controller::release(address line, time at) {
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        queued_write& write = queue_[age];
+        if (!write.held || write.what.line != line) continue;
+        write.not_before = std::max(write.not_before, at);
+        let_go(write, at);
+    }
+}
+
+std::uint32_t nvram_controller::occupied(port::source from, time at) const noexcept {
+    std::uint32_t count = 0;
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        if (queue_[age].from == from && queue_[age].occupies(at)) ++count;
+    }
+    return count;
+}
+
+time nvram_controller::make_room(port::source from, time at) {
+    const std::uint32_t entries = from == port::source::log ? config_.log_entries : config_.write_entries;
+    if (queue_.size() < entries) return at;
+    while (occupied(from, at) >= entries) {
+        time earliest = never;
+        for (std::size_t age = 0; age < queue_.size(); ++age) {
+            const queued_write& write = queue_[age];
+            if (write.from == from && write.occupies(at)) earliest = std::min(earliest, write.completes);
+        }
+        if (earliest != never) {
+            at = earliest;
+        } else if (!send_one_per_bank(from, at)) {
+            // All are held: the oldest has to be let go for anything to move.
+            for (std::size_t age = 0; age < queue_.size(); ++age) {
+                if (queue_[age].from != from || !queue_[age].held) continue;
+                press(queue_[age], at);
+                break;
+            }
+        }
+    }
+    return at;
+}
+
+time nvram_controller::stream(hart_id hart, address where, std::span<const std::byte> bytes, time at) {
+    if (instant_) {
+        image_.write_bytes(where, bytes);
+        return at;
+    }
+    return combine(where, bytes, port::source::data, hart_set::of(hart), at);
+}
+
+time nvram_controller::append(address where, std::span<const std::byte> bytes, time at) {
+    return combine(where, bytes, port::source::log, hart_set::none(), at);
+}
+
+time nvram_controller::combine(address where, std::span<const std::byte> bytes, port::source from, hart_set harts,
+                               time at) {
+    std::optional<std::size_t> found = combining_.find(where.line());
+    if (found && combining_[*found].from != from) {
+        at = send_combined(*found, at);
+        found.reset();
+    }
+    if (!found) {
+        if (combining_.full()) at = send_combined(0, at);
+        combining_.add(where.line(), from, at);
+        found = combining_.size() - 1;
+    }
+    combined_line& line = combining_[*found];
+    line.what.add(where.offset_in_line(), bytes);
+    line.harts.add(harts);
+    if (!line.what.mask.is_all()) return at;
+    return from == port::source::log ? send_combined_log(at) : send_combined(*found, at);
+}
+
+time nvram_controller::send_combined(std::size_t age, time at) {
+    // The log is in order: what it began earlier goes first.
+    if (combining_[age].from == port::source::log) {
+        for (std::size_t older = 0; older < age;) {
+            if (combining_[older].from == port::source::log) {
+                at = send_combined(older, at);
+                --age;
+            } else {
+                ++older;
+            }
+        }
+    }
+    const combined_line line = combining_.take(age);
+    return accept(line.what, line.from, {port::reason::streamed, line.harts}, at);
+}
+
+time nvram_controller::send_combined_log(time at) {
+    for (std::size_t age = combining_.size(); age-- > 0;) {
+        if (combining_[age].from == port::source::log) return send_combined(age, at);
+    }
+    return at;
+}
+
+void nvram_controller::await(hart_id hart, address line) {
+    if (const auto combined = combining_.find(line)) combining_[*combined].harts.add(hart_set::of(hart));
+    if (!queue_.may_have(line)) return;
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        if (queue_[age].what.line == line) queue_[age].awaited_by.add(hart_set::of(hart));
+    }
+}
+
+time nvram_controller::fence(hart_id hart, time at) {
+    for (std::size_t age = 0; age < combining_.size();) {
+        if (combining_[age].harts.has(hart)) {
+            at = send_combined(age, at);
+            age = 0;  // older log lines may have gone as well
+        } else {
+            ++age;
+        }
+    }
+    time done = at;
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        queued_write& write = queue_[age];
+        if (!write.awaited_by.has(hart)) continue;
+        if (write.held) press(write, at);
+        if (config_.persist == persist_point::controller) {
+            done = std::max(done, write.not_before);
+        } else {
+            if (write.waits()) send(age, at);
+            done = std::max(done, write.completes);
+        }
+        write.awaited_by.remove(hart);
+    }
+    return done;
+}
+
+void nvram_controller::send_log(time at) {
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        if (queue_[age].from == port::source::log && queue_[age].waits()) send(age, at);
+    }
+}
+
+time nvram_controller::flush(time at) {
+    at = send_combined_log(at);
+    if (config_.persist == persist_point::controller) return at;
+    send_log(at);
+    return std::max(at, last_log_);
+}
+
+void nvram_controller::tell_persisted(const queued_write& write, time at) {
+    if (attached_.on_persist) attached_.on_persist->reached({write.what, write.from, at});
+}
+
+void nvram_controller::retire(time until) {
+    queue_.retire(until, [this](const queued_write& write) {
+        image_.write(write.what);
+        if (config_.persist == persist_point::array) tell_persisted(write, write.completes);
+    });
+}
+
+void nvram_controller::settle_slowly(time now) {
+    if (now <= settled_) return;
+    while (config_.combining_limit != time{} && !combining_.empty() &&
+           combining_[0].since + config_.combining_limit <= now) {
+        send_combined(0, combining_[0].since + config_.combining_limit);
+    }
+    send_while_idle(now);
+    retire(now);
+    settled_ = now;
+}
+
+memory_image nvram_controller::crash(time at) {
+    settle(at);
+    if (config_.persist == persist_point::controller) {
+        for (std::size_t age = 0; age < queue_.size(); ++age) {
+            const queued_write& write = queue_[age];
+            if (!write.held && write.not_before <= at) image_.write(write.what);
+        }
+    }
+    return std::move(image_);
+}
+
+time nvram_controller::finish(time at) {
+    while (!combining_.empty()) at = send_combined(0, at);
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        if (queue_[age].held) press(queue_[age], at);
+        if (queue_[age].waits()) send(age, at);
+        at = std::max(at, queue_[age].completes);
+    }
+    settle(at);
+    return at;
+}
+
+void nvram_controller::set_instant(bool instant) {
+    if (instant && !instant_) {
+        const time done = finish(settled_);
+        retire(done);
+    }
+    instant_ = instant;
+}
+
+void nvram_controller::peek(address line, line_data& into) const {
+    image_.read(line, into);
+    if (queue_.may_have(line)) overlay_queued(line, into);
+    if (const auto combined = combining_.find(line)) combining_[*combined].what.apply_to(into);
+}
+
+void nvram_controller::poke(const line_write& what) {
+    image_.write(what);
+    // What is on its way would undo it.
+    const auto also_there = [&what](line_write& other) {
+        what.apply_to(other.bytes);
+        other.mask.bits |= what.mask.bits;
+    };
+    if (const auto combined = combining_.find(what.line)) also_there(combining_[*combined].what);
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        if (queue_[age].what.line == what.line) also_there(queue_[age].what);
+    }
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,163 @@
+// Where logging hardware is attached without touching cache, memory or core: what each place tells, and how it may
+// delay. All are null by default; a component asks one pointer, on the path of a store only, and nothing else.
+//
+// Calls arrive in the order in which the simulated machine processes them, which is nearly but not always that of
+// their times: harts run a little ahead of each other. State (data, directory, queues) changes in the order of calls.
+#pragma once
+
+#include <sim/base/line.hpp>
+
+#include <span>
+#include <vector>
+
+namespace holdfast::sim::port {
+
+/// A store that is about to change its line in the L1; both spans are as long as the store.
+struct store_event {
+    hart_id hart{};
+    transaction_id transaction{};  ///< captured when the store was executed, not when it drained
+    address where{};
+    std::span<const std::byte> old_bytes{};
+    std::span<const std::byte> new_bytes{};
+    time at{};         ///< when it would take effect
+    bool hit = false;  ///< the line was in this L1 and writable
+};
+
+/// (a) The commit of a store in the L1.
+class store_commit {
+public:
+    virtual ~store_commit() = default;
+    /// When the store may take effect: `event.at`, or later, and then the drain of that hart stalls until then.
+    virtual time commit(const store_event& event) = 0;
+};
+
+enum class level : std::uint8_t { l1, l2, controller };
+enum class reason : std::uint8_t {
+    eviction,     ///< another line needs the place
+    forced,       ///< force_write_back, the tag walker's
+    instruction,  ///< a line write-back instruction
+    taken,        ///< another core wants the line, or it bypasses the caches
+    streamed,     ///< non-temporal stores, at the controller only
+};
+
+/// A line that is about to leave: an L1 towards L2, L2 towards the controller, or that the controller takes in.
+struct write_back_event {
+    level from{};
+    std::uint32_t cache = 0;  ///< which L1, 0 elsewhere
+    address line{};
+    line_view bytes;
+    reason why{};
+    time at{};
+};
+
+/// When a write-back may go on. With `until_released` the controller, the last gate before the NVRAM, keeps it until
+/// `nvram_controller::release` or until it has to press; a cache presses at once, because whoever waits for the place
+/// of the line has to be told a time.
+struct permission {
+    time not_before{};
+    bool until_released = false;
+};
+
+/// (b) Dirty lines on their way. At the caches only lines that carry changed bytes are announced.
+class write_back {
+public:
+    virtual ~write_back() = default;
+    virtual permission leave(const write_back_event& event) = 0;
+    /// Someone waits for this line, which is held: its place in a cache, its entry in a full queue, or a fence. When
+    /// does it go? It is released at that time; `never` is taken for `at`.
+    virtual time press(address line, time at) = 0;
+};
+
+enum class source : std::uint8_t { data, log };
+
+/// Bytes that a crash from `at` on leaves in place.
+struct persist_event {
+    const line_write& what;
+    source from{};
+    time at{};
+};
+
+/// (e) The persist point. The array's events come in order of time, once that is settled. The controller's come with
+/// the acceptance, in order of that, and `at` may be a little later than the events of other harts: honour it.
+class persisted {
+public:
+    virtual ~persisted() = default;
+    virtual void reached(const persist_event& event) = 0;
+};
+
+/// (f) Begin and commit of transactions; the answers are when the instruction is done.
+class transactions {
+public:
+    virtual ~transactions() = default;
+    virtual time begin(hart_id hart, transaction_id transaction, time at) = 0;
+    virtual time commit(hart_id hart, transaction_id transaction, time at) = 0;
+};
+
+/// (d) The second source of writes at the NVRAM controller: uncacheable, in order, through the write-combining buffer.
+class log_source {
+public:
+    virtual ~log_source() = default;
+    /// Takes bytes that lie in one line. Returns when they are in the buffer, later than `at` if it was full.
+    virtual time append(address where, std::span<const std::byte> bytes, time at) = 0;
+    /// Sends on what is in the buffer. Returns when all that was appended is at the persist point.
+    virtual time flush(time at) = 0;
+};
+
+/// One access of the NVRAM, for timelines: what its bank did from `begin` to `end`. It changes nothing.
+struct bank_event {
+    address line{};
+    std::uint32_t bank = 0;
+    std::uint64_t row = 0;
+    bool is_write = false;
+    bool row_hit = false;
+    time begin{}, end{};
+};
+
+class bank_watch {
+public:
+    virtual ~bank_watch() = default;
+    virtual void access(const bank_event& event) = 0;
+};
+
+/// What is attached; the machine has one of these and hands it to its components.
+struct ports {
+    store_commit* on_store = nullptr;
+    write_back* on_write_back = nullptr;
+    persisted* on_persist = nullptr;
+    transactions* on_transaction = nullptr;
+    bank_watch* on_bank = nullptr;
+};
+
+/// (f) The registers that logging hardware reads and writes: the transaction of each hart, head and tail of the log.
+class control_registers {
+public:
+    control_registers(std::uint32_t harts, const ports& attached) : current_(harts), attached_(attached) {}
+
+    /// What tx_begin and tx_commit do; each returns when the instruction is done.
+    time begin(hart_id hart, transaction_id transaction, time at) {
+        current_[hart.value] = {transaction, true};
+        return attached_.on_transaction ? attached_.on_transaction->begin(hart, transaction, at) : at;
+    }
+    time commit(hart_id hart, time at) {
+        const transaction_id transaction = current_[hart.value].id;
+        current_[hart.value].open = false;
+        return attached_.on_transaction ? attached_.on_transaction->commit(hart, transaction, at) : at;
+    }
+
+    /// What a store captures when it is executed.
+    transaction_id transaction(hart_id hart) const { return current_[hart.value].id; }
+    bool in_transaction(hart_id hart) const { return current_[hart.value].open; }
+
+    address log_head{};
+    address log_tail{};
+
+private:
+    struct transaction_register {
+        transaction_id id{};
+        bool open = false;
+    };
+    std::vector<transaction_register> current_;
+    const ports& attached_;
+};
+
+}  // namespace holdfast::sim::port
