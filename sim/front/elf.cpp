@@ -105,7 +105,7 @@ private:
         if (is_code && loaded_.instructions.size() != 0) return bad("one segment of code", "several");
         if (is_code && segment.address % 2 != 0) return bad("code at an even address", hexadecimal(segment.address));
         if (!memory_.is_free(segment.address, segment.memory_bytes)) {
-            return bad("segments on pages of " + std::to_string(memory_image::page_bytes) + " bytes of their own",
+            return bad("segments on free pages of " + std::to_string(memory_image::page_bytes) + " bytes",
                        "one at " + hexadecimal(segment.address));
         }
         const auto allowed = static_cast<permission>(readable | (is_code ? executable : no_access) |

@@ -38,8 +38,10 @@ constexpr std::uint64_t updated(atomic_update how, std::uint64_t old, std::uint6
 /// A memory has these members, each for an access of 1, 2, 4 or 8 bytes by one hart. Each returns whether the access
 /// was done. If not, it has set hart::stop: to `fault`, with the reason (stop_with), or to `refused`, with
 /// hart::local_time the time at which the hart shall try the same instruction again. An access that was not done has
-/// changed nothing. Without an observer the interpreter brings hart::retired and hart::local_time up to date only where
-/// it says so.
+/// changed nothing.
+///
+/// hart::retired, and without an observer hart::local_time, too, are up to date only where it says so: what refuses
+/// needs an observer that keeps the time.
 ///
 ///   load<Bytes>(hart, address, value)                     value: the bytes, extended with zeros
 ///   store<Bytes>(hart, address, value)                    of value the low bytes

@@ -64,35 +64,34 @@ void give_up(const char* reason) noexcept {
     leave(3);
 }
 
-void* map_memory(void* address, std::size_t bytes) noexcept {
+void* map_memory(std::uint64_t address, std::size_t bytes) noexcept {
     constexpr long read_and_write = 1 | 2;
     constexpr long private_anonymous = 2 | 0x20;
     constexpr long fixed_noreplace = 0x100000;
     // No reserve: the host gives memory to what is touched.
     constexpr long no_reserve = 0x4000;
-    const long got = call_system(222, reinterpret_cast<long>(address), static_cast<long>(bytes), read_and_write,
-                                 private_anonymous | no_reserve | (address != nullptr ? fixed_noreplace : 0), -1, 0);
-    if (got < 0 && got > -4096) give_up("no memory");
-    if (address != nullptr && got != reinterpret_cast<long>(address)) give_up("the arena's addresses are taken");
-    return reinterpret_cast<void*>(got);
+    const long got = call_system(222, static_cast<long>(address), static_cast<long>(bytes), read_and_write,
+                                 private_anonymous | no_reserve | fixed_noreplace, -1, 0);
+    if (got != static_cast<long>(address)) give_up("no memory where it is wanted");
+    return reinterpret_cast<void*>(address);
 }
 
 void* allocate_volatile(std::size_t bytes) noexcept {
     constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
     static lock one_at_a_time;
-    static char* next = nullptr;
-    static char* end = nullptr;
+    static std::uint64_t next = heap_address;
+    static std::uint64_t end = heap_address;
     bytes = (bytes + 63) & ~std::size_t{63};
     one_at_a_time.acquire();
-    if (bytes > static_cast<std::size_t>(end - next)) {
-        const std::size_t mapped = bytes > chunk_bytes ? (bytes + chunk_bytes - 1) & ~(chunk_bytes - 1) : chunk_bytes;
-        next = static_cast<char*>(map_memory(nullptr, mapped));
-        end = next + mapped;
+    if (bytes > end - next) {
+        const std::size_t mapped = (bytes + chunk_bytes - 1) & ~(chunk_bytes - 1);
+        map_memory(end, mapped);
+        end += mapped;
     }
-    void* const made = next;
+    const std::uint64_t made = next;
     next += bytes;
     one_at_a_time.release();
-    return made;
+    return reinterpret_cast<void*>(made);
 }
 
 namespace detail {
@@ -102,7 +101,7 @@ void start_thread(thread_start& start) noexcept {
     constexpr unsigned long as_thread = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000;
     constexpr unsigned long clears_number = 0x200000;
     constexpr std::size_t stack_bytes = 65536;
-    char* const stack = static_cast<char*>(map_memory(nullptr, stack_bytes));
+    char* const stack = static_cast<char*>(allocate_volatile(stack_bytes));
     const auto run = [](void* of) {
         auto* const began = static_cast<thread_start*>(of);
         began->run(began->what, began->number);

@@ -27,8 +27,8 @@ inline long call_system(long number, long a = 0, long b = 0, long c = 0, long d 
 /// Writes a line to the standard output and ends the program with status 3: for what a parameter brought about.
 [[noreturn]] void give_up(const char* reason) noexcept;
 
-/// Fresh memory, all zero: at `address`, or anywhere if that is nullptr. Gives up if there is none.
-void* map_memory(void* address, std::size_t bytes) noexcept;
+/// Fresh memory, all zero, at `address`. Gives up if there is none.
+void* map_memory(std::uint64_t address, std::size_t bytes) noexcept;
 
 /// Sleeps while *word is `value`; may also return without a reason.
 inline void sleep_while(const std::uint32_t* word, std::uint32_t value) noexcept {

@@ -14,7 +14,7 @@ public:
     void write() noexcept;                                ///< with a newline, in one system call
 
 private:
-    char text_[240];
+    char text_[400];
     std::size_t length_ = 0;
 };
 
