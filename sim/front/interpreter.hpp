@@ -86,7 +86,9 @@ private:
         stop_at_bad_jump(at, address);
         return nullptr;
     }
-    void tell(hart& at, const operation* now, const operation* next);
+    /// Tells the observer, if there is one, of an operation that has been executed.
+    template <operation_code Code>
+    [[gnu::always_inline]] inline void tell(hart& at, const operation* now, const operation* next);
 
     const code* code_;
     Memory* memory_;

@@ -19,44 +19,46 @@ void interpreter<Memory, Observer>::run(hart& at, std::uint64_t until) {
         const operation* next = nullptr;
         switch (now->code) {
 #define HOLDFAST_SIM_CASE(name, group) \
-    case operation_code::name: next = execute<operation_code::name>(at, now, instructions); break;
+    case operation_code::name: \
+        next = execute<operation_code::name>(at, now, instructions); \
+        tell<operation_code::name>(at, now, next); \
+        break;
             HOLDFAST_SIM_FOR_EACH_OPERATION(HOLDFAST_SIM_CASE)
 #undef HOLDFAST_SIM_CASE
         default: __builtin_unreachable();  // saves a comparison for each instruction
         }
         if (next == nullptr) [[unlikely]] break;
         --instructions.left;
-        tell(at, now, next);
         now = next;
         if (is_observed ? at.local_time >= until : instructions.left == 0) {
             stopped(at, now);
             break;
         }
     }
-    if (at.stop == hart_stop::system_call) {
-        --instructions.left;
-        tell(at, now, after(now));
-    }
+    if (at.stop == hart_stop::system_call) --instructions.left;
     settle(at, instructions);
 }
 
 template <memory_policy Memory, class Observer>
+template <operation_code Code>
 void interpreter<Memory, Observer>::tell(hart& at, const operation* now, const operation* next) {
     if constexpr (is_observed) {
-        const unsigned bytes = memory_bytes(now->code);
+        if (Code == operation_code::ecall && at.stop == hart_stop::system_call) next = after(now);
+        if (next == nullptr) [[unlikely]] return;
+        constexpr unsigned bytes = memory_bytes(Code);
         retired_instruction record{};
         record.pc = code_->pc_of(now);
         record.next_pc = code_->pc_of(next);
         record.address = bytes != 0 ? address_ : 0;
-        record.group = class_of(now->code);
-        record.code = now->code;
+        record.group = class_of(Code);
+        record.code = Code;
         record.destination = now->destination;
         record.source1 = now->source1;
         record.source2 = now->source2;
         record.source3 = now->source3;
         record.memory_bytes = static_cast<std::uint8_t>(bytes);
         record.length = static_cast<std::uint8_t>(2 * now->parcels);
-        record.taken = record.group == operation_class::jump || next != after(now);
+        record.taken = class_of(Code) == operation_class::jump || (is_branch(Code) && next != after(now));
         observer_->retired(at, record);
     }
 }

@@ -102,7 +102,14 @@ constexpr bool is_csr(operation_code code) noexcept {
     return is_between(code, operation_code::csrrw, operation_code::csrrci);
 }
 
-operation_class class_of(operation_code code) noexcept;
+constexpr operation_class class_of(operation_code code) noexcept {
+    constexpr operation_class classes[] = {
+#define HOLDFAST_SIM_CLASS(name, group) operation_class::group,
+        HOLDFAST_SIM_FOR_EACH_OPERATION(HOLDFAST_SIM_CLASS)
+#undef HOLDFAST_SIM_CLASS
+    };
+    return classes[static_cast<unsigned>(code)];
+}
 const char* name_of(operation_code code) noexcept;
 
 /// One file for all registers: 0 to 31 are x0 to x31, 32 to 63 are f0 to f31.
