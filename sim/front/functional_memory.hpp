@@ -9,10 +9,13 @@
 
 namespace holdfast::sim {
 
-/// Custom operations do nothing here. Requires: image and harts outlive it; a little-endian host.
+/// Custom operations do nothing here, but that the harts may be told to pause behind one of them: that is how a program
+/// gets to its region of interest. Requires: image and harts outlive it; a little-endian host.
 class functional_memory {
 public:
     explicit functional_memory(const memory_image& image) noexcept : image_(&image) {}
+
+    void pause_behind(custom_operation what) noexcept { pause_behind_ = what; }
 
     template <unsigned Bytes>
     bool load(hart& at, std::uint64_t address, std::uint64_t& value) {
@@ -57,7 +60,10 @@ public:
     }
 
     bool synchronize(hart&) noexcept { return true; }
-    bool custom(hart&, custom_operation, std::uint64_t, std::uint64_t) noexcept { return true; }
+    bool custom(hart& at, custom_operation what, std::uint64_t, std::uint64_t) noexcept {
+        if (what == pause_behind_) at.stop = hart_stop::paused;
+        return true;
+    }
 
     bool read(hart& at, std::uint64_t address, std::span<std::byte> bytes);
 
@@ -70,6 +76,7 @@ private:
 
     const memory_image* image_;
     std::vector<hart*> reservations_{};  ///< harts that have one
+    custom_operation pause_behind_{};
 };
 
 }  // namespace holdfast::sim

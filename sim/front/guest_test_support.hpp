@@ -31,18 +31,18 @@ public:
         name_ = name;
     }
 
-    /// The exit status, and what was written.
-    result<int> run(arguments given, machine_options options = {}) {
+    /// Begins the program and runs it to its end, or to a pause.
+    result<std::optional<int>> run(arguments given, process_options options = {}) {
         given.insert(given.begin(), name_);
-        simulated = std::make_unique<machine<functional_memory, Observer>>(
-            loaded_, image, memory, observer, [this](int, std::string_view text) { output += text; }, options);
-        if (auto started = simulated->start(given); !started) return started.problem();
-        return simulated->run();
+        running = std::make_unique<process>(
+            loaded_, image, [this](int, std::string_view text) { output += text; }, options);
+        if (auto started = running->start(given); !started) return started.problem();
+        return machine<functional_memory, Observer>(*running, memory, observer).run();
     }
 
     std::uint64_t retired() const {
         std::uint64_t sum = 0;
-        for (const hart& each : simulated->harts().all()) sum += each.retired;
+        for (const hart& each : running->harts().all()) sum += each.retired;
         return sum;
     }
 
@@ -50,7 +50,7 @@ public:
     functional_memory memory{image};
     Observer observer;
     std::string output{};
-    std::unique_ptr<machine<functional_memory, Observer>> simulated{};
+    std::unique_ptr<process> running{};
 
 private:
     program loaded_{};

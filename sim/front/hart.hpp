@@ -15,6 +15,7 @@ namespace holdfast::sim {
 enum class hart_stop : std::uint8_t {
     none,
     system_call,  ///< at an ecall, which counts as retired; pc is behind it
+    paused,       ///< memory or observer wants machine::run to return; pc is behind an instruction that retired
     refused,      ///< the memory asked for another try at hart::local_time; pc is at the instruction
     fault,        ///< hart::reason says which; pc is at the instruction
     waiting,      ///< in a wait system call

@@ -8,7 +8,9 @@ namespace {
 /// Nobody else could run, so nobody is kept waiting; but a run without end would never look up.
 constexpr std::uint64_t turn_when_alone = 1u << 24;
 
-bool can_run(const hart& who) noexcept { return who.stop == hart_stop::none || who.stop == hart_stop::refused; }
+bool can_run(const hart& who) noexcept {
+    return who.stop == hart_stop::none || who.stop == hart_stop::refused || who.stop == hart_stop::paused;
+}
 
 }  // namespace
 

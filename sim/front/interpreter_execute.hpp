@@ -29,7 +29,10 @@ const operation* interpreter<Memory, Observer>::execute(hart& at, const operatio
         return nullptr;
     } else {
         settle(at, instructions);
-        return execute_rare<Code>(at, now);
+        const operation* const next = execute_rare<Code>(at, now);
+        // It retired, and yet the hart stops behind it.
+        if (at.stop == hart_stop::system_call || at.stop == hart_stop::paused) --instructions.left;
+        return next;
     }
 }
 
@@ -108,8 +111,10 @@ const operation* interpreter<Memory, Observer>::execute_rare(hart& at, const ope
     } else if constexpr (Code == operation_code::custom) {
         const auto what = static_cast<custom_operation>(now->immediate);
         note_spinning(at, what);
-        const bool done = memory_->custom(at, what, at.registers[now->source1], at.registers[now->source2]);
-        return done ? after(now) : nullptr;
+        if (!memory_->custom(at, what, at.registers[now->source1], at.registers[now->source2])) return nullptr;
+        if (at.stop != hart_stop::paused) return after(now);
+        at.pc = code_->pc_of(after(now));
+        return nullptr;
     } else if constexpr (Code == operation_code::ecall) {
         if (memory_->synchronize(at)) {
             at.stop = hart_stop::system_call;

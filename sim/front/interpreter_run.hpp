@@ -30,12 +30,11 @@ void interpreter<Memory, Observer>::run(hart& at, std::uint64_t until) {
         if (next == nullptr) [[unlikely]] break;
         --instructions.left;
         now = next;
-        if (is_observed ? at.local_time >= until : instructions.left == 0) {
+        if (is_observed ? at.local_time >= until || at.stop != hart_stop::none : instructions.left == 0) {
             stopped(at, now);
             break;
         }
     }
-    if (at.stop == hart_stop::system_call) --instructions.left;
     settle(at, instructions);
 }
 
@@ -44,6 +43,7 @@ template <operation_code Code>
 void interpreter<Memory, Observer>::tell(hart& at, const operation* now, const operation* next) {
     if constexpr (is_observed) {
         if (Code == operation_code::ecall && at.stop == hart_stop::system_call) next = after(now);
+        if (Code == operation_code::custom && at.stop == hart_stop::paused) next = after(now);
         if (next == nullptr) [[unlikely]] return;
         constexpr unsigned bytes = memory_bytes(Code);
         retired_instruction record{};

@@ -36,12 +36,12 @@ std::uint32_t thread_number(const hart& who) noexcept { return who.id.value + 1;
 
 }  // namespace
 
-void kernel::serve(hart& caller) {
+void kernel::serve(hart& caller, kernel_memory& memory) {
     caller.stop = hart_stop::none;
     std::int64_t answer = 0;
     switch (caller.registers[a7]) {
-    case call_write: answer = write(caller); break;
-    case call_exit: return exit(caller);
+    case call_write: answer = write(caller, memory); break;
+    case call_exit: return exit(caller, memory);
     case call_exit_group:
         exit_status_ = static_cast<int>(argument(caller, 0) & 0xff);
         caller.stop = hart_stop::exited;
@@ -50,9 +50,9 @@ void kernel::serve(hart& caller) {
         caller.clear_when_exited = argument(caller, 0);
         answer = thread_number(caller);
         break;
-    case call_futex: answer = futex(caller); break;
+    case call_futex: answer = futex(caller, memory); break;
     case call_gettid: answer = thread_number(caller); break;
-    case call_clone: answer = clone(caller); break;
+    case call_clone: answer = clone(caller, memory); break;
     case call_mmap: answer = map(caller); break;
     default:
         return stop_with(caller, {"no such system call", hexadecimal(caller.pc), "one that the machine has",
@@ -62,19 +62,19 @@ void kernel::serve(hart& caller) {
     if (caller.stop != hart_stop::fault) caller.registers[a0] = static_cast<std::uint64_t>(answer);
 }
 
-std::int64_t kernel::write(hart& caller) {
+std::int64_t kernel::write(hart& caller, kernel_memory& memory) {
     const std::uint64_t file = argument(caller, 0);
     const std::uint64_t length = argument(caller, 2);
     if (file != 1 && file != 2) return bad_file;
     constexpr std::uint64_t most_at_once = 1u << 20;
     std::vector<std::byte> text(std::min(length, most_at_once));
     if (text.empty()) return 0;
-    if (!memory_->read(caller, argument(caller, 1), text)) return 0;
+    if (!memory.read(caller, argument(caller, 1), text)) return 0;
     write_(static_cast<int>(file), {reinterpret_cast<const char*>(text.data()), text.size()});
     return static_cast<std::int64_t>(text.size());
 }
 
-std::int64_t kernel::futex(hart& caller) {
+std::int64_t kernel::futex(hart& caller, kernel_memory& memory) {
     constexpr std::uint64_t operation_mask = 0x7f;  // without the flag for futexes of one process
     enum : std::uint64_t { futex_wait = 0, futex_wake = 1 };
     const std::uint64_t word = argument(caller, 0);
@@ -82,7 +82,7 @@ std::int64_t kernel::futex(hart& caller) {
     case futex_wait: {
         if (argument(caller, 3) != 0) return invalid_argument;  // a timeout: there is no clock to wait for
         std::uint64_t value = 0;
-        if (!memory_->load_int(caller, word, value)) return 0;
+        if (!memory.load_int(caller, word, value)) return 0;
         if (static_cast<std::uint32_t>(value) != static_cast<std::uint32_t>(argument(caller, 2))) return try_again;
         harts_->wait(caller, word);
         return 0;
@@ -92,7 +92,7 @@ std::int64_t kernel::futex(hart& caller) {
     }
 }
 
-std::int64_t kernel::clone(hart& caller) {
+std::int64_t kernel::clone(hart& caller, kernel_memory& memory) {
     enum : std::uint64_t {
         shares_memory = 0x100,
         is_thread = 0x10000,
@@ -108,7 +108,7 @@ std::int64_t kernel::clone(hart& caller) {
     if (argument(caller, 1) != 0) made->registers[stack_pointer] = argument(caller, 1);
     if ((flags & sets_thread_pointer) != 0) made->registers[thread_pointer] = argument(caller, 3);
     if ((flags & clears_number_at_exit) != 0) made->clear_when_exited = argument(caller, 4);
-    if ((flags & stores_number_for_parent) != 0) memory_->store_int(caller, argument(caller, 2), thread_number(*made));
+    if ((flags & stores_number_for_parent) != 0) memory.store_int(caller, argument(caller, 2), thread_number(*made));
     return thread_number(*made);
 }
 
@@ -133,10 +133,10 @@ std::int64_t kernel::map(hart& caller) {
     return image_->map(place, bytes, access) ? static_cast<std::int64_t>(place) : no_memory;
 }
 
-void kernel::exit(hart& caller) {
+void kernel::exit(hart& caller, kernel_memory& memory) {
     caller.stop = hart_stop::exited;
     if (caller.clear_when_exited == 0) return;
-    if (memory_->store_int(caller, caller.clear_when_exited, 0)) harts_->wake(caller, caller.clear_when_exited, 1);
+    if (memory.store_int(caller, caller.clear_when_exited, 0)) harts_->wake(caller, caller.clear_when_exited, 1);
 }
 
 }  // namespace holdfast::sim

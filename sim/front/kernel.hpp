@@ -28,27 +28,26 @@ public:
     /// Gets what the guest writes: the file, 1 or 2, and the text.
     using output = std::function<void(int file, std::string_view text)>;
 
-    /// Requires: all of them outlive it.
-    kernel(harts& threads, memory_image& image, kernel_memory& memory, output write)
-        : harts_(&threads), image_(&image), memory_(&memory), write_(std::move(write)) {}
+    /// Requires: both outlive it.
+    kernel(harts& threads, memory_image& image, output write)
+        : harts_(&threads), image_(&image), write_(std::move(write)) {}
 
     /// Does what a hart with hart_stop::system_call asks for, and lets it go on unless it waits or has exited. A call
     /// that does not exist is a fault.
-    void serve(hart& caller);
+    void serve(hart& caller, kernel_memory& memory);
 
     /// What the guest passed to exit_group, once it has.
     std::optional<int> exit_status() const noexcept { return exit_status_; }
 
 private:
-    std::int64_t write(hart& caller);
-    std::int64_t futex(hart& caller);
-    std::int64_t clone(hart& caller);
+    std::int64_t write(hart& caller, kernel_memory& memory);
+    std::int64_t futex(hart& caller, kernel_memory& memory);
+    std::int64_t clone(hart& caller, kernel_memory& memory);
     std::int64_t map(hart& caller);
-    void exit(hart& caller);
+    void exit(hart& caller, kernel_memory& memory);
 
     harts* harts_;
     memory_image* image_;
-    kernel_memory* memory_;
     output write_;
     std::optional<int> exit_status_{};
     std::uint64_t next_mapping_ = 0x5'0000'0000;  ///< where mmap looks first, if the guest does not mind

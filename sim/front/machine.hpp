@@ -1,61 +1,43 @@
-// A program, its memory and its harts, run to the end.
+// Runs a process on a memory, under the eyes of an observer.
 #pragma once
 
-#include <sim/front/elf.hpp>
 #include <sim/front/interpreter.hpp>
-#include <sim/front/kernel.hpp>
+#include <sim/front/process.hpp>
 
-#include <limits>
-#include <string>
-#include <vector>
+#include <optional>
 
 namespace holdfast::sim {
-
-struct machine_options {
-    std::uint32_t most_harts = 8;
-    std::uint64_t quantum = 64;  ///< in units of local time; see harts
-};
-
-/// Puts the arguments where a program finds them when it starts, and returns its stack pointer.
-result<std::uint64_t> make_first_stack(memory_image& memory, const std::vector<std::string>& arguments);
 
 /// What a hart that stopped at a fault, or harts that all wait, mean for the run.
 problem fault_of(const hart& at);
 problem deadlock_of(const harts& all);
 
-/// Thread safety: none; several machines may run side by side. Memory is a memory_policy over the same image.
+/// Thread safety: none; several machines with processes of their own may run side by side. A process may go from one
+/// machine to another whenever run has returned; the unit of hart::local_time is then for the new one to set.
 template <memory_policy Memory, class Observer = no_observer>
 class machine {
 public:
-    /// Requires: `loaded` has been loaded into `image`, and all of them outlive the machine.
-    machine(const program& loaded, memory_image& image, Memory& memory, Observer& observer, kernel::output write,
-            machine_options options = {})
-        : program_(&loaded), image_(&image), port_(memory), harts_(options.most_harts, options.quantum),
-          kernel_(harts_, image, port_, std::move(write)), interpreter_(loaded.instructions, memory, observer) {}
-
-    /// Begins the program: one hart at its entry. `arguments` has the program's name first.
-    result<bool> start(const std::vector<std::string>& arguments) {
-        const result<std::uint64_t> stack = make_first_stack(*image_, arguments);
-        if (!stack) return stack.problem();
-        hart* const first = harts_.add(hart{});
-        first->pc = program_->entry;
-        first->registers[2] = *stack;
-        return true;
+    /// Requires: `memory` has the bytes of the process's image; all three outlive the machine.
+    machine(process& running, Memory& memory, Observer& observer)
+        : process_(&running), port_(memory), interpreter_(running.loaded().instructions, memory, observer) {
+        // Whoever had them before does not keep them any more.
+        for (hart& each : running.harts().all()) each.reserved_line = hart::no_reservation;
     }
 
-    /// Runs until the program exits, and returns its exit status. Requires: started.
-    result<int> run() {
-        while (!kernel_.exit_status()) {
-            const harts::turn turn = harts_.next();
-            if (turn.who == nullptr) return deadlock_of(harts_);
+    /// Runs until the program exits, and returns its exit status, or until a hart pauses, and returns nothing.
+    /// Requires: the process has been started.
+    result<std::optional<int>> run() {
+        kernel& system = process_->kernel();
+        while (!system.exit_status()) {
+            const harts::turn turn = process_->harts().next();
+            if (turn.who == nullptr) return deadlock_of(process_->harts());
             interpreter_.run(*turn.who, turn.until);
-            if (turn.who->stop == hart_stop::system_call) kernel_.serve(*turn.who);
+            if (turn.who->stop == hart_stop::system_call) system.serve(*turn.who, port_);
             if (turn.who->stop == hart_stop::fault) return fault_of(*turn.who);
+            if (turn.who->stop == hart_stop::paused) return std::optional<int>{};
         }
-        return *kernel_.exit_status();
+        return system.exit_status();
     }
-
-    const sim::harts& harts() const noexcept { return harts_; }
 
 private:
     /// The memory, for system calls.
@@ -76,11 +58,8 @@ private:
         Memory* memory_;
     };
 
-    const program* program_;
-    memory_image* image_;
+    process* process_;
     port port_;
-    sim::harts harts_;
-    kernel kernel_;
     interpreter<Memory, Observer> interpreter_;
 };
 

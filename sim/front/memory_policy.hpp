@@ -50,8 +50,11 @@ constexpr std::uint64_t updated(atomic_update how, std::uint64_t old, std::uint6
 ///   update<Bytes>(hart, address, how, operand, old)       atomically; aligned, or a fault
 ///   synchronize(hart)                                     a fence instruction, and before each system call: what the
 ///                                                         hart stored is what others load. Times are up to date
-///   custom(hart, what, first, second)                     a custom operation with its operands. Times are up to date
+///   custom(hart, what, first, second)                     a custom operation with its operands. Times are up to date;
+///                                                         may set hart::stop to `paused` and still return true
 ///   read(hart, address, bytes)                            for system calls: what a load would see, of any length
+///
+/// System calls load and store, too, directly after synchronize, and cannot be refused then.
 ///
 /// Instructions are not fetched through it: the observer of retired instructions has their addresses.
 template <class Memory>

@@ -27,7 +27,7 @@ struct retired_instruction {
 /// An observer that is not there: hart::local_time then counts instructions. One that is there has
 ///     void retired(hart&, const retired_instruction&)
 /// and advances hart::local_time in it, or in the memory that the interpreter uses, or in both. It is told after the
-/// registers have changed; hart::pc and hart::retired are up to date only when the hart stops.
+/// registers have changed; hart::pc and hart::retired are up to date only when the hart stops. It may pause the hart.
 struct no_observer {};
 
 }  // namespace holdfast::sim

@@ -33,17 +33,18 @@ int run_program(const std::vector<std::string>& arguments) {
     if (!image) return fail(image.problem());
     const auto loaded = load_elf(*file, arguments[0], *image);
     if (!loaded) return fail(loaded.problem());
-    functional_memory memory(*image);
-    no_observer nobody;
-    machine<functional_memory> guest(*loaded, *image, memory, nobody, [](int to, std::string_view text) {
+    process guest(*loaded, *image, [](int to, std::string_view text) {
         std::fwrite(text.data(), 1, text.size(), to == 1 ? stdout : stderr);
     });
     if (auto started = guest.start(arguments); !started) return fail(started.problem());
+    functional_memory memory(*image);
+    no_observer nobody;
+    machine<functional_memory> simulated(guest, memory, nobody);
     const auto began = std::chrono::steady_clock::now();
-    const auto status = guest.run();
+    const auto status = simulated.run();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     print_counts(guest.harts(), took.count());
-    return status ? *status : fail(status.problem());
+    return status ? status->value() : fail(status.problem());
 }
 
 }  // namespace

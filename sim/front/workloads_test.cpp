@@ -58,7 +58,7 @@ TEST(Workloads, repeat_exactly) {
         for (int round = 0; round < 2; ++round) {
             guest_run<> guest("hash");
             ASSERT_TRUE(guest.run({"--operations", "3000", "--threads", threads, "--image", "1"}));
-            for (const hart& each : guest.simulated->harts().all()) {
+            for (const hart& each : guest.running->harts().all()) {
                 guest.output += std::to_string(each.retired) + " " + std::to_string(each.waited) + " " +
                                 std::to_string(each.spun) + " " + hexadecimal(each.pc) + "\n";
             }
@@ -73,7 +73,7 @@ TEST(Workloads, that_wait_for_each_other_sleep) {
     ASSERT_TRUE(guest.run({"--operations", "20000", "--threads", "8"}));
     std::uint64_t spun = 0;
     std::uint64_t waited = 0;
-    for (const hart& each : guest.simulated->harts().all()) {
+    for (const hart& each : guest.running->harts().all()) {
         spun += each.spun;
         waited += each.waited;
     }
