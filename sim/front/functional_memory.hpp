@@ -59,6 +59,7 @@ public:
         return load<Bytes>(at, address, old) && store<Bytes>(at, address, updated(how, old, operand, Bytes));
     }
 
+    bool fence(hart&, fence_order) noexcept { return true; }
     bool synchronize(hart&) noexcept { return true; }
     bool custom(hart& at, custom_operation what, std::uint64_t, std::uint64_t) noexcept {
         if (what == pause_behind_) at.stop = hart_stop::paused;

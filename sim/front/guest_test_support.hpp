@@ -40,6 +40,8 @@ public:
         return machine<functional_memory, Observer>(*running, memory, observer).run();
     }
 
+    const program& loaded() const { return loaded_; }
+
     std::uint64_t retired() const {
         std::uint64_t sum = 0;
         for (const hart& each : running->harts().all()) sum += each.retired;

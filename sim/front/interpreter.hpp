@@ -24,6 +24,15 @@ constexpr unsigned memory_bytes(operation_code code) noexcept {
     }
 }
 
+/// What a fence orders, by the upper 12 bits of the instruction.
+constexpr fence_order order_of_fence(std::int64_t bits) noexcept {
+    constexpr std::int64_t store_before = 0x10;
+    constexpr std::int64_t load_behind = 0x02;
+    const bool is_tso = bits >> 8 == 8;
+    const bool orders_all = !is_tso && (bits & store_before) != 0 && (bits & load_behind) != 0;
+    return orders_all ? fence_order::all : fence_order::all_but_load_after_store;
+}
+
 /// What a register gets of loaded bytes, which come extended with zeros.
 template <operation_code Code>
 constexpr std::uint64_t extended(std::uint64_t value) noexcept {

@@ -106,8 +106,10 @@ template <memory_policy Memory, class Observer>
 template <operation_code Code>
 const operation* interpreter<Memory, Observer>::execute_rare(hart& at, const operation* now) {
     at.pc = code_->pc_of(now);
-    if constexpr (Code == operation_code::fence || Code == operation_code::fence_i) {
-        return memory_->synchronize(at) ? after(now) : nullptr;
+    if constexpr (Code == operation_code::fence) {
+        return memory_->fence(at, order_of_fence(now->immediate)) ? after(now) : nullptr;
+    } else if constexpr (Code == operation_code::fence_i) {
+        return after(now);  // code does not change
     } else if constexpr (Code == operation_code::custom) {
         const auto what = static_cast<custom_operation>(now->immediate);
         note_spinning(at, what);

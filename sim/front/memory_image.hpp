@@ -1,6 +1,7 @@
 // The guest's address space as the host holds it: bytes at a fixed distance, and what each page may be used for.
 #pragma once
 
+#include <sim/base/address_map.hpp>
 #include <sim/base/result.hpp>
 
 #include <cstddef>
@@ -19,7 +20,7 @@ class memory_image {
 public:
     static constexpr unsigned page_bits = 16;
     static constexpr std::uint64_t page_bytes = std::uint64_t{1} << page_bits;
-    static constexpr std::uint64_t limit = std::uint64_t{1} << 37;  ///< addresses from here on do not exist
+    static constexpr std::uint64_t limit = address_end.value;
 
     /// An address space without a page. The host gives memory to what is touched, not before.
     static result<memory_image> create();

@@ -35,6 +35,12 @@ constexpr std::uint64_t updated(atomic_update how, std::uint64_t old, std::uint6
     }
 }
 
+/// What a fence instruction orders. A machine with total store order keeps all other orders anyway.
+enum class fence_order : std::uint8_t {
+    all,               ///< also loads behind it after stores before it
+    all_but_load_after_store,
+};
+
 /// A memory has these members, each for an access of 1, 2, 4 or 8 bytes by one hart. Each returns whether the access
 /// was done. If not, it has set hart::stop: to `fault`, with the reason (stop_with), or to `refused`, with
 /// hart::local_time the time at which the hart shall try the same instruction again. An access that was not done has
@@ -48,8 +54,9 @@ constexpr std::uint64_t updated(atomic_update how, std::uint64_t old, std::uint6
 ///   load_reserved<Bytes>(hart, address, value)            aligned, or a fault
 ///   store_conditional<Bytes>(hart, address, value, done)  done: whether it stored; ends the reservation
 ///   update<Bytes>(hart, address, how, operand, old)       atomically; aligned, or a fault
-///   synchronize(hart)                                     a fence instruction, and before each system call: what the
-///                                                         hart stored is what others load. Times are up to date
+///   fence(hart, orders)                                   a fence instruction. Times are up to date
+///   synchronize(hart)                                     before each system call: what the hart stored is what others
+///                                                         load. Times are up to date
 ///   custom(hart, what, first, second)                     a custom operation with its operands. Times are up to date;
 ///                                                         may set hart::stop to `paused` and still return true
 ///   read(hart, address, bytes)                            for system calls: what a load would see, of any length
@@ -65,6 +72,7 @@ concept memory_policy = requires(Memory& memory, hart& at, std::uint64_t& value,
     { memory.template load_reserved<8>(at, value, value) } -> std::same_as<bool>;
     { memory.template store_conditional<8>(at, value, value, done) } -> std::same_as<bool>;
     { memory.template update<8>(at, value, atomic_update::add, value, value) } -> std::same_as<bool>;
+    { memory.fence(at, fence_order::all) } -> std::same_as<bool>;
     { memory.synchronize(at) } -> std::same_as<bool>;
     { memory.custom(at, custom_operation::persist_fence, value, value) } -> std::same_as<bool>;
     { memory.read(at, value, bytes) } -> std::same_as<bool>;

@@ -34,6 +34,9 @@ public:
         return note(at) << "update " << Bytes << " at " << address << ": " << static_cast<int>(how) << " " << operand,
                is_time(at);
     }
+    bool fence(hart& at, fence_order orders) {
+        return note(at) << (orders == fence_order::all ? "fence" : "weak fence"), is_time(at);
+    }
     bool synchronize(hart& at) { return note(at) << "synchronize", is_time(at); }
     bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {
         return note(at) << "custom " << static_cast<int>(what) << ": " << first << " " << second << " after "
@@ -92,10 +95,12 @@ TEST(MemoryPolicy, custom_operations_reach_it_with_both_operands_and_the_time) {
     EXPECT_EQ(machine.memory.seen(), std::vector<std::string>{"custom 6: 4096 7 after 1"});
 }
 
-TEST(MemoryPolicy, a_fence_and_a_system_call_synchronize) {
-    mocked machine({0x0ff0000f, ecall_word});
-    machine.loop.run(machine.at, 2);
-    EXPECT_EQ(machine.memory.seen(), (std::vector<std::string>{"synchronize", "synchronize"}));
+TEST(MemoryPolicy, knows_which_fences_order_loads_after_stores) {
+    // fence; fence rw, w; fence r, rw; fence.tso; fence w, r; fence.i
+    mocked machine({0x0ff0000f, 0x0310000f, 0x0230000f, 0x8330000f, 0x0120000f, 0x0000100f, ecall_word});
+    machine.loop.run(machine.at, 7);
+    EXPECT_EQ(machine.memory.seen(), (std::vector<std::string>{"fence", "weak fence", "weak fence", "weak fence",
+                                                               "fence", "synchronize"}));
 }
 
 TEST(MemoryPolicy, a_refused_instruction_is_tried_again_and_counts_once) {

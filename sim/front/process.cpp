@@ -1,11 +1,13 @@
 #include <sim/front/process.hpp>
 
+#include <sim/base/address_map.hpp>
+
 #include <cstring>
 
 namespace holdfast::sim {
 namespace {
 
-constexpr std::uint64_t stack_end = 0x4'0000'0000;
+constexpr std::uint64_t stack_end = first_stack_end.value;
 constexpr std::uint64_t stack_bytes = 1u << 20;
 
 /// Puts the arguments where a program finds them when it starts, and returns its stack pointer.

@@ -1,4 +1,6 @@
 #include <sim/guest/arena.hpp>
+
+#include <sim/base/address_map.hpp>
 #include <workload/random.hpp>
 
 namespace holdfast::guest {
@@ -7,7 +9,7 @@ arena& arena::create(std::size_t bytes_per_thread, std::uint32_t threads) noexce
     const auto round_up = [](std::size_t bytes) { return (bytes + slab_bytes - 1) & ~(slab_bytes - 1); };
     const std::size_t head = round_up(sizeof(arena));
     const std::size_t each = round_up(bytes_per_thread);
-    void* const place = map_memory(arena_address, head + each * threads);
+    void* const place = map_memory(sim::arena_begin.value, head + each * threads);
     auto& made = *static_cast<arena*>(place);
     made.threads_ = threads;
     for (std::uint32_t i = 0; i < threads; ++i) {

@@ -7,14 +7,12 @@
 
 namespace holdfast::guest {
 
-inline constexpr std::uint64_t arena_address = 0x10'0000'0000;
-
 /// Slabs of one size of block each, found by the address; what is larger than a block can be is never reused. Each
 /// thread allocates in a part of its own, so that which address it gets does not depend on the others; what it frees
 /// it keeps. Thread safety: each thread with its own number.
 class arena {
 public:
-    /// Maps the arena and divides it. Requires: once; at most most_threads threads.
+    /// Maps the arena, from sim::arena_begin on, and divides it. Requires: once; at most most_threads threads.
     static arena& create(std::size_t bytes_per_thread, std::uint32_t threads) noexcept;
 
     /// Aligned to 16, contents arbitrary. Gives up when the thread's part is full.

@@ -1,5 +1,6 @@
 // What a program stands on without a C library: the beginning, memory, threads, and the functions that compilers call
 // of themselves.
+#include <sim/base/address_map.hpp>
 #include <sim/guest/heap.hpp>
 #include <sim/guest/text.hpp>
 #include <sim/guest/threads.hpp>
@@ -79,8 +80,8 @@ void* map_memory(std::uint64_t address, std::size_t bytes) noexcept {
 void* allocate_volatile(std::size_t bytes) noexcept {
     constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
     static lock one_at_a_time;
-    static std::uint64_t next = heap_address;
-    static std::uint64_t end = heap_address;
+    static std::uint64_t next = sim::heap_begin.value;
+    static std::uint64_t end = sim::heap_begin.value;
     bytes = (bytes + 63) & ~std::size_t{63};
     one_at_a_time.acquire();
     if (bytes > end - next) {
