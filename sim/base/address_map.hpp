@@ -5,7 +5,8 @@
 
 namespace holdfast::sim {
 
-/// Code, constants and variables begin at 0x1'0000, where GNU ld puts a program. The stack on which a program finds its arguments ends here.
+/// Code, constants and variables begin at 0x1'0000, where GNU ld puts a program. The stack on which it finds its
+/// arguments ends here.
 inline constexpr address first_stack_end{0x4'0000'0000};
 /// Volatile memory that programs ask for, the stacks of threads in it.
 inline constexpr address heap_begin{0x8'0000'0000};

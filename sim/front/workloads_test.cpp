@@ -36,6 +36,16 @@ TEST(Workloads, hold_the_same_as_under_qemu_with_any_number_of_threads) {
     }
 }
 
+TEST(Workloads, hold_the_same_in_any_number_of_shards) {
+    std::vector<std::string> seen;
+    for (const char* const shards : {"1", "7", "256"}) {
+        seen.push_back(output_here("btree", {"--footprint", "200000", "--operations", "5000", "--shards", shards}));
+    }
+    EXPECT_NE(seen[0].find("verified"), std::string::npos);
+    EXPECT_EQ(seen[0], seen[1]);
+    EXPECT_EQ(seen[0], seen[2]);
+}
+
 TEST(Workloads, take_as_many_instructions_as_qemu_executes_one_by_one) {
     for (const char* const program : programs) {
         const arguments given{"--footprint", "20000", "--operations", "200"};
@@ -145,7 +155,7 @@ private:
 
 TEST(Workloads, have_the_same_registers_as_under_qemu_after_every_instruction) {
     for (const char* const program : programs) {
-        const arguments given{"--footprint", "4096", "--operations", "20"};
+        const arguments given{"--footprint", "8192", "--operations", "100", "--shards", "4"};
         const std::vector<registers_there> steps = steps_there(program, given);
         guest_run<comparing_observer> here(program, comparing_observer(steps));
         ASSERT_TRUE(here.run(given));

@@ -54,7 +54,6 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t shard_count = 64;
     using root = typename Structure::root;
     using map = typename Structure::template map<guest_access>;
 
@@ -62,7 +61,7 @@ private:
         lock guard;
         alignas(64) root top;
     };
-    static_assert(sizeof(shard) * shard_count <= arena::root_bytes);
+    static_assert(sizeof(shard) * parameters::most_shards <= arena::root_bytes);
 
     /// Of one thread's part of the arena: chance may give it more entries, and every size of block has a slab.
     static std::uint64_t room_for(std::uint64_t entries, std::uint32_t threads) noexcept {
@@ -74,7 +73,10 @@ private:
     std::int64_t key(std::uint32_t thread, std::uint64_t i) const noexcept {
         return workload::scattered_key(i * given_.threads + thread);
     }
-    shard& shard_of(std::int64_t key) const noexcept { return shards_[static_cast<std::uint64_t>(key) >> 58]; }
+    /// By the upper end of the key: keys are spread over all 64-bit numbers.
+    shard& shard_of(std::int64_t key) const noexcept {
+        return shards_[(static_cast<unsigned __int128>(static_cast<std::uint64_t>(key)) * given_.shards) >> 64];
+    }
     workload::random numbers_of(std::uint32_t thread) const noexcept {
         return workload::random(given_.seed * most_threads + thread);
     }
@@ -84,8 +86,8 @@ private:
 
     void work_as(std::uint32_t thread) noexcept {
         const guest_access memory(arena_, thread);
-        for (std::uint64_t i = thread; i < shard_count; i += given_.threads) {
-            Structure::create(map(memory, &shards_[i].top), entries_ / shard_count + 1);
+        for (std::uint64_t i = thread; i < given_.shards; i += given_.threads) {
+            Structure::create(map(memory, &shards_[i].top), entries_ / given_.shards + 1);
         }
         all_there_.arrive_and_wait();
         for (std::uint64_t i = 0; i < keys_of_thread(); i += 2) toggle(memory, key(thread, i));
@@ -121,7 +123,7 @@ private:
             if (!verify_keys(thread, count, sum)) return failed("a key is there that should not be, or is missing");
         }
         std::uint64_t found = 0;
-        for (std::uint64_t i = 0; i < shard_count; ++i) {
+        for (std::uint64_t i = 0; i < given_.shards; ++i) {
             const auto report = map(guest_access(arena_, 0), &shards_[i].top).check();
             if (!report.ok()) return failed(report.problem);
             found += report.count;

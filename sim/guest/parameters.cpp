@@ -31,11 +31,13 @@ std::uint64_t number_in(const char* name, const char* text, std::uint64_t least,
 
 void read_parameter(parameters& into, const char* name, const char* value) noexcept {
     constexpr std::uint64_t billion = 1'000'000'000;
-    constexpr const char* names = "--operations, --footprint, --seed, --threads, --element or --image";
+    constexpr const char* names = "--operations, --footprint, --seed, --threads, --shards, --element or --image";
     if (same(name, "--operations")) into.operations = number_in(name, value, 0, billion);
     else if (same(name, "--footprint")) into.footprint_bytes = number_in(name, value, 4096, 8 * billion);
     else if (same(name, "--seed")) into.seed = number_in(name, value, 0, billion);
     else if (same(name, "--threads")) into.threads = static_cast<unsigned>(number_in(name, value, 1, most_threads));
+    else if (same(name, "--shards"))
+        into.shards = static_cast<unsigned>(number_in(name, value, 1, parameters::most_shards));
     else if (same(name, "--image")) into.prints_image = number_in(name, value, 0, 1) != 0;
     else if (!same(name, "--element")) refuse(name, names, "this");
     else if (same(value, "string")) into.element = element_kind::string;
