@@ -155,7 +155,7 @@ private:
 
 TEST(Workloads, have_the_same_registers_as_under_qemu_after_every_instruction) {
     for (const char* const program : programs) {
-        const arguments given{"--footprint", "8192", "--operations", "100", "--shards", "4"};
+        const arguments given{"--footprint", "4096", "--operations", "40", "--shards", "4"};
         const std::vector<registers_there> steps = steps_there(program, given);
         guest_run<comparing_observer> here(program, comparing_observer(steps));
         ASSERT_TRUE(here.run(given));
