@@ -90,7 +90,7 @@ private:
             Structure::create(map(memory, &shards_[i].top), entries_ / given_.shards + 1);
         }
         all_there_.arrive_and_wait();
-        for (std::uint64_t i = 0; i < keys_of_thread(); i += 2) toggle(memory, key(thread, i));
+        for (std::uint64_t i = 0; i < keys_of_thread(); i += 2) insert(memory, key(thread, i));
         all_there_.arrive_and_wait();
         if (thread == 0) begin_region_of_interest();
         workload::random numbers = numbers_of(thread);
@@ -101,6 +101,12 @@ private:
         if (thread == 0) end_region_of_interest();
     }
 
+    void insert(const guest_access& memory, std::int64_t key) noexcept {
+        shard& at = shard_of(key);
+        memory.atomically(at.guard, [&] { map(memory, &at.top).insert(key, Element::make(memory, key)); });
+    }
+
+    /// One operation.
     void toggle(const guest_access& memory, std::int64_t key) noexcept {
         shard& at = shard_of(key);
         memory.atomically(at.guard, [&] {
