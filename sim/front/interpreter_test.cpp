@@ -1,5 +1,7 @@
 #include <sim/front/front_test_support.hpp>
 
+#include <workload/random.hpp>
+
 namespace holdfast::sim::test {
 namespace {
 
@@ -78,6 +80,34 @@ TEST(Interpreter, spinning_is_counted_between_its_marks) {
     machine.run(5);
     EXPECT_EQ(machine.first.spun, 3u);
     EXPECT_EQ(machine.first.retired, 5u);
+}
+
+TEST(Interpreter, executes_any_words_or_says_why_not) {
+    const memory_image image = small_image();
+    functional_memory memory(image);
+    no_observer nobody;
+    workload::random numbers(1);
+    std::uint64_t executed = 0;
+    for (int round = 0; round < 2000; ++round) {
+        std::vector<std::byte> bytes(256);
+        for (std::byte& each : bytes) each = static_cast<std::byte>(numbers.next());
+        const code words(code_base, bytes);
+        interpreter<functional_memory> loop(words, memory, nobody);
+        hart at;
+        for (std::uint64_t& value : at.registers) value = data_base + numbers.below(8192);
+        at.registers[0] = 0;
+        // Each place in turn is where it begins, so that what stops one does not hide what is behind it.
+        for (at.pc = code_base; at.pc < code_base + bytes.size(); at.pc += 2) {
+            at.stop = hart_stop::none;
+            const std::uint64_t place = at.pc;
+            loop.run(at, at.local_time + 20);
+            EXPECT_TRUE(at.stop != hart_stop::fault || !at.reason.what.empty());
+            at.pc = place;
+        }
+        EXPECT_EQ(at.registers[0], 0u);
+        executed += at.retired;
+    }
+    EXPECT_GT(executed, 100000u);
 }
 
 /// Keeps what it is told; every instruction takes 10.
