@@ -40,7 +40,8 @@ WORKLOAD_INCLUDE = re.compile(
     r"|thread|mutex|sys/.*|unistd\.h|fcntl\.h|holdfast/.*)>"
 )
 
-CODE_FOLDERS = ("holdfast/", "crash/", "workload/", "tools/", "bench/", "examples/", "aspect/", "sim/", "tests/")
+CODE_FOLDERS = ("holdfast/", "crash/", "workload/", "tools/", "bench/", "examples/", "aspect/", "tests/",
+                "sim/")
 # .cc is woven, .ah tells the weaver how.
 CODE_SUFFIXES = (".cpp", ".hpp", ".h", ".cc", ".ah")
 TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".py", ".sh", ".cmake", ".txt", ".json", ".in", ".yml")
