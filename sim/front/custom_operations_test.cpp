@@ -35,8 +35,8 @@ private:
 TEST(CustomOperations, reach_the_memory_with_their_operands_in_the_order_of_the_program) {
     using enum custom_operation;
     guest_run<> guest("custom_operations");
-    listening_memory memory(guest.image);
-    process running(guest.loaded(), guest.image, [&](int, std::string_view text) { guest.output += text; });
+    listening_memory memory(guest.space);
+    process running(guest.loaded(), guest.space, [&](int, std::string_view text) { guest.output += text; });
     ASSERT_TRUE(running.start({"custom_operations"}));
     ASSERT_TRUE(machine<listening_memory>(running, memory, guest.observer).run());
 

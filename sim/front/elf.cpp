@@ -47,7 +47,7 @@ enum segment_flag : std::uint32_t { segment_executable = 1, segment_writable = 2
 /// One file on its way into memory.
 class elf_loader {
 public:
-    elf_loader(std::span<const std::byte> file, const std::string& name, memory_image& memory) noexcept
+    elf_loader(std::span<const std::byte> file, const std::string& name, address_space& memory) noexcept
         : file_(file), name_(name), memory_(memory) {}
 
     result<program> load() {
@@ -105,7 +105,7 @@ private:
         if (is_code && loaded_.instructions.size() != 0) return bad("one segment of code", "several");
         if (is_code && segment.address % 2 != 0) return bad("code at an even address", hexadecimal(segment.address));
         if (!memory_.is_free(segment.address, segment.memory_bytes)) {
-            return bad("segments on free pages of " + std::to_string(memory_image::page_bytes) + " bytes",
+            return bad("segments on free pages of " + std::to_string(address_space::page_bytes) + " bytes",
                        "one at " + hexadecimal(segment.address));
         }
         const auto allowed = static_cast<permission>(readable | (is_code ? executable : no_access) |
@@ -120,14 +120,14 @@ private:
 
     std::span<const std::byte> file_;
     const std::string& name_;
-    memory_image& memory_;
+    address_space& memory_;
     file_header header_{};
     program loaded_{};
 };
 
 }  // namespace
 
-result<program> load_elf(std::span<const std::byte> file, const std::string& name, memory_image& memory) {
+result<program> load_elf(std::span<const std::byte> file, const std::string& name, address_space& memory) {
     return elf_loader(file, name, memory).load();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <sim/front/code.hpp>
-#include <sim/front/memory_image.hpp>
+#include <sim/front/address_space.hpp>
 
 #include <cstddef>
 #include <span>
@@ -18,7 +18,7 @@ struct program {
 
 /// Puts the segments into memory and decodes the code. `name` is what problems call the file.
 /// Requires: nothing is mapped where the program goes; a problem leaves some of it there.
-result<program> load_elf(std::span<const std::byte> file, const std::string& name, memory_image& memory);
+result<program> load_elf(std::span<const std::byte> file, const std::string& name, address_space& memory);
 
 /// The bytes of a file of the host.
 result<std::vector<std::byte>> read_file(const std::string& path);

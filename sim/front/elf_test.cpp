@@ -32,7 +32,7 @@ std::vector<std::byte> right_file() {
 }
 
 std::string problem_with(const std::vector<std::byte>& file) {
-    auto memory = *memory_image::create();
+    auto memory = *address_space::create();
     const auto loaded = load_elf(file, "guest", memory);
     return loaded ? "none" : loaded.problem().text();
 }
@@ -45,7 +45,7 @@ std::string problem_when(std::size_t at, std::uint64_t value, unsigned bytes) {
 }
 
 TEST(Elf, a_program_is_put_where_its_segments_say) {
-    auto memory = *memory_image::create();
+    auto memory = *address_space::create();
     const std::vector<std::byte> file = right_file();
     const auto loaded = load_elf(file, "guest", memory);
     ASSERT_TRUE(loaded) << loaded.problem().text();
@@ -73,7 +73,7 @@ TEST(Elf, what_is_wrong_with_a_file_is_said_with_what_was_expected) {
     EXPECT_EQ(problem_when(96, 129, 8), "bad ELF: guest: expected a segment within the file, found 0x81 bytes at 0x0");
     EXPECT_EQ(problem_when(72, ~std::uint64_t{0}, 8),
               "bad ELF: guest: expected a segment within the file, found 0x80 bytes at 0xffffffffffffffff");
-    EXPECT_EQ(problem_when(80, memory_image::limit, 8),
+    EXPECT_EQ(problem_when(80, address_space::limit, 8),
               "bad ELF: guest: expected segments on free pages of 65536 bytes, found one at 0x2000000000");
 }
 

@@ -54,11 +54,11 @@ constexpr std::uint32_t custom_word(custom_operation what, unsigned rs1) {
 inline constexpr std::uint32_t ecall_word = 0x00000073;
 
 /// An address space with a page of code that may not be written, and one of data.
-inline memory_image small_image() {
-    memory_image image = *memory_image::create();
-    EXPECT_TRUE(image.map(code_base, 4096, static_cast<permission>(readable | executable)));
-    EXPECT_TRUE(image.map(data_base, 4096, static_cast<permission>(readable | writable)));
-    return image;
+inline address_space small_space() {
+    address_space space = *address_space::create();
+    EXPECT_TRUE(space.map(code_base, 4096, static_cast<permission>(readable | executable)));
+    EXPECT_TRUE(space.map(data_base, 4096, static_cast<permission>(readable | writable)));
+    return space;
 }
 
 /// Code, a hart at its beginning with data_base in a0, and a functional memory.
@@ -76,17 +76,17 @@ public:
 
     std::uint64_t word_at(std::uint64_t address) const {
         std::uint64_t value = 0;
-        std::memcpy(&value, image.find<8>(address, readable), 8);
+        std::memcpy(&value, space.find<8>(address, readable), 8);
         return value;
     }
     void set_word(std::uint64_t address, std::uint64_t value) {
-        std::memcpy(image.find<8>(address, writable), &value, 8);
+        std::memcpy(space.find<8>(address, writable), &value, 8);
     }
 
-    memory_image image = small_image();
+    address_space space = small_space();
     hart first{};
     Observer observer{};
-    functional_memory memory{image};
+    functional_memory memory{space};
 
 private:
     code instructions_;

@@ -7,7 +7,7 @@ namespace holdfast::sim {
 static_assert(memory_policy<functional_memory>);
 
 bool functional_memory::read(hart& at, std::uint64_t address, std::span<std::byte> bytes) {
-    const std::span<std::byte> found = image_->find_range(address, bytes.size(), readable);
+    const std::span<std::byte> found = space_->find_range(address, bytes.size(), readable);
     if (found.size() != bytes.size()) return refuse(at, "read by a system call", address);
     std::copy(found.begin(), found.end(), bytes.begin());
     return true;
@@ -41,7 +41,7 @@ void functional_memory::end_reservations(const hart& storing, std::uint64_t addr
 }
 
 bool functional_memory::refuse(hart& at, const char* what, std::uint64_t address) {
-    stop_with(at, {what, hexadecimal(address), {}, image_->describe(address)});
+    stop_with(at, {what, hexadecimal(address), {}, space_->describe(address)});
     return false;
 }
 

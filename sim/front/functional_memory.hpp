@@ -1,7 +1,7 @@
 // The memory without time: every access happens at once, in the order in which harts are run.
 #pragma once
 
-#include <sim/front/memory_image.hpp>
+#include <sim/front/address_space.hpp>
 #include <sim/front/memory_policy.hpp>
 
 #include <cstring>
@@ -10,16 +10,16 @@
 namespace holdfast::sim {
 
 /// Custom operations do nothing here, but that the harts may be told to pause behind one of them: that is how a program
-/// gets to its region of interest. Requires: image and harts outlive it; a little-endian host.
+/// gets to its region of interest. Requires: the address space and the harts outlive it; a little-endian host.
 class functional_memory {
 public:
-    explicit functional_memory(const memory_image& image) noexcept : image_(&image) {}
+    explicit functional_memory(const address_space& space) noexcept : space_(&space) {}
 
     void pause_behind(custom_operation what) noexcept { pause_behind_ = what; }
 
     template <unsigned Bytes>
     bool load(hart& at, std::uint64_t address, std::uint64_t& value) {
-        const std::byte* const from = image_->find<Bytes>(address, readable);
+        const std::byte* const from = space_->find<Bytes>(address, readable);
         if (from == nullptr) [[unlikely]] return refuse(at, "load", address);
         value = 0;
         std::memcpy(&value, from, Bytes);
@@ -28,7 +28,7 @@ public:
 
     template <unsigned Bytes>
     bool store(hart& at, std::uint64_t address, std::uint64_t value) {
-        std::byte* const to = image_->find<Bytes>(address, writable);
+        std::byte* const to = space_->find<Bytes>(address, writable);
         if (to == nullptr) [[unlikely]] return refuse(at, "store", address);
         if (!reservations_.empty()) [[unlikely]] end_reservations(at, address, Bytes);
         std::memcpy(to, &value, Bytes);
@@ -55,7 +55,7 @@ public:
     bool update(hart& at, std::uint64_t address, atomic_update how, std::uint64_t operand, std::uint64_t& old) {
         // Checked as a store first, so that what may only be read is left alone.
         if (!is_aligned(at, address, Bytes)) return false;
-        if (image_->find<Bytes>(address, writable) == nullptr) return refuse(at, "atomic operation", address);
+        if (space_->find<Bytes>(address, writable) == nullptr) return refuse(at, "atomic operation", address);
         return load<Bytes>(at, address, old) && store<Bytes>(at, address, updated(how, old, operand, Bytes));
     }
 
@@ -75,7 +75,7 @@ private:
     void end_reservations(const hart& storing, std::uint64_t address, unsigned bytes);
     [[gnu::cold, gnu::noinline]] bool refuse(hart& at, const char* what, std::uint64_t address);
 
-    const memory_image* image_;
+    const address_space* space_;
     std::vector<hart*> reservations_{};  ///< harts that have one
     custom_operation pause_behind_{};
 };

@@ -25,7 +25,7 @@ public:
     explicit guest_run(const std::string& name, Observer watching = {}) : observer(std::move(watching)) {
         const auto file = read_file(guest_path(name));
         EXPECT_TRUE(file) << file.problem().text();
-        auto program_found = load_elf(*file, name, image);
+        auto program_found = load_elf(*file, name, space);
         EXPECT_TRUE(program_found) << program_found.problem().text();
         loaded_ = *std::move(program_found);
         name_ = name;
@@ -35,7 +35,7 @@ public:
     result<std::optional<int>> run(arguments given, process_options options = {}) {
         given.insert(given.begin(), name_);
         running = std::make_unique<process>(
-            loaded_, image, [this](int, std::string_view text) { output += text; }, options);
+            loaded_, space, [this](int, std::string_view text) { output += text; }, options);
         if (auto started = running->start(given); !started) return started.problem();
         return machine<functional_memory, Observer>(*running, memory, observer).run();
     }
@@ -48,8 +48,8 @@ public:
         return sum;
     }
 
-    memory_image image = *memory_image::create();
-    functional_memory memory{image};
+    address_space space = *address_space::create();
+    functional_memory memory{space};
     Observer observer;
     std::string output{};
     std::unique_ptr<process> running{};

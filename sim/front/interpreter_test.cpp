@@ -69,7 +69,7 @@ TEST(Interpreter, code_cannot_be_changed_while_it_runs) {
 
 TEST(Interpreter, an_access_that_crosses_into_a_page_that_is_not_there_is_refused) {
     small_machine<> machine({ld(a1, a0, 0)});
-    machine.first.registers[a0] = data_base + memory_image::page_bytes - 4;
+    machine.first.registers[a0] = data_base + address_space::page_bytes - 4;
     machine.run(1);
     EXPECT_EQ(machine.first.stop, hart_stop::fault);
 }
@@ -83,8 +83,8 @@ TEST(Interpreter, spinning_is_counted_between_its_marks) {
 }
 
 TEST(Interpreter, executes_any_words_or_says_why_not) {
-    const memory_image image = small_image();
-    functional_memory memory(image);
+    const address_space space = small_space();
+    functional_memory memory(space);
     no_observer nobody;
     workload::random numbers(1);
     std::uint64_t executed = 0;

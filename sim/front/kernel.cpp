@@ -114,23 +114,24 @@ std::int64_t kernel::clone(hart& caller, kernel_memory& memory) {
 
 std::int64_t kernel::map(hart& caller) {
     enum : std::uint64_t { map_private = 2, map_fixed = 0x10, map_anonymous = 0x20, map_fixed_noreplace = 0x100000 };
-    constexpr std::uint64_t largest = memory_image::limit;
+    constexpr std::uint64_t largest = address_space::limit;
     const std::uint64_t wanted = argument(caller, 0);
     const std::uint64_t flags = argument(caller, 3);
     if ((flags & map_anonymous) == 0 || (flags & map_private) == 0) return invalid_argument;
     if (argument(caller, 1) == 0 || argument(caller, 1) > largest) return invalid_argument;
-    const std::uint64_t bytes = (argument(caller, 1) + memory_image::page_bytes - 1) & ~(memory_image::page_bytes - 1);
+    constexpr std::uint64_t in_page = address_space::page_bytes - 1;
+    const std::uint64_t bytes = (argument(caller, 1) + in_page) & ~in_page;
     std::uint64_t place = next_mapping_;
     if ((flags & (map_fixed | map_fixed_noreplace)) != 0) {
-        if (wanted % memory_image::page_bytes != 0) return invalid_argument;
-        if (!image_->is_free(wanted, bytes)) return already_there;
+        if (wanted % address_space::page_bytes != 0) return invalid_argument;
+        if (!space_->is_free(wanted, bytes)) return already_there;
         place = wanted;
     } else {
         next_mapping_ += bytes;
-        if (!image_->is_free(place, bytes)) return no_memory;
+        if (!space_->is_free(place, bytes)) return no_memory;
     }
     const auto access = static_cast<permission>(argument(caller, 2) & (readable | writable));
-    return image_->map(place, bytes, access) ? static_cast<std::int64_t>(place) : no_memory;
+    return space_->map(place, bytes, access) ? static_cast<std::int64_t>(place) : no_memory;
 }
 
 void kernel::exit(hart& caller, kernel_memory& memory) {

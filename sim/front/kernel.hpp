@@ -4,7 +4,7 @@
 #pragma once
 
 #include <sim/front/harts.hpp>
-#include <sim/front/memory_image.hpp>
+#include <sim/front/address_space.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -29,8 +29,8 @@ public:
     using output = std::function<void(int file, std::string_view text)>;
 
     /// Requires: both outlive it.
-    kernel(harts& threads, memory_image& image, output write)
-        : harts_(&threads), image_(&image), write_(std::move(write)) {}
+    kernel(harts& threads, address_space& space, output write)
+        : harts_(&threads), space_(&space), write_(std::move(write)) {}
 
     /// Does what a hart with hart_stop::system_call asks for, and lets it go on unless it waits or has exited. A call
     /// that does not exist is a fault.
@@ -47,7 +47,7 @@ private:
     void exit(hart& caller, kernel_memory& memory);
 
     harts* harts_;
-    memory_image* image_;
+    address_space* space_;
     output write_;
     std::optional<int> exit_status_{};
     std::uint64_t next_mapping_ = 0x5'0000'0000;  ///< where mmap looks first, if the guest does not mind

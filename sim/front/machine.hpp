@@ -17,7 +17,7 @@ problem deadlock_of(const harts& all);
 template <memory_policy Memory, class Observer = no_observer>
 class machine {
 public:
-    /// Requires: `memory` has the bytes of the process's image; all three outlive the machine.
+    /// Requires: `memory` has the bytes of the process's address space; all three outlive the machine.
     machine(process& running, Memory& memory, Observer& observer)
         : process_(&running), port_(memory), interpreter_(running.loaded().instructions, memory, observer) {
         // Whoever had them before does not keep them any more.

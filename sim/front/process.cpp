@@ -11,7 +11,7 @@ constexpr std::uint64_t stack_end = first_stack_end.value;
 constexpr std::uint64_t stack_bytes = 1u << 20;
 
 /// Puts the arguments where a program finds them when it starts, and returns its stack pointer.
-result<std::uint64_t> make_first_stack(memory_image& memory, const std::vector<std::string>& arguments) {
+result<std::uint64_t> make_first_stack(address_space& memory, const std::vector<std::string>& arguments) {
     const auto allowed = static_cast<permission>(readable | writable);
     if (auto mapped = memory.map(stack_end - stack_bytes, stack_bytes, allowed); !mapped) return mapped.problem();
     std::uint64_t top = stack_end;
@@ -40,7 +40,7 @@ result<std::uint64_t> make_first_stack(memory_image& memory, const std::vector<s
 }  // namespace
 
 result<bool> process::start(const std::vector<std::string>& arguments) {
-    const result<std::uint64_t> stack = make_first_stack(*image_, arguments);
+    const result<std::uint64_t> stack = make_first_stack(*space_, arguments);
     if (!stack) return stack.problem();
     hart* const first = harts_.add(hart{});
     first->pc = program_->entry;

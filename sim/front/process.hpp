@@ -17,10 +17,10 @@ struct process_options {
 
 class process {
 public:
-    /// Requires: `loaded` has been loaded into `image`, and both outlive the process.
-    process(const program& loaded, memory_image& image, kernel::output write, process_options options = {})
-        : program_(&loaded), image_(&image), harts_(options.most_harts, options.quantum),
-          kernel_(harts_, image, std::move(write)) {}
+    /// Requires: `loaded` has been loaded into `space`, and both outlive the process.
+    process(const program& loaded, address_space& space, kernel::output write, process_options options = {})
+        : program_(&loaded), space_(&space), harts_(options.most_harts, options.quantum),
+          kernel_(harts_, space, std::move(write)) {}
 
     /// Begins the program: one hart at its entry. `arguments` has the program's name first. Requires: once.
     result<bool> start(const std::vector<std::string>& arguments);
@@ -32,7 +32,7 @@ public:
 
 private:
     const program* program_;
-    memory_image* image_;
+    address_space* space_;
     sim::harts harts_;
     sim::kernel kernel_;
 };

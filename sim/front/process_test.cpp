@@ -9,7 +9,7 @@ namespace {
 struct small_process {
     explicit small_process(std::initializer_list<std::uint32_t> words, process_options options = {})
         : loaded{code(code_base, bytes_of(words)), code_base},
-          running(loaded, image, [this](int file, std::string_view text) {
+          running(loaded, space, [this](int file, std::string_view text) {
               output += std::to_string(file) + ":" + std::string(text);
           }, options) {
         EXPECT_TRUE(running.start({"name", "argument"}));
@@ -18,8 +18,8 @@ struct small_process {
     hart& first() { return running.harts().all().front(); }
     auto run() { return machine<functional_memory>(running, memory, nobody).run(); }
 
-    memory_image image = small_image();
-    functional_memory memory{image};
+    address_space space = small_space();
+    functional_memory memory{space};
     no_observer nobody{};
     program loaded;
     std::string output{};
@@ -47,7 +47,7 @@ TEST(Process, finds_its_arguments_where_linux_puts_them) {
 TEST(Process, writes_to_its_two_files_and_no_other) {
     small_process guest({addi(a1, a0, 0), addi(a2, zero, 2), addi(a0, zero, 2), CALL(64), addi(a0, zero, 3), CALL(64),
                          addi(a3, a0, 0), CALL(94)});
-    std::memcpy(guest.image.find<2>(data_base, writable), "hi", 2);
+    std::memcpy(guest.space.find<2>(data_base, writable), "hi", 2);
     ASSERT_TRUE(guest.run());
     EXPECT_EQ(guest.output, "2:hi");
     EXPECT_EQ(guest.first().registers[a3], static_cast<std::uint64_t>(-9));
@@ -105,7 +105,7 @@ TEST(Process, pauses_behind_an_operation_and_goes_on_in_another_machine) {
         void retired(hart& at, const retired_instruction&) { at.local_time += 5; }
     } clock;
     guest.first().local_time = 0;
-    functional_memory detailed(guest.image);
+    functional_memory detailed(guest.space);
     const auto status = machine<functional_memory, every_instruction_takes_5>(guest.running, detailed, clock).run();
     ASSERT_TRUE(status);
     EXPECT_EQ(*status, 0);

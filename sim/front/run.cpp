@@ -29,15 +29,15 @@ void print_counts(const harts& all, double seconds) {
 int run_program(const std::vector<std::string>& arguments) {
     const auto file = read_file(arguments[0]);
     if (!file) return fail(file.problem());
-    auto image = memory_image::create();
-    if (!image) return fail(image.problem());
-    const auto loaded = load_elf(*file, arguments[0], *image);
+    auto space = address_space::create();
+    if (!space) return fail(space.problem());
+    const auto loaded = load_elf(*file, arguments[0], *space);
     if (!loaded) return fail(loaded.problem());
-    process guest(*loaded, *image, [](int to, std::string_view text) {
+    process guest(*loaded, *space, [](int to, std::string_view text) {
         std::fwrite(text.data(), 1, text.size(), to == 1 ? stdout : stderr);
     });
     if (auto started = guest.start(arguments); !started) return fail(started.problem());
-    functional_memory memory(*image);
+    functional_memory memory(*space);
     no_observer nobody;
     machine<functional_memory> simulated(guest, memory, nobody);
     const auto began = std::chrono::steady_clock::now();

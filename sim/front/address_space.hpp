@@ -16,14 +16,14 @@ namespace holdfast::sim {
 /// What a page may be used for; values may be combined.
 enum permission : std::uint8_t { no_access = 0, readable = 1, writable = 2, executable = 4 };
 
-class memory_image {
+class address_space {
 public:
     static constexpr unsigned page_bits = 16;
     static constexpr std::uint64_t page_bytes = std::uint64_t{1} << page_bits;
     static constexpr std::uint64_t limit = address_end.value;
 
     /// An address space without a page. The host gives memory to what is touched, not before.
-    static result<memory_image> create();
+    static result<address_space> create();
 
     /// Makes [address, address + bytes), rounded out to pages, usable; pages that were are so also for what is new.
     /// Bytes never stored to are 0. The problem says what is wrong with the range, or that the host has no room.
@@ -55,7 +55,7 @@ private:
     struct unmap {
         void operator()(std::byte* base) const noexcept;
     };
-    explicit memory_image(std::byte* base);
+    explicit address_space(std::byte* base);
 
     std::unique_ptr<std::byte[], unmap> base_;
     std::vector<std::uint8_t> pages_;

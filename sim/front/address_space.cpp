@@ -1,4 +1,4 @@
-#include <sim/front/memory_image.hpp>
+#include <sim/front/address_space.hpp>
 
 #include <sim/front/hart.hpp>
 
@@ -10,20 +10,20 @@
 
 namespace holdfast::sim {
 
-memory_image::memory_image(std::byte* base) : base_(base), pages_((limit >> page_bits) + 1, no_access) {}
+address_space::address_space(std::byte* base) : base_(base), pages_((limit >> page_bits) + 1, no_access) {}
 
-void memory_image::unmap::operator()(std::byte* base) const noexcept { munmap(base, limit); }
+void address_space::unmap::operator()(std::byte* base) const noexcept { munmap(base, limit); }
 
-result<memory_image> memory_image::create() {
+result<address_space> address_space::create() {
     void* const base = mmap(nullptr, limit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
         return problem{"no room for the guest's address space", {}, std::to_string(limit) + " bytes of addresses",
                        std::strerror(errno)};
     }
-    return memory_image(static_cast<std::byte*>(base));
+    return address_space(static_cast<std::byte*>(base));
 }
 
-result<bool> memory_image::map(std::uint64_t address, std::uint64_t bytes, permission allowed) {
+result<bool> address_space::map(std::uint64_t address, std::uint64_t bytes, permission allowed) {
     if (bytes == 0 || bytes > limit || address > limit - bytes) {
         return problem{"range outside of the guest's address space", hexadecimal(address),
                        "an end up to " + hexadecimal(limit), std::to_string(bytes) + " bytes"};
@@ -39,14 +39,14 @@ result<bool> memory_image::map(std::uint64_t address, std::uint64_t bytes, permi
     return true;
 }
 
-bool memory_image::is_free(std::uint64_t address, std::uint64_t bytes) const noexcept {
+bool address_space::is_free(std::uint64_t address, std::uint64_t bytes) const noexcept {
     if (bytes == 0 || bytes > limit || address > limit - bytes) return false;
     const auto first = pages_.begin() + static_cast<std::ptrdiff_t>(address >> page_bits);
     const auto end = pages_.begin() + static_cast<std::ptrdiff_t>(((address + bytes - 1) >> page_bits) + 1);
     return std::all_of(first, end, [](std::uint8_t page) { return page == no_access; });
 }
 
-std::span<std::byte> memory_image::find_range(std::uint64_t address, std::uint64_t bytes,
+std::span<std::byte> address_space::find_range(std::uint64_t address, std::uint64_t bytes,
                                               permission wanted) const noexcept {
     if (bytes == 0 || bytes > limit || address > limit - bytes) return {};
     for (std::uint64_t page = address >> page_bits; page <= (address + bytes - 1) >> page_bits; ++page) {
@@ -55,7 +55,7 @@ std::span<std::byte> memory_image::find_range(std::uint64_t address, std::uint64
     return {base_.get() + address, bytes};
 }
 
-std::string memory_image::describe(std::uint64_t address) const {
+std::string address_space::describe(std::uint64_t address) const {
     const std::uint8_t page = address < limit ? pages_[address >> page_bits] : std::uint8_t{no_access};
     if (page == no_access) return "nothing mapped";
     if ((page & executable) != 0) return "code, which may not change while it runs";
