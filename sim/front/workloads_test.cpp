@@ -1,6 +1,8 @@
 // Whole workloads, here and under qemu: what is left in memory, how many instructions, every register on the way.
 #include <sim/front/guest_test_support.hpp>
 
+#include <workload/random.hpp>
+
 #include <array>
 #include <cstdlib>
 
@@ -75,6 +77,25 @@ TEST(Workloads, repeat_exactly) {
             seen.push_back(guest.output);
         }
         EXPECT_EQ(seen[0], seen[1]);
+    }
+}
+
+/// Instructions take any time, so that harts meet everywhere.
+struct random_clock {
+    void retired(hart& at, const retired_instruction&) { at.local_time += numbers.below(40); }
+    workload::random numbers{1};
+};
+
+TEST(Workloads, hold_the_same_however_their_threads_meet) {
+    for (const char* const program : programs) {
+        const arguments given{"--footprint", "20000", "--operations", "3000", "--threads", "8", "--shards", "4"};
+        const std::string expected = output_here(program, given);
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+            guest_run<random_clock> guest(program, random_clock{workload::random(seed)});
+            const auto status = guest.run(given, {.quantum = 1});
+            ASSERT_TRUE(status) << status.problem().text();
+            EXPECT_EQ(guest.output, expected) << program << ", seed " << seed;
+        }
     }
 }
 
