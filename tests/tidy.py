@@ -31,8 +31,8 @@ MACHINE = re.compile(
 )
 MACHINE_ASSEMBLY = re.compile(r"\b(clwb|clflush(opt)?|sfence|mfence|movnt\w+|dsb|dc\s+cvap|dc\s+cvac)\b")
 # Tests take address ranges and map damaged files themselves; rivals have to be driven as they are; the
-# explorer protects pools and lays images where they were.
-MACHINE_EXEMPT = re.compile(r"(^holdfast/persist/|^crash/|(^|/)[^/]*test[^/]*$|^bench/.*rival)")
+# explorer protects pools and lays images where they were; the simulated machine's memory is no pool.
+MACHINE_EXEMPT = re.compile(r"(^holdfast/persist/|^crash/|^sim/|(^|/)[^/]*test[^/]*$|^bench/.*rival)")
 
 # Workloads also run where there is no operating system and no standard library's heap.
 WORKLOAD_INCLUDE = re.compile(

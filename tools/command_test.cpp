@@ -297,7 +297,7 @@ TEST_F(command, DumpShowsEveryPartAndWhatIsDamaged) {
 
 TEST_F(command, DoctorMeasuresAndNamesEveryLevel) {
     const json found = run_json({"doctor", directory_, "--json"});
-    EXPECT_EQ(found["levels"].size(), 10u) << "five engines, two levels";
+    EXPECT_EQ(found["levels"].size(), 12u) << "six engines, two levels";
     EXPECT_GT(found["costs"]["durable64"]["ns"], 0);
     EXPECT_FALSE(found["file_system"].get<std::string>().empty());
     const json memory = run_json({"doctor", "/dev/shm", "--nvram", "--json"});

@@ -1,0 +1,205 @@
+// Whole workloads, here and under qemu: what is left in memory, how many instructions, every register on the way.
+#include <sim/front/guest_test_support.hpp>
+
+#include <workload/random.hpp>
+
+#include <array>
+#include <cstdlib>
+
+namespace holdfast::sim::test {
+namespace {
+
+/// Of what qemu says, only its log.
+const char* const to_log = " 2>&1 >/dev/null";
+
+const char* const programs[] = {"hash", "rbtree", "btree", "sps"};
+
+TEST(Workloads, leave_the_same_image_of_the_arena_as_under_qemu) {
+    for (const char* const program : programs) {
+        for (const char* const element : {"int", "string"}) {
+            const arguments given{"--footprint", "200000", "--operations", "5000", "--element", element,
+                                  "--image", "1"};
+            const std::string here = output_here(program, given);
+            EXPECT_EQ(here, output_there(program, given)) << program << " " << element;
+            EXPECT_NE(here.find("verified"), std::string::npos) << here;
+            EXPECT_NE(here.find("image"), std::string::npos) << here;
+        }
+    }
+}
+
+TEST(Workloads, hold_the_same_as_under_qemu_with_any_number_of_threads) {
+    for (const char* const program : programs) {
+        for (const char* const threads : {"2", "4", "8"}) {
+            const arguments given{"--footprint", "200000", "--operations", "5000", "--threads", threads, "--seed", "3"};
+            const std::string here = output_here(program, given);
+            EXPECT_EQ(here, output_there(program, given)) << program << " with " << threads << " threads";
+            EXPECT_NE(here.find("verified"), std::string::npos) << here;
+        }
+    }
+}
+
+TEST(Workloads, hold_the_same_in_any_number_of_shards) {
+    std::vector<std::string> seen;
+    for (const char* const shards : {"1", "7", "256"}) {
+        seen.push_back(output_here("btree", {"--footprint", "200000", "--operations", "5000", "--shards", shards}));
+    }
+    EXPECT_NE(seen[0].find("verified"), std::string::npos);
+    EXPECT_EQ(seen[0], seen[1]);
+    EXPECT_EQ(seen[0], seen[2]);
+}
+
+TEST(Workloads, take_as_many_instructions_as_qemu_executes_one_by_one) {
+    for (const char* const program : programs) {
+        const arguments given{"--footprint", "20000", "--operations", "200"};
+        guest_run<> here(program);
+        ASSERT_TRUE(here.run(given));
+        // A line for each block that is executed, and each block a single instruction.
+        const std::string command = emulator_command("-singlestep -d nochain,exec", program, given) + to_log;
+        std::uint64_t there = 0;
+        read_lines(command, [&](const char* line) {
+            if (std::string_view(line).starts_with("Trace ")) ++there;
+        });
+        EXPECT_GT(there, 10000u);
+        EXPECT_EQ(here.retired(), there) << program;
+    }
+}
+
+TEST(Workloads, repeat_exactly) {
+    for (const char* const threads : {"1", "5"}) {
+        std::vector<std::string> seen;
+        for (int round = 0; round < 2; ++round) {
+            guest_run<> guest("hash");
+            ASSERT_TRUE(guest.run({"--operations", "3000", "--threads", threads, "--image", "1"}));
+            for (const hart& each : guest.running->harts().all()) {
+                guest.output += std::to_string(each.retired) + " " + std::to_string(each.waited) + " " +
+                                std::to_string(each.spun) + " " + hexadecimal(each.pc) + "\n";
+            }
+            seen.push_back(guest.output);
+        }
+        EXPECT_EQ(seen[0], seen[1]);
+    }
+}
+
+/// Instructions take any time, so that harts meet everywhere.
+struct random_clock {
+    void retired(hart& at, const retired_instruction&) { at.local_time += numbers.below(40); }
+    workload::random numbers{1};
+};
+
+TEST(Workloads, hold_the_same_however_their_threads_meet) {
+    for (const char* const program : programs) {
+        const arguments given{"--footprint", "20000", "--operations", "3000", "--threads", "8", "--shards", "4"};
+        const std::string expected = output_here(program, given);
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+            guest_run<random_clock> guest(program, random_clock{workload::random(seed)});
+            const auto status = guest.run(given, {.quantum = 1});
+            ASSERT_TRUE(status) << status.problem().text();
+            EXPECT_EQ(guest.output, expected) << program << ", seed " << seed;
+        }
+    }
+}
+
+TEST(Workloads, that_wait_for_each_other_sleep) {
+    guest_run<> guest("hash");
+    ASSERT_TRUE(guest.run({"--operations", "20000", "--threads", "8"}));
+    std::uint64_t spun = 0;
+    std::uint64_t waited = 0;
+    for (const hart& each : guest.running->harts().all()) {
+        spun += each.spun;
+        waited += each.waited;
+    }
+    EXPECT_GT(waited, 0u);
+    EXPECT_LT(spun, guest.retired() / 50);
+}
+
+/// The registers before an instruction, as qemu shows them.
+struct registers_there {
+    std::uint64_t pc = 0;
+    std::array<std::uint64_t, 32> x{};
+};
+
+/// Reads "x5/t0  0000000000000001 x6/t1 …" into registers.
+void read_registers(const char* line, registers_there& into) {
+    for (const char* at = line; (at = std::strchr(at, 'x')) != nullptr;) {
+        char* end = nullptr;
+        const unsigned long number = std::strtoul(at + 1, &end, 10);
+        if (*end != '/' || number > 31) break;
+        at = std::strchr(end, ' ');
+        into.x[number] = std::strtoull(at, &end, 16);
+        at = end;
+    }
+}
+
+std::vector<registers_there> steps_there(const std::string& program, const arguments& given) {
+    std::vector<registers_there> steps;
+    const std::string command = emulator_command("-singlestep -d nochain,cpu", program, given) + to_log;
+    read_lines(command, [&](const char* line) {
+        if (std::string_view(line).starts_with(" pc ")) {
+            steps.emplace_back().pc = std::strtoull(line + 4, nullptr, 16);
+        } else if (!steps.empty() && std::string_view(line).starts_with(" x")) {
+            read_registers(line, steps.back());
+        }
+    });
+    return steps;
+}
+
+/// Compares after each instruction. The arguments lie elsewhere under qemu: addresses in the first stack are as good as
+/// any other of them.
+class comparing_observer {
+public:
+    explicit comparing_observer(const std::vector<registers_there>& steps) : steps_(&steps) {}
+
+    void retired(hart& at, const retired_instruction& record) {
+        ++at.local_time;
+        if (differs_ || ++count_ >= steps_->size()) return;
+        const registers_there& there = (*steps_)[count_];
+        if (count_ == 1) stack_here_ = at.registers[2];
+        differs_ = (*steps_)[count_ - 1].pc != record.pc || there.pc != record.next_pc;
+        for (unsigned i = 1; i < 32; ++i) {
+            const bool is_answer = i == 10 && record.code == operation_code::ecall;  // the kernel has it still to give
+            if (is_answer || at.registers[i] == there.x[i]) continue;
+            const bool in_stacks = is_in(stack_here_, at.registers[i]) && is_in((*steps_)[0].x[2], there.x[i]);
+            differs_ = differs_ || !in_stacks;
+        }
+        EXPECT_FALSE(differs_) << "at instruction " << count_ << ", pc " << hexadecimal(record.pc);
+    }
+    std::uint64_t count() const { return count_; }
+
+private:
+    static bool is_in(std::uint64_t stack, std::uint64_t address) { return address - stack < (1u << 20); }
+
+    const std::vector<registers_there>* steps_;
+    std::uint64_t count_ = 0;
+    std::uint64_t stack_here_ = 0;
+    bool differs_ = false;
+};
+
+TEST(Workloads, have_the_same_registers_as_under_qemu_after_every_instruction) {
+    for (const char* const program : programs) {
+        const arguments given{"--footprint", "4096", "--operations", "40", "--shards", "4"};
+        const std::vector<registers_there> steps = steps_there(program, given);
+        guest_run<comparing_observer> here(program, comparing_observer(steps));
+        ASSERT_TRUE(here.run(given));
+        EXPECT_GT(steps.size(), 5000u);
+        EXPECT_EQ(here.observer.count(), steps.size()) << program;
+    }
+}
+
+TEST(Guest, says_what_is_wrong_with_its_arguments) {
+    guest_run<> guest("hash");
+    const auto status = guest.run({"--threads", "9"});
+    ASSERT_TRUE(status);
+    EXPECT_EQ(*status, 2);
+    EXPECT_EQ(guest.output, "bad argument --threads: expected a number from 1 to 8, found 9\n");
+}
+
+TEST(Guest, that_wants_more_harts_than_there_are_gives_up_by_itself) {
+    guest_run<> guest("hash");
+    const auto status = guest.run({"--threads", "4"}, {.most_harts = 2});
+    ASSERT_TRUE(status);
+    EXPECT_EQ(*status, 3);
+    EXPECT_EQ(guest.output, "gave up: no hart left for a thread\n");
+}
+
+}  // namespace
+}  // namespace holdfast::sim::test

@@ -1,0 +1,185 @@
+// What the programs for maps have in common: look a key up; insert it if it is absent, remove it if it is there.
+//
+// The map is divided into shards with a lock each, chosen by the key. Each thread has keys of its own, so that what is
+// in the map at the end does not depend on the order of the threads, and the check can do the operations over again.
+#pragma once
+
+#include <sim/guest/access.hpp>
+#include <sim/guest/heap.hpp>
+#include <sim/guest/parameters.hpp>
+#include <workload/random.hpp>
+
+namespace holdfast::guest {
+
+/// A value that stands in the map itself.
+struct integer_element {
+    static constexpr std::uint64_t bytes = 0;
+    static std::int64_t make(const guest_access&, std::int64_t seed) noexcept { return seed ^ 0x5555; }
+    static void drop(const guest_access&, std::int64_t) noexcept {}
+    static std::uint64_t content(std::int64_t value) noexcept { return static_cast<std::uint64_t>(value); }
+};
+
+/// 256 bytes of the arena, whose address stands in the map.
+struct string_element {
+    static constexpr std::uint64_t bytes = 256;
+    static constexpr std::uint64_t words = bytes / 8;
+    static std::int64_t make(const guest_access& memory, std::int64_t seed) noexcept {
+        auto* const text = static_cast<std::uint64_t*>(memory.allocate(bytes));
+        for (std::uint64_t i = 0; i < words; ++i) memory.store(text + i, static_cast<std::uint64_t>(seed) + i);
+        return reinterpret_cast<std::intptr_t>(text);
+    }
+    static void drop(const guest_access& memory, std::int64_t value) noexcept {
+        memory.free(reinterpret_cast<void*>(value));
+    }
+    static std::uint64_t content(std::int64_t value) noexcept {
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i < words; ++i) sum = sum * 31 + reinterpret_cast<const std::uint64_t*>(value)[i];
+        return sum;
+    }
+};
+
+/// Structure says which map it is: its root, its map<Access>, how to create a shard, bytes_per_entry, name.
+template <class Structure, class Element>
+class map_program {
+public:
+    map_program(const parameters& given, std::uint64_t entries) noexcept
+        : given_(given), entries_(entries / given.threads * given.threads),
+          arena_(arena::create(room_for(entries, given.threads), given.threads)),
+          shards_(static_cast<shard*>(arena_.root())), all_there_(given.threads) {}
+
+    int run() noexcept {
+        auto work = [this](std::uint32_t thread) { work_as(thread); };
+        run_threads(given_.threads, work);
+        return verify();
+    }
+
+private:
+    using root = typename Structure::root;
+    using map = typename Structure::template map<guest_access>;
+
+    struct alignas(64) shard {
+        lock guard;
+        alignas(64) root top;
+    };
+    static_assert(sizeof(shard) * parameters::most_shards <= arena::root_bytes);
+
+    /// Of one thread's part of the arena: chance may give it more entries, and every size of block has a slab.
+    static std::uint64_t room_for(std::uint64_t entries, std::uint32_t threads) noexcept {
+        return (entries * (Structure::bytes_per_entry + Element::bytes) * 2) / threads + (4u << 20);
+    }
+
+    /// Twice as many keys as entries: half of them are in the map.
+    std::uint64_t keys_of_thread() const noexcept { return 2 * entries_ / given_.threads; }
+    std::int64_t key(std::uint32_t thread, std::uint64_t i) const noexcept {
+        return workload::scattered_key(i * given_.threads + thread);
+    }
+    /// By the upper end of the key: keys are spread over all 64-bit numbers.
+    shard& shard_of(std::int64_t key) const noexcept {
+        return shards_[(static_cast<unsigned __int128>(static_cast<std::uint64_t>(key)) * given_.shards) >> 64];
+    }
+    workload::random numbers_of(std::uint32_t thread) const noexcept {
+        return workload::random(given_.seed * most_threads + thread);
+    }
+    std::uint64_t operations_of(std::uint32_t thread) const noexcept {
+        return given_.operations / given_.threads + (thread < given_.operations % given_.threads ? 1 : 0);
+    }
+
+    void work_as(std::uint32_t thread) noexcept {
+        const guest_access memory(arena_, thread);
+        for (std::uint64_t i = thread; i < given_.shards; i += given_.threads) {
+            Structure::create(map(memory, &shards_[i].top), entries_ / given_.shards + 1);
+        }
+        all_there_.arrive_and_wait();
+        for (std::uint64_t i = 0; i < keys_of_thread(); i += 2) insert(memory, key(thread, i));
+        all_there_.arrive_and_wait();
+        if (thread == 0) begin_region_of_interest();
+        workload::random numbers = numbers_of(thread);
+        const std::uint64_t operations = operations_of(thread);
+        const std::uint64_t keys = keys_of_thread();
+        for (std::uint64_t i = 0; i < operations; ++i) toggle(memory, key(thread, numbers.below(keys)));
+        all_there_.arrive_and_wait();
+        if (thread == 0) end_region_of_interest();
+    }
+
+    void insert(const guest_access& memory, std::int64_t key) noexcept {
+        shard& at = shard_of(key);
+        memory.atomically(at.guard, [&] { map(memory, &at.top).insert(key, Element::make(memory, key)); });
+    }
+
+    /// One operation.
+    void toggle(const guest_access& memory, std::int64_t key) noexcept {
+        shard& at = shard_of(key);
+        memory.atomically(at.guard, [&] {
+            const map entries(memory, &at.top);
+            std::int64_t value = 0;
+            if (entries.get(key, value)) {
+                Element::drop(memory, value);
+                entries.remove(key);
+            } else {
+                entries.insert(key, Element::make(memory, key));
+            }
+        });
+    }
+
+    /// Does the operations again, on a bit for each key, and compares.
+    int verify() noexcept {
+        std::uint64_t count = 0;
+        std::uint64_t sum = 0;
+        for (std::uint32_t thread = 0; thread < given_.threads; ++thread) {
+            if (!verify_keys(thread, count, sum)) return failed("a key is there that should not be, or is missing");
+        }
+        std::uint64_t found = 0;
+        for (std::uint64_t i = 0; i < given_.shards; ++i) {
+            const auto report = map(guest_access(arena_, 0), &shards_[i].top).check();
+            if (!report.ok()) return failed(report.problem);
+            found += report.count;
+        }
+        if (found != count) return failed("more entries than keys");
+        line said;
+        said.add(Structure::name).add(" verified: ").add_decimal(count).add(" entries, checksum ").add_hexadecimal(sum);
+        if (given_.prints_image) said.add(", image ").add_hexadecimal(arena_.image_checksum());
+        said.write();
+        return 0;
+    }
+
+    bool verify_keys(std::uint32_t thread, std::uint64_t& count, std::uint64_t& sum) noexcept {
+        const std::uint64_t keys = keys_of_thread();
+        auto* const present = static_cast<unsigned char*>(allocate_volatile(keys));
+        for (std::uint64_t i = 0; i < keys; i += 2) present[i] = 1;
+        workload::random numbers = numbers_of(thread);
+        for (std::uint64_t i = operations_of(thread); i > 0; --i) present[numbers.below(keys)] ^= 1;
+        for (std::uint64_t i = 0; i < keys; ++i) {
+            const std::int64_t each = key(thread, i);
+            std::int64_t value = 0;
+            if (map(guest_access(arena_, 0), &shard_of(each).top).get(each, value) != (present[i] != 0)) return false;
+            if (present[i] == 0) continue;
+            ++count;
+            std::uint64_t mixed = static_cast<std::uint64_t>(each) ^ Element::content(value);
+            sum += workload::splitmix(mixed);
+        }
+        return true;
+    }
+
+    static int failed(const char* problem) noexcept {
+        write_line("failed: ", problem);
+        return 1;
+    }
+
+    parameters given_;
+    std::uint64_t entries_;
+    arena& arena_;
+    shard* shards_;
+    barrier all_there_;
+};
+
+template <class Structure>
+int run_map_program(int count, char** arguments) noexcept {
+    const parameters given = read_parameters(count, arguments);
+    if (given.element == element_kind::string) {
+        const std::uint64_t entry = Structure::bytes_per_entry + string_element::bytes;
+        return map_program<Structure, string_element>(given, given.footprint_bytes / entry).run();
+    }
+    return map_program<Structure, integer_element>(given, given.footprint_bytes / Structure::bytes_per_entry).run();
+}
+
+}  // namespace holdfast::guest
