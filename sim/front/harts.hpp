@@ -20,6 +20,9 @@ public:
     /// comes back to life and goes on counting.
     hart* add(const hart& creator);
 
+    /// A model of another unit of time has another quantum.
+    void set_quantum(std::uint64_t quantum) noexcept { quantum_ = quantum; }
+
     struct turn {
         hart* who = nullptr;  ///< nullptr: none can run
         std::uint64_t until = 0;

@@ -1,0 +1,205 @@
+// The phases of a run: fill, warm up, measure, finish, and once more without a machine to compare.
+#include <sim/machine/simulation.hpp>
+
+#include <sim/front/functional_memory.hpp>
+#include <sim/front/machine.hpp>
+#include <sim/machine/simulated_machine.hpp>
+#include <sim/machine/warming_memory.hpp>
+
+#include <ctime>
+
+namespace holdfast::sim {
+namespace {
+
+/// Instructions by which a hart may run ahead where there is no time: changing harts costs the host as much as dozens
+/// of instructions.
+constexpr std::uint64_t untimed_quantum = 1000;
+
+double cpu_seconds() noexcept {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// A program with its address space and what it has written.
+class running_program {
+public:
+    static result<std::unique_ptr<running_program>> start(const simulation_options& options, std::uint64_t operations);
+
+    result<std::optional<int>> run_functionally(bool to_region_of_interest) {
+        functional_memory memory(*space_);
+        if (to_region_of_interest) memory.pause_behind(custom_operation::region_of_interest_begin);
+        no_observer nobody;
+        return machine<functional_memory>(*process_, memory, nobody).run();
+    }
+    /// The last phase; what the program says then is its result.
+    result<std::string> finish() {
+        restart_clocks(untimed_quantum);
+        const auto status = run_functionally(false);
+        if (!status) return status.problem();
+        while (!said_.empty() && said_.back() == '\n') said_.pop_back();
+        if (status->value_or(-1) != 0) return problem{"the program failed", name_, "exit status 0", said_};
+        return said_;
+    }
+
+    /// Times of the phases have units of their own.
+    void restart_clocks(std::uint64_t quantum) {
+        process_->harts().set_quantum(quantum);
+        for (hart& each : process_->harts().all()) each.local_time = each.waited = each.spun = 0;
+    }
+
+    const address_space& space() const { return *space_; }
+    sim::process& process() { return *process_; }
+
+private:
+    std::string name_{};
+    std::optional<address_space> space_{};
+    program loaded_{};
+    std::optional<sim::process> process_{};
+    std::string said_{};
+};
+
+result<std::unique_ptr<running_program>> running_program::start(const simulation_options& options,
+                                                                std::uint64_t operations) {
+    auto made = std::make_unique<running_program>();
+    made->name_ = options.program;
+    const auto file = read_file(options.program);
+    if (!file) return file.problem();
+    auto space = address_space::create();
+    if (!space) return space.problem();
+    made->space_ = *std::move(space);
+    auto loaded = load_elf(*file, options.program, *made->space_);
+    if (!loaded) return loaded.problem();
+    made->loaded_ = *std::move(loaded);
+    std::string& said = made->said_;
+    made->process_.emplace(made->loaded_, *made->space_, [&said](int, std::string_view text) { said += text; },
+                           process_options{options.threads, untimed_quantum});
+    auto started = made->process_->start({options.program, "--operations", std::to_string(operations), "--footprint",
+                                          std::to_string(options.footprint_bytes), "--threads",
+                                          std::to_string(options.threads), "--seed", std::to_string(options.seed),
+                                          "--element", options.element});
+    if (!started) return started.problem();
+    return made;
+}
+
+struct warm_up {
+    std::uint64_t transactions = 0;
+    bool complete = false;
+};
+
+/// What fits into L2 is warm when about every line of it has been asked for; other programs get so many transactions
+/// at most.
+std::uint64_t warm_up_most(const machine_config& config, const simulation_options& options) {
+    const std::uint64_t lines = config.caches.l2.bytes / line_bytes;
+    return options.footprint_bytes <= config.caches.l2.bytes ? options.footprint_bytes / line_bytes : 8 * lines;
+}
+
+result<warm_up> warm(running_program& guest, simulated_machine& built, std::uint64_t transactions_most) {
+    built.memory.set_instant(true);
+    fill(built, guest.space());
+    guest.restart_clocks(untimed_quantum);
+    warming_memory memory(built.placement, guest.space(), built.caches, {transactions_most});
+    no_observer nobody;
+    const auto status = machine<warming_memory>(guest.process(), memory, nobody).run();
+    if (!status) return status.problem();
+    built.memory.set_instant(false);
+    return warm_up{memory.transactions(), memory.is_warm() && memory.transactions() < transactions_most};
+}
+
+void add_core_statistics(std::vector<statistic>& to, const scoreboard& board, const core_memory& memory,
+                         running_program& guest, cycle cycles) {
+    counter_list nothing, sum;
+    scoreboard_counters all;
+    std::uint64_t waited = 0, spun = 0;
+    for (const hart& each : guest.process().harts().all()) {
+        const scoreboard_counters& of = board.counters(each.id);
+        all.instructions += of.instructions;
+        all.branches += of.branches;
+        all.mispredictions += of.mispredictions;
+        all.loads += of.loads;
+        all.stores += of.stores;
+        all.atomics += of.atomics;
+        waited += each.waited;
+        spun += each.spun;
+    }
+    nothing.add("", scoreboard_counters{});
+    nothing.add("", core_memory_counters{});
+    sum.add("", all);
+    sum.add("", memory.counters());
+    to = sum.since(nothing);
+    to.push_back({"spinning_instructions", "count", static_cast<double>(spun)});
+    to.push_back({"sleeping_cycles", "cycles", static_cast<double>(waited)});
+    to.push_back({"cycles", "cycles", static_cast<double>(cycles)});
+    const double seconds = static_cast<double>(memory.clock().time_of(cycles).picoseconds) * 1e-12;
+    to.push_back({"instructions_per_cycle", "1", static_cast<double>(all.instructions) / static_cast<double>(cycles)});
+    to.push_back({"tx_per_s", "1/s", static_cast<double>(memory.counters().transactions) / seconds});
+}
+
+/// The detailed phase. Its statistics go into `into`.
+std::optional<problem> measure(running_program& guest, simulated_machine& built, const machine_config& config,
+                               const simulation_options& options, simulation_result& into) {
+    guest.restart_clocks(config.scheduling.quantum_cycles);
+    core_memory memory(config.core, config.caches, built.placement, guest.space(), built.caches, built.registers);
+    memory.pause_behind_transactions(options.operations);
+    scoreboard board(config.core, built.placement, memory, guest.process().harts(),
+                     [&built](time now) { built.memory.settle(now); });
+    const counter_list before = counters_of(built);
+    const std::vector<statistic> energy_before = energy_of(built);
+    const double began_s = cpu_seconds();
+    const auto status = machine<core_memory, scoreboard>(guest.process(), memory, board).run();
+    const double took_s = cpu_seconds() - began_s;
+    if (!status) return status.problem();
+    if (memory.counters().transactions < options.operations) {
+        return problem{"the program ended too early", options.program,
+                       std::to_string(options.operations) + " transactions",
+                       std::to_string(memory.counters().transactions)};
+    }
+    const cycle cycles = memory.drain_everything();
+    add_core_statistics(into.statistics, board, memory, guest, cycles);
+    const std::vector<statistic> below = counters_of(built).since(before);
+    into.statistics.insert(into.statistics.end(), below.begin(), below.end());
+    const std::vector<statistic> energy = energy_of(built);
+    for (std::size_t i = 0; i < energy.size(); ++i) {
+        into.statistics.push_back({energy[i].name, energy[i].unit, energy[i].value - energy_before[i].value});
+    }
+    into.host = {{"host_instructions_per_s", "1/s", into.statistics.front().value / took_s},
+                 {"host_detailed_cpu_s", "s", took_s}};
+    return std::nullopt;
+}
+
+}  // namespace
+
+result<simulation_result> simulate(const machine_config& config, const simulation_options& options,
+                                   const simulation_progress& progress) {
+    const std::uint64_t warm_up_transactions = warm_up_most(config, options);
+    const std::uint64_t operations = warm_up_transactions + options.operations + options.operations / 4 + 1000;
+    auto guest = running_program::start(options, operations);
+    if (!guest) return guest.problem();
+    progress("filling");
+    if (auto filled = (*guest)->run_functionally(true); !filled) return filled.problem();
+    simulation_result made;
+    {
+        simulated_machine built(config, options.threads);
+        progress("warming up");
+        const auto warmed = warm(**guest, built, warm_up_transactions);
+        if (!warmed) return warmed.problem();
+        progress("measuring");
+        if (auto failed = measure(**guest, built, config, options, made)) return *failed;
+        made.statistics.push_back({"warm_up_transactions", "count", static_cast<double>(warmed->transactions)});
+        made.statistics.push_back({"warm_up_complete", "1", warmed->complete ? 1.0 : 0.0});
+        take_back(built, (*guest)->space());
+    }
+    progress("verifying");
+    auto said = (*guest)->finish();
+    if (!said) return said.problem();
+    made.said = *said;
+    auto reference = running_program::start(options, operations);
+    if (!reference) return reference.problem();
+    auto expected = (*reference)->finish();
+    if (!expected) return expected.problem();
+    made.expected = *expected;
+    made.verified = made.said == made.expected && made.said.find(" verified: ") != std::string::npos;
+    return made;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,41 @@
+// One run of one guest program on one machine, from the filling of its structure to the verification of the result.
+#pragma once
+
+#include <sim/machine/machine_config.hpp>
+#include <sim/machine/statistics.hpp>
+
+#include <functional>
+
+namespace holdfast::sim {
+
+struct simulation_options {
+    std::string program{};  ///< the path of its ELF file
+    std::uint32_t threads = 1;
+    std::uint64_t footprint_bytes = 32u << 20;
+    std::uint64_t operations = 100'000;  ///< that are measured, of all threads together
+    std::uint64_t seed = 1;
+    std::string element = "int";
+};
+
+struct simulation_result {
+    /// Of the detailed phase, in a fixed order: bit for bit the same in each run.
+    std::vector<statistic> statistics{};
+    /// Those that depend on the host.
+    std::vector<statistic> host{};
+    bool verified = false;
+    std::string said{};      ///< the program's last line
+    std::string expected{};  ///< the same without caches and time
+};
+
+/// What is being done and how many instructions or transactions of it are done; total 0: unknown.
+using simulation_progress = std::function<void(const char* phase)>;
+
+/// Fills without time, warms the caches with operations, measures `operations` transactions in detail, and lets the
+/// program finish without time on the bytes that caches and memory have then; compares what the program found with a
+/// run that never saw them. Requires: check(config) finds nothing.
+/// Errors: the program is not there or fails, or ends before as many operations were measured.
+/// Thread safety: several may run side by side.
+result<simulation_result> simulate(const machine_config& config, const simulation_options& options,
+                                   const simulation_progress& progress);
+
+}  // namespace holdfast::sim

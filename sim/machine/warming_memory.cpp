@@ -1,0 +1,38 @@
+#include <sim/machine/warming_memory.hpp>
+
+namespace holdfast::sim {
+
+static_assert(memory_policy<warming_memory>);
+
+bool warming_memory::has_warmed() const noexcept {
+    constexpr std::uint64_t interval = 1024;  // looking through all sets takes long
+    const cache_array& l2 = below_.l2();
+    const std::uint64_t lines = l2.sets() * l2.ways();
+    if (transactions_ >= enough_.transactions_most) return true;
+    if (transactions_ % interval != 0) return false;
+    return below_.l2_counters().write_backs >= lines && l2.full_sets() == l2.sets();
+}
+
+bool warming_memory::custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t) {
+    if (what == custom_operation::line_write_back) {
+        if (space_.find<1>(first, readable) == nullptr) return refuse_access(at, space_, "line write-back", first);
+        below_.write_back(source_of(at), {first}, time{});
+    }
+    if (what == custom_operation::region_of_interest_end) at.stop = hart_stop::paused;
+    if (what != custom_operation::transaction_commit) return true;
+    transactions_ += 1;
+    warm_ = has_warmed();
+    if (warm_) at.stop = hart_stop::paused;
+    return true;
+}
+
+bool warming_memory::read(hart& at, std::uint64_t where, std::span<std::byte> bytes) {
+    if (bytes.empty()) return true;
+    if (space_.find_range(where, bytes.size(), readable).size() != bytes.size()) {
+        return refuse_access(at, space_, "read by a system call", where);
+    }
+    below_.peek({where}, bytes);
+    return true;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,83 @@
+// The memory that warms the caches: every access goes through them, at once and without time. A hart pauses when the
+// caches are warm.
+#pragma once
+
+#include <sim/cache/hierarchy.hpp>
+#include <sim/core/core_memory.hpp>
+#include <sim/core/reservations.hpp>
+#include <sim/front/memory_policy.hpp>
+
+namespace holdfast::sim {
+
+/// When to stop: every set of L2 full, and as many lines written back from it as it has. What fits into L2 never gets
+/// there, and is warm after a number of transactions.
+struct warmth {
+    std::uint64_t transactions_most = ~std::uint64_t{0};
+};
+
+/// Requires: the memory behind the caches has been set to be instant.
+class warming_memory {
+public:
+    warming_memory(const hart_placement& placement, const address_space& space, hierarchy& below, warmth enough)
+        : placement_(placement), space_(space), below_(below), enough_(enough) {}
+
+    template <unsigned Bytes>
+    bool load(hart& at, std::uint64_t where, std::uint64_t& value) {
+        if (space_.find<Bytes>(where, readable) == nullptr) [[unlikely]] {
+            return refuse_access(at, space_, "load", where);
+        }
+        value = below_.load(core_of(at), {where}, Bytes, time{}).value;
+        return true;
+    }
+    template <unsigned Bytes>
+    bool store(hart& at, std::uint64_t where, std::uint64_t value) {
+        if (space_.find<Bytes>(where, writable) == nullptr) [[unlikely]] {
+            return refuse_access(at, space_, "store", where);
+        }
+        reservations_.stored(at.id, {where}, Bytes);
+        below_.store(source_of(at), {where}, std::as_bytes(std::span(&value, 1)).first(Bytes), time{});
+        return true;
+    }
+    template <unsigned Bytes>
+    bool load_reserved(hart& at, std::uint64_t where, std::uint64_t& value) {
+        if (!is_aligned(at, where, Bytes) || !load<Bytes>(at, where, value)) return false;
+        reservations_.reserve(at, where);
+        return true;
+    }
+    template <unsigned Bytes>
+    bool store_conditional(hart& at, std::uint64_t where, std::uint64_t value, bool& done) {
+        if (!is_aligned(at, where, Bytes)) return false;
+        done = reservations_.has(at, where);
+        if (done && !store<Bytes>(at, where, value)) return false;
+        reservations_.give_up(at);
+        return true;
+    }
+    template <unsigned Bytes>
+    bool update(hart& at, std::uint64_t where, atomic_update how, std::uint64_t operand, std::uint64_t& old) {
+        if (!is_aligned(at, where, Bytes)) return false;
+        if (space_.find<Bytes>(where, writable) == nullptr) return refuse_access(at, space_, "atomic operation", where);
+        return load<Bytes>(at, where, old) && store<Bytes>(at, where, updated(how, old, operand, Bytes));
+    }
+    bool fence(hart&, fence_order) noexcept { return true; }
+    bool synchronize(hart&) noexcept { return true; }
+    bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t);
+    bool read(hart& at, std::uint64_t where, std::span<std::byte> bytes);
+
+    bool is_warm() const noexcept { return warm_; }
+    std::uint64_t transactions() const noexcept { return transactions_; }
+
+private:
+    std::uint32_t core_of(const hart& at) const noexcept { return placement_.core_of(at.id.value); }
+    store_source source_of(const hart& at) const noexcept { return {core_of(at), at.id, {}}; }
+    bool has_warmed() const noexcept;
+
+    hart_placement placement_;
+    const address_space& space_;
+    hierarchy& below_;
+    warmth enough_;
+    reservations reservations_{};
+    std::uint64_t transactions_ = 0;
+    bool warm_ = false;
+};
+
+}  // namespace holdfast::sim
