@@ -51,6 +51,9 @@ int main_of(int argc, char** argv) {
 #ifdef HOLDFAST_HAS_CRASH
     add_crash_command(application, line);
 #endif
+#ifdef HOLDFAST_HAS_SIM
+    add_sim_command(application, line);
+#endif
 #ifdef HOLDFAST_HAS_BENCH
     bench::add_bench_command(application, line.run);
     bench::add_figures_command(application, line.run);

@@ -1,0 +1,268 @@
+// `holdfast sim`: runs workloads on the simulated machine, one after another or side by side.
+#include "sim.hpp"
+
+#include "command.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+#include <holdfast/base/result.hpp>
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+namespace holdfast::tools {
+namespace {
+
+/// A setting with the values that it shall have, one after another.
+struct swept_setting {
+    std::string key;
+    std::vector<std::string> values;
+};
+
+struct sim_request {
+    std::vector<std::string> workloads;
+    std::vector<std::uint32_t> threads{1};
+    std::vector<std::string> elements{"int"};
+    std::vector<std::string> cores{std::string(sim::core_names[0])};
+    std::string footprint = "32MiB";
+    std::uint64_t operations = 100'000;
+    std::uint64_t seed = 1;
+    std::string design = "non-pers";
+    std::string config_path;
+    std::vector<std::string> settings;
+    std::string json_path;
+    std::string shard = "1/1";
+    std::uint32_t jobs = 0;
+    bool quick = false;
+    bool all_numbers = false;
+    bool print_config = false;
+};
+
+class wrong_usage : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+std::uint64_t bytes_in(const std::string& key, const std::string& text, std::uint64_t least, std::uint64_t most) {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, value);
+    const std::string_view suffix(stop, static_cast<std::size_t>(end - stop));
+    const unsigned shift = suffix == "KiB" ? 10 : suffix == "MiB" ? 20 : suffix == "GiB" ? 30 : 0;
+    const bool good = problem == std::errc{} && (suffix.empty() || shift != 0) && value <= most >> shift;
+    if (!good || value << shift < least) {
+        throw wrong_usage(fmt::format("{} is {}, allowed is {} to {}, such as 32MiB", key, text,
+                                      readable_bytes(least), readable_bytes(most)));
+    }
+    return value << shift;
+}
+
+std::vector<swept_setting> settings_of(const sim_request& asked) {
+    std::vector<swept_setting> made;
+    for (const std::string& each : asked.settings) {
+        const std::size_t equals = each.find('=');
+        if (equals == std::string::npos) throw wrong_usage("--set " + each + ": allowed is KEY=VALUE[,VALUE]...");
+        swept_setting setting{each.substr(0, equals), {}};
+        std::istringstream values(each.substr(equals + 1));
+        for (std::string value; std::getline(values, value, ',');) setting.values.push_back(value);
+        if (setting.values.empty()) throw wrong_usage("--set " + each + ": there is no value");
+        made.push_back(std::move(setting));
+    }
+    return made;
+}
+
+sim::machine_config machine_of(const sim_request& asked, const std::string& core) {
+    sim::machine_config machine;
+    if (const auto bad = sim::set(machine, "core.name", core)) throw wrong_usage(bad->text());
+    if (asked.config_path.empty()) return machine;
+    std::ifstream in(asked.config_path);
+    if (!in) fail(errc::not_found, "the configuration cannot be read: " + asked.config_path);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (const auto bad = sim::set_lines(machine, text, asked.config_path)) throw wrong_usage(bad->text());
+    return machine;
+}
+
+/// The program of a workload: installed, it stands beside the command; built, where it was built.
+std::string guest_program(const std::string& workload) {
+    if (!HOLDFAST_HAS_GUESTS) {
+        fail(errc::not_found,
+             "there are no programs for the simulated machine: riscv64-linux-gnu-g++ was missing when this command was "
+             "built (Debian: g++-riscv64-linux-gnu)");
+    }
+    const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+    for (const auto& directory : {beside / HOLDFAST_GUEST_INSTALL_DIRECTORY,
+                                  std::filesystem::path(HOLDFAST_GUEST_BUILD_DIRECTORY)}) {
+        if (std::filesystem::exists(directory / workload)) return (directory / workload).string();
+    }
+    throw failure({errc::not_found, "the simulated machine's program '" + workload + "' is missing",
+                   (beside / HOLDFAST_GUEST_INSTALL_DIRECTORY / workload).string(), {}, {}, {}});
+}
+
+void apply(sim_case& to, const std::string& key, const std::string& value) {
+    if (const auto bad = sim::set(to.machine, key, value)) throw wrong_usage(bad->text());
+    to.settings.emplace_back(key, value);
+}
+
+/// Copies of the cases with every value of a setting.
+std::vector<sim_case> swept(const std::vector<sim_case>& cases, const swept_setting& setting) {
+    std::vector<sim_case> made;
+    for (const sim_case& each : cases) {
+        for (const std::string& value : setting.values) {
+            made.push_back(each);
+            apply(made.back(), setting.key, value);
+        }
+    }
+    return made;
+}
+
+void check_case(const sim_case& each) {
+    if (const auto bad = sim::check(each.machine)) throw wrong_usage(bad->text());
+    const std::uint32_t harts = each.machine.caches.cores * each.machine.scheduling.harts_per_core;
+    if (each.options.threads >= 1 && each.options.threads <= harts) return;
+    throw wrong_usage(fmt::format("--threads is {}, allowed is 1 to {}: cache.cores times machine.harts_per_core",
+                                  each.options.threads, harts));
+}
+
+/// The combinations of all that was asked for, in a fixed order.
+std::vector<sim_case> cases_of(const sim_request& asked) {
+    std::vector<sim_case> made;
+    const std::uint64_t least = asked.quick ? 32u << 20 : 4096;
+    const std::uint64_t footprint = bytes_in("--footprint", asked.footprint, least, std::uint64_t{7} << 30);
+    for (const std::string& workload : asked.workloads) {
+        for (const std::string& element : asked.elements) {
+            for (const std::string& core : asked.cores) {
+                for (const std::uint32_t threads : asked.threads) {
+                    sim_case one{workload, core, {}, machine_of(asked, core), {}};
+                    one.options = {guest_program(workload), threads, footprint, asked.operations, asked.seed, element};
+                    made.push_back(std::move(one));
+                }
+            }
+        }
+    }
+    for (const swept_setting& each : settings_of(asked)) made = swept(made, each);
+    for (const sim_case& each : made) check_case(each);
+    return made;
+}
+
+/// Those of a share: every n-th, beginning with the i-th.
+std::vector<sim_case> share_of(const std::vector<sim_case>& all, const std::string& shard) {
+    std::size_t which = 0, of = 0;
+    char rest = 0;
+    if (std::sscanf(shard.c_str(), "%zu/%zu%c", &which, &of, &rest) != 2 || which < 1 || which > of) {
+        throw wrong_usage("--shard is " + shard + ", allowed is I/N with I from 1 to N");
+    }
+    std::vector<sim_case> mine;
+    for (std::size_t i = which - 1; i < all.size(); i += of) mine.push_back(all[i]);
+    return mine;
+}
+
+/// Runs all of them, several side by side; each has one thread of the host.
+std::vector<sim_outcome> run_cases(const std::vector<sim_case>& cases, std::uint32_t jobs) {
+    constexpr std::size_t phases = 4;
+    progress bar("sim: phases", cases.size() * phases);
+    std::mutex one_at_a_time;
+    std::size_t begun = 0;
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::optional<sim::result<sim::simulation_result>>> results(cases.size());
+    const auto work = [&] {
+        for (std::size_t i = next++; i < cases.size(); i = next++) {
+            results[i] = sim::simulate(cases[i].machine, cases[i].options, [&](const char*) {
+                const std::lock_guard guard(one_at_a_time);
+                bar.at(begun++);
+            });
+        }
+    };
+    std::vector<std::thread> helpers;
+    for (std::uint32_t i = 1; i < jobs && i < cases.size(); ++i) helpers.emplace_back(work);
+    work();
+    for (std::thread& each : helpers) each.join();
+    std::vector<sim_outcome> made;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        if (!*results[i]) {
+            const sim::problem& reason = results[i]->problem();
+            throw failure({errc::io, cases[i].workload + ": " + reason.what, reason.where, {}, reason.expected,
+                           reason.found});
+        }
+        made.push_back({cases[i], **std::move(results[i])});
+    }
+    return made;
+}
+
+int run_sim(const sim_request& asked) {
+    try {
+        const std::vector<sim_case> cases = share_of(cases_of(asked), asked.shard);
+        if (asked.print_config) {
+            for (const sim_case& each : cases) print(sim::lines_of(each.machine));
+            return exit_success;
+        }
+        const std::uint32_t jobs = asked.jobs != 0 ? asked.jobs : std::max(1u, std::thread::hardware_concurrency());
+        const std::vector<sim_outcome> outcomes = run_cases(cases, jobs);
+        print_sim_table(outcomes, asked.all_numbers);
+        if (!asked.json_path.empty()) write_sim_records(outcomes, asked.json_path);
+        for (const sim_outcome& each : outcomes) {
+            if (!each.result.verified) return exit_failed;
+        }
+        return exit_success;
+    } catch (const wrong_usage& reason) {
+        fmt::print(stderr, "holdfast sim: {}\n", reason.what());
+        return exit_usage;
+    }
+}
+
+void add_sim_options(CLI::App& sim_command, sim_request& asked) {
+    sim_command.add_option("WORKLOAD", asked.workloads, "What to run (several: one after another)")
+        ->required()
+        ->check(CLI::IsMember({"hash", "rbtree", "btree", "sps"}));
+    sim_command.add_option("--threads", asked.threads, "Harts of the machine, one for each thread")
+        ->delimiter(',')->capture_default_str();
+    sim_command.add_option("--footprint", asked.footprint, "Of the structure when it has been filled")
+        ->capture_default_str();
+    sim_command.add_option("--operations", asked.operations, "Transactions that are measured, of all threads together")
+        ->check(CLI::Range(1, 100'000'000))->capture_default_str();
+    sim_command.add_option("--element", asked.elements, "8 or 256 bytes")
+        ->check(CLI::IsMember({"int", "string"}))->delimiter(',')->capture_default_str();
+    sim_command.add_option("--seed", asked.seed, "Of the workload's random numbers")->capture_default_str();
+    sim_command.add_option("--design", asked.design, "How the machine makes transactions durable: not at all")
+        ->check(CLI::IsMember({"non-pers"}))->capture_default_str();
+    sim_command.add_option("--core", asked.cores, "Settings of the cores to begin with")
+        ->delimiter(',')->capture_default_str();
+    sim_command.add_option("--config", asked.config_path, "Settings of the machine, a file of lines KEY = VALUE")
+        ->type_name("FILE");
+    sim_command.add_option("--set", asked.settings, "A setting, such as cache.l2.size=4MiB; several values are a sweep")
+        ->type_name("KEY=VALUE[,VALUE]")->allow_extra_args(false);
+    sim_command.add_flag("--print-config", asked.print_config, "Print all settings, as --config takes them, and end");
+    sim_command.add_flag("--quick", asked.quick, "Few transactions; a footprint of at least 32 MiB");
+    sim_command.add_option("--json", asked.json_path, "Write the records to this file as a JSON array")
+        ->type_name("FILE");
+    sim_command.add_flag("--statistics", asked.all_numbers, "Print all counters, too");
+    sim_command.add_option("--shard", asked.shard, "Only every N-th run, beginning with the I-th")
+        ->type_name("I/N")->capture_default_str();
+    sim_command.add_option("--jobs", asked.jobs, "Runs side by side; 0: as many as the host has processors")
+        ->capture_default_str();
+}
+
+}  // namespace
+
+void add_sim_command(CLI::App& application, command_line& line) {
+    const auto asked = std::make_shared<sim_request>();
+    auto* sim_command = application.add_subcommand("sim", "Run workloads on a simulated machine with NVRAM");
+    add_sim_options(*sim_command, *asked);
+    sim_command->footer("Numbers of the host begin with host_; all others are simulated and repeat exactly.\n"
+                        "Several workloads, threads, elements, cores or values of --set are a sweep.");
+    auto* const operations = sim_command->get_option("--operations");
+    sim_command->callback([asked, operations, &line] {
+        if (asked->quick && operations->count() == 0) asked->operations = 20'000;
+        line.run = [asked] { return run_sim(*asked); };
+    });
+}
+
+}  // namespace holdfast::tools

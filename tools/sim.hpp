@@ -1,0 +1,31 @@
+// `holdfast sim`: what is asked for, and what comes of it.
+#pragma once
+
+#include <sim/machine/simulation.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::tools {
+
+/// One run: a combination of what was asked for.
+struct sim_case {
+    std::string workload;
+    std::string core;
+    sim::simulation_options options;
+    sim::machine_config machine;
+    std::vector<std::pair<std::string, std::string>> settings;  ///< as they were given
+};
+
+struct sim_outcome {
+    sim_case ran;
+    sim::simulation_result result;
+};
+
+/// A line for each run, in columns; of a single one also all of its numbers if `all_numbers`.
+void print_sim_table(const std::vector<sim_outcome>& outcomes, bool all_numbers);
+/// An array of records, one for each number. Throws failure: io.
+void write_sim_records(const std::vector<sim_outcome>& outcomes, const std::string& path);
+
+}  // namespace holdfast::tools

@@ -1,0 +1,137 @@
+// What `holdfast sim` shows: the table for people, the records for machines.
+#include "sim.hpp"
+
+#include "output.hpp"
+
+#include <bench/record.hpp>
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <functional>
+
+namespace holdfast::tools {
+namespace {
+
+double number_of(const sim_outcome& of, std::string_view name) {
+    for (const sim::statistic& each : of.result.statistics) {
+        if (each.name == name) return each.value;
+    }
+    for (const sim::statistic& each : of.result.host) {
+        if (each.name == name) return each.value;
+    }
+    return 0;
+}
+
+double per_transaction(const sim_outcome& of, std::string_view name) {
+    return number_of(of, name) / number_of(of, "transactions");
+}
+
+struct column {
+    const char* title;
+    std::function<std::string(const sim_outcome&)> text;
+};
+
+const std::vector<column>& sim_columns() {
+    static const std::vector<column> all{
+        {"workload", [](const sim_outcome& of) { return of.ran.workload; }},
+        {"element", [](const sim_outcome& of) { return of.ran.options.element; }},
+        {"footprint", [](const sim_outcome& of) { return readable_bytes(of.ran.options.footprint_bytes); }},
+        {"core", [](const sim_outcome& of) { return of.ran.core; }},
+        {"threads", [](const sim_outcome& of) { return std::to_string(of.ran.options.threads); }},
+        {"tx/s", [](const sim_outcome& of) { return fmt::format("{:.3g} M", number_of(of, "tx_per_s") / 1e6); }},
+        {"cycles", [](const sim_outcome& of) { return fmt::format("{:.3g} M", number_of(of, "cycles") / 1e6); }},
+        {"IPC", [](const sim_outcome& of) { return fmt::format("{:.3f}", number_of(of, "instructions_per_cycle")); }},
+        {"instr/tx", [](const sim_outcome& of) { return fmt::format("{:.1f}", per_transaction(of, "instructions")); }},
+        {"L2 misses/tx",
+         [](const sim_outcome& of) { return fmt::format("{:.2f}", per_transaction(of, "l2_read_misses")); }},
+        {"NVRAM writes/tx",
+         [](const sim_outcome& of) { return fmt::format("{:.2f}", per_transaction(of, "nvram_writes")); }},
+        {"energy nJ/tx",
+         [](const sim_outcome& of) { return fmt::format("{:.1f}", per_transaction(of, "energy_pj") / 1000); }},
+        {"verified", [](const sim_outcome& of) { return std::string(of.result.verified ? "yes" : "NO"); }},
+        {"host instr/s",
+         [](const sim_outcome& of) {
+             return fmt::format("{:.1f} M", number_of(of, "host_instructions_per_s") / 1e6);
+         }},
+    };
+    return all;
+}
+
+std::string number_text(double value) {
+    const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+    return whole ? readable_count(static_cast<std::uint64_t>(value)) : fmt::format("{:.6g}", value);
+}
+
+std::string setting_name(const sim_case& ran) {
+    std::string text;
+    for (const auto& [key, value] : ran.settings) text += (text.empty() ? "" : ", ") + key + "=" + value;
+    return text;
+}
+
+}  // namespace
+
+void print_sim_table(const std::vector<sim_outcome>& outcomes, bool all_numbers) {
+    std::vector<std::vector<std::string>> rows(outcomes.size() + 1);
+    for (const column& each : sim_columns()) rows[0].push_back(each.title);
+    bool has_settings = false;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        for (const column& each : sim_columns()) rows[i + 1].push_back(each.text(outcomes[i]));
+        has_settings = has_settings || !outcomes[i].ran.settings.empty();
+    }
+    std::vector<std::size_t> widths(sim_columns().size());
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    for (std::size_t number = 0; number < rows.size(); ++number) {
+        std::string line;
+        constexpr std::size_t words = 4;  // names to the left, numbers to the right
+        for (std::size_t i = 0; i < rows[number].size(); ++i) {
+            const std::string& cell = rows[number][i];
+            line += i < words ? fmt::format("{:<{}}  ", cell, widths[i]) : fmt::format("{:>{}}  ", cell, widths[i]);
+        }
+        if (has_settings) line += number == 0 ? "settings" : setting_name(outcomes[number - 1].ran);
+        line.erase(line.find_last_not_of(' ') + 1);
+        print(line + "\n");
+    }
+    if (!all_numbers) return;
+    for (const sim_outcome& each : outcomes) {
+        table numbers;
+        for (const sim::statistic& one : each.result.statistics) numbers.add(one.name, number_text(one.value));
+        for (const sim::statistic& one : each.result.host) numbers.add(one.name, number_text(one.value));
+        print("\n" + each.result.said + "\n" + numbers.text());
+    }
+}
+
+void write_sim_records(const std::vector<sim_outcome>& outcomes, const std::string& path) {
+    bench::report records;
+    for (const sim_outcome& each : outcomes) {
+        bench::record made;
+        made.suite = "sim";
+        made.case_name = each.ran.workload;
+        made.engine = "non-pers";
+        made.threads = each.ran.options.threads;
+        made.params = {{"level", "power"},
+                       {"medium", "nvram"},
+                       {"delay_ns", std::uint64_t{0}},
+                       {"footprint_bytes", each.ran.options.footprint_bytes},
+                       {"operations", each.ran.options.operations},
+                       {"seed", each.ran.options.seed},
+                       {"element", each.ran.options.element},
+                       {"core", each.ran.core}};
+        for (const auto& [key, value] : each.ran.settings) made.params.emplace_back(key, value);
+        made.runs = 1;
+        const auto add = [&](const std::string& metric, const std::string& unit, double value) {
+            made.metric = metric;
+            made.unit = unit;
+            made.value = made.min = made.max = value;
+            records.add(made);
+        };
+        add("verified", "1", each.result.verified ? 1 : 0);
+        for (const sim::statistic& one : each.result.statistics) add(one.name, one.unit, one.value);
+        for (const sim::statistic& one : each.result.host) add(one.name, one.unit, one.value);
+    }
+    records.write_json(path);
+}
+
+}  // namespace holdfast::tools
