@@ -1,0 +1,187 @@
+// Laws of the store queue and of total store order.
+#include <sim/core/core_test_support.hpp>
+
+namespace holdfast::sim::test {
+namespace {
+
+constexpr std::uint64_t here = persistent_data + 128;
+
+TEST(CoreMemory, ALoadSeesTheYoungestOlderStore) {
+    small_cores cores;
+    cores.store(here, 1);
+    cores.store(here, 2);
+    cores.store(here + 8, 3);
+    ASSERT_EQ(cores.in_caches(here), 0u) << "nothing has drained yet";
+    EXPECT_EQ(cores.load(here), 2u);
+    EXPECT_EQ(cores.below.counters().forwarded_loads, 1u);
+}
+
+TEST(CoreMemory, ALoadOfAPartOfAStoreIsAnsweredByTheQueue) {
+    small_cores cores;
+    cores.store(here, 0x8877'6655'4433'2211);
+    std::uint64_t value = 0;
+    ASSERT_TRUE(cores.below.load<2>(cores.of(0), here + 3, value));
+    EXPECT_EQ(value, 0x5544u);
+    ASSERT_TRUE(cores.below.load<1>(cores.of(0), here + 7, value));
+    EXPECT_EQ(value, 0x88u);
+}
+
+TEST(CoreMemory, ALoadOfMoreThanAStoreWaitsUntilThatHasDrained) {
+    small_cores cores;
+    cores.store(here, 0x1111'1111'1111'1111);
+    cores.store<2>(here + 2, 0x2222);
+    EXPECT_EQ(cores.load(here), 0x1111'1111'2222'1111u);
+    EXPECT_EQ(cores.below.counters().partial_overlaps, 1u);
+    EXPECT_EQ(cores.in_caches(here), 0x1111'1111'2222'1111u);
+    EXPECT_GT(cores.refusals, 0u);
+}
+
+TEST(CoreMemory, OtherHartsDoNotSeeAStoreBeforeItDrains) {
+    small_cores cores({}, 2);
+    cores.store(here, 7, 0);
+    EXPECT_EQ(cores.load(here, 0), 7u);
+    EXPECT_EQ(cores.load(here, 1), 0u);
+    cores.below.drain_everything();
+    EXPECT_EQ(cores.load(here, 1), 7u);
+}
+
+/// What the store-commit port is told.
+class watch final : public port::store_commit {
+public:
+    time commit(const port::store_event& event) override {
+        addresses.push_back(event.where.value);
+        times.push_back(event.at);
+        transactions.push_back(event.transaction.value);
+        return event.at + delay;
+    }
+    std::vector<std::uint64_t> addresses{};
+    std::vector<time> times{};
+    std::vector<std::uint16_t> transactions{};
+    time delay{};
+};
+
+TEST(CoreMemory, AStoreTakesEffectWhenItDrainsAndNoEarlierThanItCommits) {
+    small_cores cores;
+    watch seen;
+    cores.attached.on_store = &seen;
+    cores.load(here);  // a miss, behind which the store has to wait
+    const cycle loaded = cores.board.last_commit({0});
+    cores.store(here, 1);
+    EXPECT_EQ(cores.in_caches(here), 0u);
+    for (int i = 0; i < 2000; ++i) cores.execute(operation_class::integer, 6);
+    EXPECT_EQ(cores.in_caches(here), 1u);
+    ASSERT_EQ(seen.times.size(), 1u);
+    EXPECT_GE(seen.times[0], cores.below.clock().time_of(loaded));
+}
+
+TEST(CoreMemory, StoresDrainInProgramOrderAlsoBehindAMiss) {
+    small_cores cores;
+    cores.load(here);
+    watch seen;
+    cores.attached.on_store = &seen;
+    cores.store(here + 4096, 1);
+    cores.store(here, 2);
+    cores.store(here + 8192, 3);
+    cores.below.drain_everything();
+    EXPECT_EQ(seen.addresses, (std::vector<std::uint64_t>{here + 4096, here, here + 8192}));
+    EXPECT_TRUE(std::is_sorted(seen.times.begin(), seen.times.end()));
+}
+
+TEST(CoreMemory, ADelayOfTheStoreCommitPortStallsTheDrainByAsMuch) {
+    const auto end_with = [](time delay) {
+        small_cores cores;
+        cores.load(here);
+        watch seen;
+        seen.delay = delay;
+        cores.attached.on_store = &seen;
+        for (std::uint64_t i = 0; i < 4; ++i) cores.store(here + 8 * i, i);
+        return cores.below.drain_everything();
+    };
+    EXPECT_EQ(end_with(ns(40)) - end_with(ns(0)), 4 * 100u);
+}
+
+TEST(CoreMemory, AFullStoreQueueRefusesUntilTheOldestHasDrained) {
+    core_config config;
+    config.store_queue = 4;
+    small_cores cores(config);
+    cores.load(here);
+    for (std::uint64_t i = 0; i < 4; ++i) cores.store(here + 8 * i, i);
+    EXPECT_EQ(cores.refusals, 0u);
+    const cycle before = cores.of(0).local_time;
+    cores.store(here + 64, 5);
+    EXPECT_GT(cores.refusals, 0u);
+    EXPECT_GT(cores.of(0).local_time, before + 100);
+}
+
+TEST(CoreMemory, AnAtomicDrainsTheQueue) {
+    small_cores cores;
+    cores.store(here + 64, 5);
+    cores.store(here, 6);
+    EXPECT_EQ(cores.add_atomically(here, 1), 6u);
+    EXPECT_EQ(cores.in_caches(here), 7u);
+    EXPECT_EQ(cores.in_caches(here + 64), 5u);
+    EXPECT_EQ(cores.below.queued({0}), 0u);
+}
+
+TEST(CoreMemory, OnlyAFenceOfStoresBeforeLoadsDrainsTheQueue) {
+    small_cores cores;
+    cores.store(here, 5);
+    cores.again(0, [&] { return cores.below.fence(cores.of(0), fence_order::all_but_load_after_store); });
+    EXPECT_EQ(cores.below.queued({0}), 1u);
+    cores.again(0, [&] { return cores.below.fence(cores.of(0), fence_order::all); });
+    EXPECT_EQ(cores.below.queued({0}), 0u);
+    EXPECT_EQ(cores.in_caches(here), 5u);
+}
+
+TEST(CoreMemory, AReservationIsBrokenByAnotherHartsStoreWhenThatDrains) {
+    for (const bool drains : {false, true}) {
+        small_cores cores({}, 2);
+        std::uint64_t value = 0;
+        bool done = false;
+        ASSERT_TRUE(cores.below.load_reserved<8>(cores.of(0), here, value));
+        cores.store(here + 8, 1, 1);
+        if (drains) cores.below.drain_everything();
+        cores.again(0, [&] { return cores.below.store_conditional<8>(cores.of(0), here, 9, done); });
+        EXPECT_EQ(done, !drains);
+        EXPECT_EQ(cores.in_caches(here), drains ? 0u : 9u);
+    }
+}
+
+TEST(CoreMemory, AStoreHasTheTransactionInWhichItWasExecuted) {
+    small_cores cores;
+    watch seen;
+    cores.attached.on_store = &seen;
+    cores.operate(custom_operation::transaction_begin, 3);
+    cores.store(here, 1);
+    cores.operate(custom_operation::transaction_commit);
+    cores.operate(custom_operation::transaction_begin, 4);
+    cores.store(here, 2);
+    cores.operate(custom_operation::transaction_commit);
+    cores.below.drain_everything();
+    EXPECT_EQ(seen.transactions, (std::vector<std::uint16_t>{3, 4}));
+    EXPECT_FALSE(cores.registers.in_transaction({0}));
+}
+
+TEST(CoreMemory, WhatWasWrittenBackIsInNvramBehindThePersistFence) {
+    small_cores cores;
+    cores.store(here, 42);
+    cores.operate(custom_operation::line_write_back, here);
+    cores.operate(custom_operation::persist_fence);
+    cores.operate(custom_operation::transaction_begin, 1);
+    const cycle end = cores.below.drain_everything();
+    const memory_image left = cores.memory.nvram().crash(cores.below.clock().time_of(end));
+    std::uint64_t value = 0;
+    left.read_bytes({here}, std::as_writable_bytes(std::span(&value, 1)));
+    EXPECT_EQ(value, 42u);
+}
+
+TEST(CoreMemory, AnAccessToAPageThatIsNotThereIsAFault) {
+    small_cores cores;
+    std::uint64_t value = 0;
+    EXPECT_FALSE(cores.below.load<8>(cores.of(0), 0x5000'0000, value));
+    EXPECT_EQ(cores.of(0).stop, hart_stop::fault);
+    EXPECT_NE(cores.of(0).reason.text().find("0x50000000"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast::sim::test
