@@ -126,10 +126,11 @@ std::vector<sim_case> swept(const std::vector<sim_case>& cases, const swept_sett
 
 void check_case(const sim_case& each) {
     if (const auto bad = sim::check(each.machine)) throw wrong_usage(bad->text());
+    constexpr std::uint32_t most = 8;  // that the programs can start
     const std::uint32_t harts = each.machine.caches.cores * each.machine.scheduling.harts_per_core;
-    if (each.options.threads >= 1 && each.options.threads <= harts) return;
-    throw wrong_usage(fmt::format("--threads is {}, allowed is 1 to {}: cache.cores times machine.harts_per_core",
-                                  each.options.threads, harts));
+    if (each.options.threads >= 1 && each.options.threads <= std::min(harts, most)) return;
+    throw wrong_usage(fmt::format("--threads is {}, allowed is 1 to {}: cache.cores times machine.harts_per_core, {} "
+                                  "at most", each.options.threads, std::min(harts, most), most));
 }
 
 /// The combinations of all that was asked for, in a fixed order.

@@ -1,0 +1,117 @@
+// Whole programs on the machine: the result is right whatever the timing, and the timing is the same in every run.
+#include <sim/machine/simulation.hpp>
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace holdfast::sim {
+namespace {
+
+/// With an L2 that small structures do not fit into.
+machine_config small_machine() {
+    machine_config config;
+    EXPECT_FALSE(set(config, "cache.dl1.size", "4KiB"));
+    EXPECT_FALSE(set(config, "cache.l2.size", "64KiB"));
+    EXPECT_FALSE(check(config));
+    return config;
+}
+
+simulation_options small_run(const std::string& workload, std::uint32_t threads) {
+    simulation_options options;
+    options.program = HOLDFAST_GUEST_DIRECTORY "/" + workload;
+    options.threads = threads;
+    options.footprint_bytes = 512 << 10;
+    options.operations = 1000;
+    return options;
+}
+
+void nobody_looks(const char*) {}
+
+double number_of(const simulation_result& of, std::string_view name) {
+    for (const statistic& each : of.statistics) {
+        if (each.name == name) return each.value;
+    }
+    ADD_FAILURE() << "no " << name;
+    return 0;
+}
+
+std::string text_of(const simulation_result& of) {
+    std::string text;
+    for (const statistic& each : of.statistics) text += each.name + " " + std::to_string(each.value) + "\n";
+    return text;
+}
+
+class Workloads : public testing::TestWithParam<std::tuple<const char*, std::uint32_t, const char*>> {};
+
+TEST_P(Workloads, EndWithTheChecksumOfARunWithoutCachesAndTime) {
+    const auto& [workload, threads, element] = GetParam();
+    simulation_options options = small_run(workload, threads);
+    options.element = element;
+    const auto result = simulate(small_machine(), options, nobody_looks);
+    ASSERT_TRUE(result) << result.problem().text();
+    EXPECT_TRUE(result->verified) << result->said << "\n" << result->expected;
+    EXPECT_EQ(number_of(*result, "transactions"), 1000);
+    EXPECT_EQ(number_of(*result, "warm_up_complete"), 1);
+    EXPECT_GT(number_of(*result, "l2_read_misses"), 0);
+    EXPECT_GT(number_of(*result, "nvram_writes"), 0);
+    EXPECT_GT(number_of(*result, "instructions_per_cycle"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Workloads,
+                         testing::Combine(testing::Values("hash", "rbtree", "btree", "sps"),
+                                          testing::Values(1u, 2u, 4u, 8u), testing::Values("int", "string")),
+                         [](const auto& of) {
+                             return std::string(std::get<0>(of.param)) + "_" + std::to_string(std::get<1>(of.param)) +
+                                    "_" + std::get<2>(of.param);
+                         });
+
+TEST(Simulation, SmallFootprintsFitIntoL2AndAreVerifiedToo) {
+    const auto result = simulate(machine_config{}, small_run("hash", 2), nobody_looks);
+    ASSERT_TRUE(result) << result.problem().text();
+    EXPECT_TRUE(result->verified);
+    EXPECT_EQ(number_of(*result, "l2_evictions"), 0);
+}
+
+TEST(Simulation, AnotherCoreTakesAnotherTimeForTheSameInstructions) {
+    machine_config config = small_machine();
+    const auto big = simulate(config, small_run("rbtree", 1), nobody_looks);
+    ASSERT_FALSE(set(config, "core.name", "small"));
+    const auto small = simulate(config, small_run("rbtree", 1), nobody_looks);
+    ASSERT_TRUE(big && small);
+    EXPECT_TRUE(small->verified);
+    EXPECT_NE(number_of(*small, "cycles"), number_of(*big, "cycles"));
+    EXPECT_EQ(number_of(*small, "instructions"), number_of(*big, "instructions"));
+}
+
+TEST(Simulation, TwoRunsHaveTheSameStatisticsByteForByteAlsoSideBySide) {
+    std::vector<std::string> texts(4);
+    std::vector<std::thread> runs;
+    for (std::string& text : texts) {
+        runs.emplace_back([&text] {
+            const auto result = simulate(small_machine(), small_run("hash", 8), nobody_looks);
+            if (result) text = text_of(*result);
+        });
+    }
+    for (std::thread& each : runs) each.join();
+    EXPECT_FALSE(texts[0].empty());
+    for (const std::string& text : texts) EXPECT_EQ(text, texts[0]);
+}
+
+TEST(Simulation, AMachineWithSlowerNvramTakesLonger) {
+    machine_config config = small_machine();
+    const auto fast = simulate(config, small_run("hash", 1), nobody_looks);
+    ASSERT_FALSE(set(config, "nvram.read_conflict_ns", "400"));
+    const auto slow = simulate(config, small_run("hash", 1), nobody_looks);
+    ASSERT_TRUE(fast && slow);
+    EXPECT_GT(number_of(*slow, "cycles"), 1.5 * number_of(*fast, "cycles"));
+}
+
+TEST(Simulation, AProgramThatIsNotThereIsAnError) {
+    const auto result = simulate(machine_config{}, small_run("nothing_of_the_kind", 1), nobody_looks);
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.problem().text().find("nothing_of_the_kind"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast::sim

@@ -1,0 +1,110 @@
+// `holdfast sim` as its users meet it, on a machine with small caches.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using nlohmann::json;
+
+struct sim_run {
+    int status = -1;
+    std::string text{};  ///< both outputs
+};
+
+sim_run run_of(const std::string& arguments) {
+    std::FILE* const pipe = ::popen((HOLDFAST_COMMAND " sim " + arguments + " 2>&1").c_str(), "r");
+    sim_run made;
+    char text[4096];
+    while (std::fgets(text, sizeof text, pipe) != nullptr) made.text += text;
+    made.status = WEXITSTATUS(::pclose(pipe));
+    return made;
+}
+
+const std::string small =
+    " --footprint 512KiB --operations 500 --set cache.l2.size=64KiB --set cache.dl1.size=4KiB ";
+
+/// The records that a run writes, without the host's.
+json records_of(const std::string& arguments) {
+    const std::string path = ::testing::TempDir() + "holdfast_sim_" + std::to_string(::getpid()) + ".json";
+    const sim_run run = run_of(arguments + small + "--json " + path);
+    EXPECT_EQ(run.status, 0) << run.text;
+    json all = json::array();
+    for (const json& each : json::parse(std::ifstream(path))) {
+        if (!each.at("metric").get<std::string>().starts_with("host_")) all.push_back(each);
+    }
+    std::filesystem::remove(path);
+    return all;
+}
+
+TEST(SimCommand, WritesARecordForEachNumberAndTheSameOnesEachTime) {
+    const json first = records_of("hash --threads 2");
+    ASSERT_FALSE(first.empty());
+    for (const std::string metric :
+         {"verified", "instructions", "cycles", "nvram_reads", "nvram_writes", "energy_pj"}) {
+        const auto found = std::count_if(first.begin(), first.end(), [&](const json& each) {
+            return each.at("metric") == metric && each.at("suite") == "sim" && each.at("case") == "hash" &&
+                   each.at("threads") == 2 && each.at("engine") == "non-pers";
+        });
+        EXPECT_EQ(found, 1) << metric;
+    }
+    EXPECT_EQ(first.front().at("metric"), "verified");
+    EXPECT_EQ(first.front().at("value"), 1);
+    EXPECT_EQ(records_of("hash --threads 2"), first);
+}
+
+TEST(SimCommand, SharesOfASweepAreTheSweep) {
+    const std::string sweep = "hash sps --threads 1,2 --set controller.drain=marks,idle";
+    const json all = records_of(sweep);
+    const json one = records_of(sweep + " --shard 1/2");
+    const json two = records_of(sweep + " --shard 2/2");
+    EXPECT_EQ(one.size() + two.size(), all.size());
+    for (const json& each : one) EXPECT_NE(std::find(all.begin(), all.end(), each), all.end());
+    for (const json& each : two) EXPECT_NE(std::find(all.begin(), all.end(), each), all.end());
+}
+
+TEST(SimCommand, TheTableLinesUp) {
+    const sim_run run = run_of("hash sps --threads 1,8" + small);
+    EXPECT_EQ(run.status, 0);
+    const std::size_t width = run.text.find("settings");
+    ASSERT_NE(width, std::string::npos);
+    std::istringstream lines(run.text);
+    for (std::string line; std::getline(lines, line);) {
+        ASSERT_GT(line.size(), width);
+        EXPECT_EQ(line[width - 1], ' ');
+        EXPECT_NE(line[width], ' ');
+    }
+}
+
+TEST(SimCommand, AWrongSettingIsNamedWithItsValueAndRange) {
+    const sim_run ways = run_of("hash --set cache.l2.ways=0");
+    EXPECT_EQ(ways.status, 2);
+    EXPECT_EQ(ways.text, "holdfast sim: cache.l2.ways is 0, allowed is 1 to 16\n");
+    EXPECT_EQ(run_of("hash --threads 9").status, 2);
+    EXPECT_EQ(run_of("hash --set nothing=1").status, 2);
+    EXPECT_EQ(run_of("hash --shard 3/2").status, 2);
+    EXPECT_EQ(run_of("hash --quick --footprint 1MiB").status, 2);
+    EXPECT_EQ(run_of("no_workload").status, 2);
+    EXPECT_EQ(run_of("hash --config /nowhere/at/all").status, 1);
+}
+
+TEST(SimCommand, APrintedConfigurationIsAConfigurationFile) {
+    const std::string path = ::testing::TempDir() + "holdfast_sim_" + std::to_string(::getpid()) + ".txt";
+    const sim_run printed = run_of("hash --core small --set core.load_queue=7 --print-config");
+    ASSERT_EQ(printed.status, 0);
+    std::ofstream(path) << printed.text;
+    EXPECT_EQ(run_of("hash --config " + path + " --print-config").text, printed.text);
+    std::filesystem::remove(path);
+}
+
+}  // namespace
