@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -89,6 +90,11 @@ sim::machine_config machine_of(const sim_request& asked, const std::string& core
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     if (const auto bad = sim::set_lines(machine, text, asked.config_path)) throw wrong_usage(bad->text());
     return machine;
+}
+
+std::vector<std::string> known_workloads() {
+    std::istringstream names(HOLDFAST_GUEST_WORKLOADS);
+    return {std::istream_iterator<std::string>(names), {}};
 }
 
 /// The program of a workload: installed, it stands beside the command; built, where it was built.
@@ -222,7 +228,7 @@ int run_sim(const sim_request& asked) {
 void add_sim_options(CLI::App& sim_command, sim_request& asked) {
     sim_command.add_option("WORKLOAD", asked.workloads, "What to run (several: one after another)")
         ->required()
-        ->check(CLI::IsMember({"hash", "rbtree", "btree", "sps"}));
+        ->check(CLI::IsMember(known_workloads()));
     sim_command.add_option("--threads", asked.threads, "Harts of the machine, one for each thread")
         ->delimiter(',')->capture_default_str();
     sim_command.add_option("--footprint", asked.footprint, "Of the structure when it has been filled")
