@@ -97,6 +97,16 @@ alias_buffers::entrance alias_buffers::enter(std::size_t words) {
     }
 }
 
+std::uint64_t alias_buffers::look(const pool_word* home, std::uint64_t word, std::uint64_t hash) const noexcept {
+    const unsigned newer = newest_.load(std::memory_order_acquire);
+    const alias_table::alias first = tables_[newer].find(word, hash);
+    if (first.mask == 0xFF) return first.value;
+    const alias_table::alias second = tables_[newer ^ 1u].find(word, hash);
+    // Homes last: what left a table before it was looked at has come home before.
+    const std::uint64_t value = __atomic_load_n(home, __ATOMIC_RELAXED);
+    return merged(merged(value, second.value, second.mask), first.value, first.mask);
+}
+
 void alias_buffers::leave(const entrance& held, std::uint64_t sequence) {
     if (held.alone) return leave_alone();
     gate& from = gates_[held.table];
