@@ -11,8 +11,8 @@
 
 namespace holdfast {
 
-/// An open-addressing table from words (pool offset / 8, below 2^44) to values with byte masks. Any number of threads may
-/// look at once, without a lock, while one publishes, or empties it.
+/// An open-addressing table from words (pool offset / 8, below 2^44) to values with byte masks. Any number of threads
+/// may look at once, without a lock, while one publishes, or empties it.
 class alias_table {
 public:
     /// What a table has of a word: those bytes of `value` that `mask` names.
