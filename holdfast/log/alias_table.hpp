@@ -31,7 +31,7 @@ public:
 
     /// Words of one line are looked for together: they have one hash, and their slots are neighbours.
     static std::uint64_t hash_of(std::uint64_t word) noexcept { return word / line_words * 0x9E3779B97F4A7C15ull; }
-    /// A word of the filter; `filter_bit` is not set in it where nothing is there of the line.
+    /// A word of the filter. `filter_bit` is not set in it where nothing is there of the line.
     std::uint64_t filter_word(std::uint64_t hash) const noexcept {
         return filter_[group_of(hash) >> 1].load(std::memory_order_acquire);
     }
