@@ -1,5 +1,5 @@
 # What an installation holds: the headers as they stand, the library, a CMake package, a pkg-config
-# file. (The command installs itself.)
+# file. (The command installs itself, and so does the simulator, which is a package of its own.)
 include(CMakePackageConfigHelpers)
 
 set(package_directory "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")

@@ -50,8 +50,9 @@ private:
     }
 
     static contents of(const shared& all) {
-        contents both(all.values, all.values + words);
-        both.insert(both.end(), all.others, all.others + words);
+        contents both;
+        for (const std::uint64_t& each : all.values) both.push_back(read_value<Engine>(&each));
+        for (const std::uint64_t& each : all.others) both.push_back(read_value<Engine>(&each));
         return both;
     }
 
@@ -125,7 +126,6 @@ private:
         ::unlink(path.c_str());
         root_ = recorded_pool.template root<shared>(explored_root).value();
         turn_buckets(recorded_pool);
-        recorded_pool.checkpoint().value();
         remember(recorded_pool.core(), how);
         expected_.begin(of(*root_));
         recorder seen({recorded_pool.core().base(), recorded_pool.core().size()});

@@ -62,6 +62,29 @@ TEST(WrapInC, BlocksComeAndGoWithTheirWrap) {
     EXPECT_EQ(holdfast_close(pool), HOLDFAST_OK);
 }
 
+TEST(WrapInC, ALoadOfSoftwrapNeedsNoWrap) {
+    const scratch_directory scratch("/dev/shm");
+    holdfast_options options = options_in("/dev/shm");
+    for (const char* engine : {"softwrap", "softwrap_lat"}) {
+        const bool is_shared = std::string(engine) == "softwrap";
+        options.engine = engine;
+        holdfast_pool* pool = nullptr;
+        ASSERT_EQ(holdfast_open_or_create(scratch.file(engine).c_str(), &options, &pool), HOLDFAST_OK);
+        void* root = nullptr;
+        ASSERT_EQ(holdfast_root(pool, "root", 64, "1", &root), HOLDFAST_OK);
+        wrap_id id = nullptr;
+        ASSERT_EQ(OpenWrap(pool, &id), HOLDFAST_OK);
+        ASSERT_EQ(wrapStore(id, root, "text", 5), HOLDFAST_OK);
+        char seen[5] = "";
+        EXPECT_EQ(wrapLoadShared(root, seen, sizeof seen), is_shared ? HOLDFAST_OK : HOLDFAST_MISUSE);
+        EXPECT_STREQ(seen, is_shared ? "text" : "") << "the wrap is this thread's";
+        ASSERT_EQ(CloseWrap(id), HOLDFAST_OK);
+        EXPECT_EQ(wrapLoadShared(root, seen, sizeof seen), is_shared ? HOLDFAST_OK : HOLDFAST_MISUSE);
+        EXPECT_EQ(wrapLoadShared(nullptr, seen, sizeof seen), HOLDFAST_INVALID_ARGUMENT);
+        EXPECT_EQ(holdfast_close(pool), HOLDFAST_OK);
+    }
+}
+
 TEST(WrapInC, WhatIsWrongIsAStatusAndASentence) {
     const scratch_directory scratch("/dev/shm");
     holdfast_options options = options_in("/dev/shm");

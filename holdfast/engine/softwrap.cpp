@@ -66,10 +66,11 @@ result<void> softwrap_transaction::seal_in_lane() {
 }
 
 void softwrap_transaction::publish(alias_buffers::entrance& entered) {
-    writes_.for_each_entry([&](const format::entry& each, const std::uint64_t* values) {
-        aliases_->publish(entered, each.offset, values[0], each.mask);
-        for (std::uint64_t i = 1; i < each.words; ++i)
-            aliases_->publish(entered, each.offset + i * 8, values[i], 0xFF);
+    aliases_->publish(entered, [this](auto&& publish) {
+        writes_.for_each_entry([&](const format::entry& each, const std::uint64_t* values) {
+            publish(each.offset, values[0], each.mask);
+            for (std::uint64_t i = 1; i < each.words; ++i) publish(each.offset + i * 8, values[i], 0xFF);
+        });
     });
 }
 

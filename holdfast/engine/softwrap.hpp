@@ -27,10 +27,12 @@ public:
 
 private:
     std::uint64_t load_committed(const pool_word* home) const noexcept {
-        // An object that is not in the pool has no alias, nor has one where homes are private.
-        if (aliases_ == nullptr || offset_of(home) >= size_) [[unlikely]]
-            return __atomic_load_n(home, __ATOMIC_RELAXED);
-        return aliases_->load(home);
+        if (aliases_ != nullptr && offset_of(home) < size_) [[likely]]
+            return aliases_->load(home);
+        // It may be where the pool has grown since the wrap was opened. What is not in the pool has no alias; where
+        // homes are private, nothing has.
+        if (aliases_ != nullptr && pool_->contains(home)) return aliases_->load(home);
+        return __atomic_load_n(home, __ATOMIC_RELAXED);
     }
     result<void> seal_in_lane() override;
     void store_homes();

@@ -243,6 +243,20 @@ TEST_F(Softwrap, AnOpenWrapHoldsNoTableBack) {
     EXPECT_EQ(wrapLoad(&data_->y), 9);
 }
 
+TEST_F(Softwrap, AnOpenWrapSeesWhatOthersCloseWhereThePoolHasGrown) {
+    auto early = OpenWrap(*pool_);
+    EXPECT_EQ(early.load(&data_->x), 0);
+    ASSERT_TRUE(pool_->grow(4 << 20));
+    auto makes = OpenWrap(*pool_);
+    auto* const beyond = static_cast<std::int64_t*>(makes.allocate(2 << 20));
+    ASSERT_TRUE(CloseWrap(makes));
+    pool_->checkpoint().value();
+    put(beyond, 5);
+    EXPECT_NE(*beyond, 5) << "not at home yet";
+    EXPECT_EQ(early.load(beyond), 5);
+    EXPECT_EQ(wrapLoad(beyond), 5);
+}
+
 TEST_F(Softwrap, AForkedChildMayEnd) {
     put(&data_->x, 1);
     const pid_t child = ::fork();

@@ -39,6 +39,8 @@ namespace {
 
 using persist::site;
 
+constexpr std::uint64_t line_words = persist::line_bytes / 8;
+
 /// A thread that gets no signals: the program's handlers expect its own threads.
 template <class F>
 std::thread start_without_signals(F&& f) {
@@ -57,13 +59,11 @@ std::thread start_without_signals(F&& f) {
 
 }  // namespace
 
-alias_buffers::alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log& lanes, const alias_options& options)
+alias_buffers::alias_buffers(std::byte* pool, lane_log& lanes, const alias_options& options)
     : pool_(pool),
       lanes_(lanes),
       options_(options),
-      tables_{alias_table(options.words), alias_table(options.words)},
-      pool_bytes_(pool_bytes),
-      touched_(pool_bytes) {
+      tables_{alias_table(options.words), alias_table(options.words)} {
     open(0);
     if (options.in_background) retirement_ = start_without_signals([this] { retire_in_background(); });
 }
@@ -95,6 +95,16 @@ alias_buffers::entrance alias_buffers::enter(std::size_t words) {
         }
         make_room_beside(table);
     }
+}
+
+std::uint64_t alias_buffers::look(const pool_word* home, std::uint64_t word, std::uint64_t hash) const noexcept {
+    const unsigned newer = newest_.load(std::memory_order_acquire);
+    const alias_table::alias first = tables_[newer].find(word, hash);
+    if (first.mask == 0xFF) return first.value;
+    const alias_table::alias second = tables_[newer ^ 1u].find(word, hash);
+    // Homes last: what left a table before it was looked at has come home before.
+    const std::uint64_t value = __atomic_load_n(home, __ATOMIC_RELAXED);
+    return merged(merged(value, second.value, second.mask), first.value, first.mask);
 }
 
 void alias_buffers::leave(const entrance& held, std::uint64_t sequence) {
@@ -192,23 +202,31 @@ void alias_buffers::store_homes(unsigned table) {
         tables_[table].empty();
     };
     if (is_planted(planted::state_flipped_too_soon)) trim_and_empty();
-    touched_.grow(pool_bytes_.load(std::memory_order_acquire));
     tables_[table].for_each([&](std::uint64_t word, alias_table::alias each) {
         auto* home = reinterpret_cast<std::uint64_t*>(pool_) + word;
         persist::store_word(home, each.value, each.mask, site::retire_home);
-        if (options_.persists) touched_.insert(word / (persist::line_bytes / 8));
     });
     if (options_.persists) {
-        touched_.for_each_run([&](std::uint64_t first, std::uint64_t lines) {
-            persist::write_back(options_.lines, pool_ + first * persist::line_bytes, lines * persist::line_bytes,
-                                site::retire_home);
-        });
-        touched_.clear();
+        write_homes_back(table);
         persist::fence(options_.lines, site::retire_home_fence);
     } else {
         persist::order_for_kill();
     }
     if (!is_planted(planted::state_flipped_too_soon)) trim_and_empty();
+}
+
+void alias_buffers::write_homes_back(unsigned table) {
+    const alias_table& all = tables_[table];
+    std::uint64_t newest = never;
+    all.for_each([&](std::uint64_t word, alias_table::alias) {
+        // A line once: at the first of its words that is there. Most of the others come right behind it.
+        if (word / line_words == newest) return;
+        const std::uint64_t hash = alias_table::hash_of(word);
+        for (std::uint64_t before = word & ~(line_words - 1); before < word; ++before)
+            if (all.find(before, hash).mask != 0) return;
+        newest = word / line_words;
+        persist::write_back_one(options_.lines, pool_ + newest * persist::line_bytes, site::retire_home);
+    });
 }
 
 std::uint64_t alias_buffers::first_not_home() const noexcept {

@@ -4,7 +4,6 @@
 #include <holdfast/log/alias_table.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/late_homes.hpp>
-#include <holdfast/log/line_set.hpp>
 
 #include <array>
 #include <condition_variable>
@@ -39,7 +38,7 @@ public:
     };
 
     /// `lanes` is the log of the commits; both live as long as the pool is open.
-    alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log& lanes, const alias_options& options);
+    alias_buffers(std::byte* pool, lane_log& lanes, const alias_options& options);
     /// Ends the thread; what is not home stays in the log.
     ~alias_buffers();
     alias_buffers(const alias_buffers&) = delete;
@@ -49,23 +48,35 @@ public:
     /// is what some commit left there, perhaps not the last.
     std::uint64_t load(const pool_word* home) const noexcept {
         const auto word = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - pool_) / 8;
-        const unsigned newer = newest_.load(std::memory_order_acquire);
-        const alias_table::alias first = tables_[newer].find(word);
-        if (first.mask == 0xFF) return first.value;
-        const alias_table::alias second = tables_[newer ^ 1u].find(word);
-        // Homes last: what left a table before it was looked at has come home before.
-        const std::uint64_t value = __atomic_load_n(home, __ATOMIC_RELAXED);
-        if ((first.mask | second.mask) == 0) [[likely]]
-            return value;
-        return merged(merged(value, second.value, second.mask), first.value, first.mask);
+        const std::uint64_t hash = alias_table::hash_of(word);
+        const std::uint64_t filter = tables_[0].filter_word(hash) | tables_[1].filter_word(hash);
+        if ((filter & tables_[0].filter_bit(hash)) == 0) [[likely]]
+            return __atomic_load_n(home, __ATOMIC_RELAXED);
+        return look(home, word, hash);
     }
 
     /// Room for `words` words in the active table; waits while both are full. Call with the caller's locks held, the
     /// lane taken and room in the log reserved, before the sequence is drawn. Thread-safe.
     entrance enter(std::size_t words);
-    /// Requires: the commit's record is whole, and at `power` durable; not of an entrance that stores homes.
-    void publish(entrance& held, std::uint64_t offset, std::uint64_t value, std::uint8_t mask) noexcept {
-        held.inserted += tables_[held.table].publish(offset / 8, value, mask) ? 1u : 0u;
+    /// What publishes a word, by its offset. Requires: used by one thread at a time.
+    class publisher {
+    public:
+        void operator()(std::uint64_t offset, std::uint64_t value, std::uint8_t mask) noexcept {
+            held_.inserted += to_.publish(offset / 8, value, mask) ? 1u : 0u;
+        }
+
+    private:
+        friend class alias_buffers;
+        publisher(alias_table& to, entrance& held) : to_(to), held_(held) {}
+        alias_table& to_;
+        entrance& held_;
+    };
+    /// Calls f(publisher). Requires: the commit's record is whole, and at `power` durable; not of an entrance that
+    /// stores homes. Thread-safe: one publishes at a time, which one lock makes cheaper than an exchange for each word.
+    template <class F>
+    void publish(entrance& held, F&& f) {
+        const std::lock_guard lock(publishing_);
+        f(publisher(tables_[held.table], held));
     }
     /// Ends what `enter` began, before the lane is given back. `sequence` is the commit's.
     void leave(const entrance& held, std::uint64_t sequence);
@@ -73,9 +84,6 @@ public:
     std::uint64_t first_not_home() const noexcept override;
     void bring_home() override;
     void hurry() noexcept override;
-
-    /// The pool has so many bytes from now on. Returns before an alias may name the new ones. Thread-safe.
-    void grow(std::uint64_t pool_bytes) noexcept { pool_bytes_.store(pool_bytes, std::memory_order_release); }
 
     /// Tables that came home so far.
     std::uint64_t retirements() const noexcept { return retired_.load(std::memory_order_relaxed); }
@@ -97,6 +105,8 @@ private:
         std::atomic<std::uint64_t> first_sequence{never};
     };
 
+    std::uint64_t look(const pool_word* home, std::uint64_t word, std::uint64_t hash) const noexcept;
+
     using guard = std::unique_lock<std::mutex>;
     bool is_used(unsigned table) const noexcept { return gates_[table].all.load() != gate::open; }
     std::optional<unsigned> closed_table() const noexcept;
@@ -108,6 +118,7 @@ private:
     void leave_alone();
     bool retire(guard& lock);
     void store_homes(unsigned table);
+    void write_homes_back(unsigned table);
     void retire_in_background();
 
     std::byte* pool_;
@@ -116,17 +127,16 @@ private:
     std::array<alias_table, 2> tables_;
     std::array<gate, 2> gates_;
     alignas(128) std::atomic<unsigned> newest_{0};
-    std::atomic<std::uint64_t> pool_bytes_;
     std::atomic<std::uint64_t> retired_{0};
     std::atomic<std::uint64_t> waits_{0};
 
+    std::mutex publishing_;
     std::mutex mutex_;  ///< states, and who may change them
     std::condition_variable changed_;
     std::array<state, 2> states_{state::empty, state::empty};
     std::uint64_t opened_ = 0;  ///< tables so far, the active one too
     bool alone_ = false;
     bool stops_ = false;
-    line_set touched_;  ///< of who retires
     std::thread retirement_;
 };
 

@@ -12,7 +12,7 @@
 namespace holdfast {
 
 /// An open-addressing table from words (pool offset / 8, below 2^44) to values with byte masks. Any number of threads
-/// may look and publish at once without a lock; one at a time empties it, while nobody publishes.
+/// may look at once, without a lock, while one publishes, or empties it.
 class alias_table {
 public:
     /// What a table has of a word: those bytes of `value` that `mask` names.
@@ -23,45 +23,60 @@ public:
 
     /// A table with room for so many words, at least one.
     explicit alias_table(std::size_t words)
-        : slot_count_(std::bit_ceil(words * 2)),
-          shift_(64u - static_cast<unsigned>(std::countr_zero(slot_count_))),
+        : slot_count_(std::bit_ceil(words < 8 ? 16 : words * 2)),
+          shift_(64u - static_cast<unsigned>(std::countr_zero(slot_count_ / line_words))),
           filter_words_(slot_count_ / 16 + 1),
           slots_(std::make_unique<slot[]>(slot_count_)),
           filter_(std::make_unique<std::atomic<std::uint64_t>[]>(filter_words_)) {}
 
+    /// Words of one line are looked for together: they have one hash, and their slots are neighbours.
+    static std::uint64_t hash_of(std::uint64_t word) noexcept { return word / line_words * 0x9E3779B97F4A7C15ull; }
+    /// A word of the filter. `filter_bit` is not set in it where nothing is there of the line.
+    std::uint64_t filter_word(std::uint64_t hash) const noexcept {
+        return filter_[group_of(hash) >> 1].load(std::memory_order_acquire);
+    }
+    std::uint64_t filter_bit(std::uint64_t hash) const noexcept {
+        return std::uint64_t{1} << (hash >> (shift_ - 5) & 63);
+    }
+
     /// What is there of `word`; nothing, if the table is emptied meanwhile: then the homes have it.
-    alias find(std::uint64_t word) const noexcept {
-        const std::uint64_t hash = hash_of(word);
-        if ((filter_at(hash).load(std::memory_order_acquire) & filter_bit(hash)) == 0) [[likely]]
-            return {};
-        return look(word, hash);
+    alias find(std::uint64_t word, std::uint64_t hash) const noexcept {
+        const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+        const std::uint64_t wanted = word | generation;
+        for (std::size_t at = first_slot(word, hash);; at = (at + 1) & (slot_count_ - 1)) {
+            const slot& each = slots_[at];
+            const std::uint64_t key = each.key.load(std::memory_order_acquire);
+            if ((key & generation_bits) != generation) return {};
+            if ((key & ~mask_bits) != wanted) continue;
+            const std::uint64_t value = each.value.load(std::memory_order_acquire);
+            // The slot may have been given to another word in between; then the value may be that one's.
+            if ((each.key.load(std::memory_order_acquire) & ~mask_bits) != wanted) return {};
+            return {value, mask_of(key)};
+        }
     }
 
     /// Gives those bytes of the word that `mask` names a new value; true where the word was not there. Requires: there
-    /// is room, and nobody else publishes these bytes.
+    /// is room.
     bool publish(std::uint64_t word, std::uint64_t value, std::uint8_t mask) noexcept {
         const std::uint64_t hash = hash_of(word);
-        if ((filter_at(hash).load(std::memory_order_relaxed) & filter_bit(hash)) == 0)
-            filter_at(hash).fetch_or(filter_bit(hash), std::memory_order_release);
+        auto& filter = filter_[group_of(hash) >> 1];
+        const std::uint64_t lines = filter.load(std::memory_order_relaxed);
+        if ((lines & filter_bit(hash)) == 0) filter.store(lines | filter_bit(hash), std::memory_order_release);
         const std::uint64_t generation = generation_.load(std::memory_order_relaxed);
         const std::uint64_t wanted = word | generation;
-        for (std::size_t at = first_slot(hash);; at = (at + 1) & (slot_count_ - 1)) {
+        for (std::size_t at = first_slot(word, hash);; at = (at + 1) & (slot_count_ - 1)) {
             slot& each = slots_[at];
-            std::uint64_t key = each.key.load(std::memory_order_acquire);
-            const bool inserted = (key & generation_bits) != generation &&
-                                  each.key.compare_exchange_strong(key, wanted, std::memory_order_acq_rel);
-            if (!inserted && (key & ~mask_bits) != wanted) {
-                // Another word was put here meanwhile, or has been here.
-                continue;
-            }
-            put(each, value, mask);
-            const std::uint64_t named = std::uint64_t{mask} << mask_shift;
-            if (mask == 0xFF) {
-                if (inserted || (key & named) != named) each.key.store(wanted | named, std::memory_order_release);
-            } else if ((each.key.load(std::memory_order_relaxed) & named) != named) {
-                each.key.fetch_or(named, std::memory_order_release);
-            }
-            return inserted;
+            const std::uint64_t key = each.key.load(std::memory_order_relaxed);
+            const bool is_free = (key & generation_bits) != generation;
+            if (!is_free && (key & ~mask_bits) != wanted) continue;
+            // The key before the value: who sees the value of another word must see whose it is. The mask after it.
+            if (is_free) each.key.store(wanted, std::memory_order_relaxed);
+            const std::uint64_t all =
+                mask == 0xFF ? value : merged(each.value.load(std::memory_order_relaxed), value, mask);
+            each.value.store(all, std::memory_order_release);
+            const std::uint64_t named = is_free ? 0 : key & mask_bits;
+            each.key.store(wanted | named | std::uint64_t{mask} << mask_shift, std::memory_order_release);
+            return is_free;
         }
     }
 
@@ -93,44 +108,18 @@ private:
         std::atomic<std::uint64_t> key{0};
         std::atomic<std::uint64_t> value{0};
     };
+    static constexpr std::uint64_t line_words = 8;
     static constexpr unsigned mask_shift = 44;
     static constexpr std::uint64_t word_bits = (std::uint64_t{1} << mask_shift) - 1;
     static constexpr std::uint64_t mask_bits = std::uint64_t{0xFF} << mask_shift;
     static constexpr std::uint64_t one_generation = std::uint64_t{1} << (mask_shift + 8);
     static constexpr std::uint64_t generation_bits = ~(one_generation - 1);
 
-    static std::uint64_t hash_of(std::uint64_t word) noexcept { return word * 0x9E3779B97F4A7C15ull; }
     static std::uint8_t mask_of(std::uint64_t key) noexcept { return static_cast<std::uint8_t>(key >> mask_shift); }
-    std::size_t first_slot(std::uint64_t hash) const noexcept { return static_cast<std::size_t>(hash >> shift_); }
-    // Four bits of filter for each slot, so eight for each word there may be: 1 of 8 looks is in vain at most.
-    std::atomic<std::uint64_t>& filter_at(std::uint64_t hash) const noexcept {
-        return filter_[first_slot(hash) / 16];
-    }
-    std::uint64_t filter_bit(std::uint64_t hash) const noexcept {
-        return std::uint64_t{1} << (hash >> (shift_ - 2) & 63);
-    }
-
-    alias look(std::uint64_t word, std::uint64_t hash) const noexcept {
-        const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-        const std::uint64_t wanted = word | generation;
-        for (std::size_t at = first_slot(hash);; at = (at + 1) & (slot_count_ - 1)) {
-            const slot& each = slots_[at];
-            const std::uint64_t key = each.key.load(std::memory_order_acquire);
-            if ((key & generation_bits) != generation) return {};
-            if ((key & ~mask_bits) != wanted) continue;
-            const std::uint64_t value = each.value.load(std::memory_order_acquire);
-            // The slot may have been given to another word in between; then the value may be that one's.
-            if ((each.key.load(std::memory_order_acquire) & ~mask_bits) != wanted) return {};
-            return {value, mask_of(key)};
-        }
-    }
-
-    static void put(slot& to, std::uint64_t value, std::uint8_t mask) noexcept {
-        // Release: who sees the value sees whose it is.
-        if (mask == 0xFF) return to.value.store(value, std::memory_order_release);
-        std::uint64_t before = to.value.load(std::memory_order_relaxed);
-        while (!to.value.compare_exchange_weak(before, merged(before, value, mask), std::memory_order_release)) {
-        }
+    /// A group has a slot for each word of a line, and 32 bits of filter.
+    std::size_t group_of(std::uint64_t hash) const noexcept { return static_cast<std::size_t>(hash >> shift_); }
+    std::size_t first_slot(std::uint64_t word, std::uint64_t hash) const noexcept {
+        return group_of(hash) * line_words + word % line_words;
     }
 
     std::size_t slot_count_;

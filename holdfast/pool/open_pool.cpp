@@ -295,7 +295,7 @@ result<void> open_pool::close() {
 void open_pool::abandon() noexcept {
     unregister_pool(*this);
     // In a forked child there is no thread that could be waited for.
-    if (inherited_) static_cast<void>(aliases_.release());
+    if (inherited_ || process_ != ::getpid()) static_cast<void>(aliases_.release());
     aliases_.reset();
     heap_.reset();
     lanes_.reset();

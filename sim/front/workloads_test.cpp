@@ -12,7 +12,7 @@ namespace {
 /// Of what qemu says, only its log.
 const char* const to_log = " 2>&1 >/dev/null";
 
-const char* const programs[] = {"hash", "rbtree", "btree", "sps"};
+const char* const programs[] = {"hash", "rbtree", "btree", "sps", "ssca2"};
 
 TEST(Workloads, leave_the_same_image_of_the_arena_as_under_qemu) {
     for (const char* const program : programs) {

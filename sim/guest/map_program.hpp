@@ -4,39 +4,12 @@
 // in the map at the end does not depend on the order of the threads, and the check can do the operations over again.
 #pragma once
 
-#include <sim/guest/access.hpp>
+#include <sim/guest/element.hpp>
 #include <sim/guest/heap.hpp>
 #include <sim/guest/parameters.hpp>
 #include <workload/random.hpp>
 
 namespace holdfast::guest {
-
-/// A value that stands in the map itself.
-struct integer_element {
-    static constexpr std::uint64_t bytes = 0;
-    static std::int64_t make(const guest_access&, std::int64_t seed) noexcept { return seed ^ 0x5555; }
-    static void drop(const guest_access&, std::int64_t) noexcept {}
-    static std::uint64_t content(std::int64_t value) noexcept { return static_cast<std::uint64_t>(value); }
-};
-
-/// 256 bytes of the arena, whose address stands in the map.
-struct string_element {
-    static constexpr std::uint64_t bytes = 256;
-    static constexpr std::uint64_t words = bytes / 8;
-    static std::int64_t make(const guest_access& memory, std::int64_t seed) noexcept {
-        auto* const text = static_cast<std::uint64_t*>(memory.allocate(bytes));
-        for (std::uint64_t i = 0; i < words; ++i) memory.store(text + i, static_cast<std::uint64_t>(seed) + i);
-        return reinterpret_cast<std::intptr_t>(text);
-    }
-    static void drop(const guest_access& memory, std::int64_t value) noexcept {
-        memory.free(reinterpret_cast<void*>(value));
-    }
-    static std::uint64_t content(std::int64_t value) noexcept {
-        std::uint64_t sum = 0;
-        for (std::uint64_t i = 0; i < words; ++i) sum = sum * 31 + reinterpret_cast<const std::uint64_t*>(value)[i];
-        return sum;
-    }
-};
 
 /// Structure says which map it is: its root, its map<Access>, how to create a shard, bytes_per_entry, name.
 template <class Structure, class Element>

@@ -59,7 +59,7 @@ TEST_P(Workloads, EndWithTheChecksumOfARunWithoutCachesAndTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Workloads,
-                         testing::Combine(testing::Values("hash", "rbtree", "btree", "sps"),
+                         testing::Combine(testing::Values("hash", "rbtree", "btree", "sps", "ssca2"),
                                           testing::Values(1u, 2u, 4u, 8u), testing::Values("int", "string")),
                          [](const auto& of) {
                              return std::string(std::get<0>(of.param)) + "_" + std::to_string(std::get<1>(of.param)) +

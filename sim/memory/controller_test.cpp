@@ -239,6 +239,15 @@ TEST_F(Controller, the_log_reaches_the_array_in_the_order_in_which_it_was_append
     }
 }
 
+TEST_F(Controller, as_persist_point_it_takes_the_log_in_order_though_harts_run_ahead_of_each_other) {
+    config_.controller.persist = persist_point::controller;
+    append(0, 64, ns(1000));
+    EXPECT_EQ(append(64, 64, ns(500)), ns(1000));
+    const memory_image survives = controller().crash(ns(700));
+    EXPECT_EQ(byte_in(survives, 0), 0);
+    EXPECT_EQ(byte_in(survives, 64), 0) << "a log has no holes";
+}
+
 TEST_F(Controller, a_flushed_log_is_durable_when_the_flush_returns) {
     append(0, 40, ns(0));
     EXPECT_EQ(controller().flush(ns(10)), ns(310));

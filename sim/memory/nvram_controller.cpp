@@ -79,7 +79,10 @@ time nvram_controller::accept(const line_write& what, port::source from, write_o
             {port::level::controller, 0, what.line, line_view(what.bytes), origin.why, at});
     }
     const time asked = at;
+    // The log is in order at this persist point, too, though harts append a little ahead of each other.
+    if (from == port::source::log) at = std::max(at, last_log_accepted_);
     at = make_room(from, at);
+    if (from == port::source::log) last_log_accepted_ = at;
     if (at != asked) {
         counters_.writes_refused += 1;
         counters_.refused_time += at - asked;

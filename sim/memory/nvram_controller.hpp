@@ -124,6 +124,7 @@ private:
     std::uint32_t waiting_ = 0;
     bool draining_ = false;   ///< marks_between: above the low mark, on the way down
     time drain_until_{};      ///< marks, marks_block: when the last write of the drain begins
+    time last_log_accepted_{};
     time last_log_{};         ///< when the array has the last log line that was sent
     time settled_{};
     bool instant_ = false;
