@@ -127,8 +127,6 @@ void compare(const misses& ours, const misses& theirs) {
     EXPECT_GT(theirs.last_level, 10'000u);
 }
 
-}  // namespace
-
 TEST(Cachegrind, counts_the_same_misses_also_when_the_program_fills_the_last_level_many_times) {
     if (std::system("valgrind --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "valgrind is not installed";
     std::array<hierarchy_config, 2> configs;
@@ -143,4 +141,5 @@ TEST(Cachegrind, counts_the_same_misses_also_when_the_program_fills_the_last_lev
     }
 }
 
+}  // namespace
 }  // namespace holdfast::sim

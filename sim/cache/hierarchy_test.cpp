@@ -43,8 +43,6 @@ protected:
     time now_ = ns(10'000);
 };
 
-}  // namespace
-
 TEST_F(Hierarchy, a_hit_in_L1_costs_its_latency_and_a_miss_those_of_all_levels_above_the_answer) {
     EXPECT_EQ(load(0, 0, ns(0)).done, l1 + l2 + memory);
     EXPECT_EQ(load(0, 8, ns(1000)).done, ns(1000) + l1);
@@ -274,4 +272,5 @@ TEST(CacheArray, the_order_of_use_is_that_of_a_list_whatever_the_number_of_ways)
     }
 }
 
+}  // namespace
 }  // namespace holdfast::sim

@@ -82,8 +82,6 @@ protected:
     write_back_recorder write_backs_;
 };
 
-}  // namespace
-
 TEST_F(Ports, a_store_commit_tells_hart_transaction_address_and_both_values) {
     attached_.on_store = &stores_;
     store(2, 8, 0x11, ns(0), 7);
@@ -299,4 +297,5 @@ TEST_F(Ports, registers_tell_the_transaction_that_a_store_is_to_capture_and_anno
     EXPECT_FALSE(registers.in_transaction(hart_id{5}));
 }
 
+}  // namespace
 }  // namespace holdfast::sim

@@ -16,8 +16,6 @@ void access(nvram_dimm& dimm, std::uint64_t offset, access_kind kind) {
 
 nvram_energy_pj energy_of_dimm(const nvram_dimm& dimm) { return energy_of(dimm.counters(), dimm.dirty_lines()); }
 
-}  // namespace
-
 TEST(Energy, a_read_that_opens_a_row_costs_array_and_row_buffer_and_a_row_hit_the_row_buffer_alone) {
     nvram_dimm dimm(nvram_config{}, arena);
     access(dimm, 0, access_kind::read);
@@ -60,4 +58,5 @@ TEST(Energy, a_cache_pays_for_lines_that_come_and_go_and_a_miss_for_the_tags) {
     EXPECT_DOUBLE_EQ(energy_of(counters, {100, 200, 1}), 9 * 100.0 + 5 * 200.0 + 6 * 1.0);
 }
 
+}  // namespace
 }  // namespace holdfast::sim

@@ -25,8 +25,6 @@ std::string refusal_of_setting(std::string_view key, std::string_view text) {
     return error ? error->text() : refusal(config);
 }
 
-}  // namespace
-
 TEST(Configuration, the_defaults_are_allowed) {
     EXPECT_EQ(refusal(memory_config{}), "");
     EXPECT_EQ(refusal(hierarchy_config{}), "");
@@ -85,4 +83,5 @@ TEST(Configuration, a_time_is_written_as_people_write_it) {
     EXPECT_EQ(nanoseconds_text(ps(1)), "0.001");
 }
 
+}  // namespace
 }  // namespace holdfast::sim

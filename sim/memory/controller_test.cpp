@@ -54,8 +54,6 @@ private:
     std::unique_ptr<nvram_controller> made_;
 };
 
-}  // namespace
-
 TEST_F(Controller, a_read_sees_a_write_that_is_still_queued) {
     write(0, 1, ns(0));
     write(0, 2, ns(1));
@@ -356,4 +354,5 @@ TEST_F(Controller, instant_writes_are_in_the_image_at_once_and_cost_no_time) {
     EXPECT_EQ(controller().counters().reads, 0u);
 }
 
+}  // namespace
 }  // namespace holdfast::sim

@@ -28,8 +28,6 @@ struct dimm_under_test {
     nvram_dimm dimm;
 };
 
-}  // namespace
-
 TEST(Nvram, consecutive_rows_lie_in_consecutive_banks) {
     const dimm_under_test nvram;
     EXPECT_EQ(nvram.dimm.place_of(arena + 0).bank, 0u);
@@ -167,4 +165,5 @@ TEST(Calendar, nothing_is_reserved_twice_though_old_reservations_are_forgotten) 
     EXPECT_EQ(bus.first_gap(ns(9'000), ns(7)), ns(9'994));
 }
 
+}  // namespace
 }  // namespace holdfast::sim

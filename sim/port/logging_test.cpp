@@ -99,8 +99,6 @@ private:
     std::uint16_t next_id_ = 1;
 };
 
-}  // namespace
-
 TEST(Logging, through_the_ports_alone_a_crash_leaves_every_transaction_whole_or_not_at_all) {
     memory_config config;
     config.controller.write_entries = 8;
@@ -131,4 +129,5 @@ TEST(Logging, holds_lines_whose_records_are_still_on_their_way) {
     EXPECT_EQ(machine.memory.nvram().waiting(), 1u) << "released, and waits for a drain now";
 }
 
+}  // namespace
 }  // namespace holdfast::sim
