@@ -32,6 +32,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 
 namespace holdfast {
@@ -59,11 +60,13 @@ std::thread start_without_signals(F&& f) {
 
 }  // namespace
 
-alias_buffers::alias_buffers(std::byte* pool, lane_log& lanes, const alias_options& options)
+alias_buffers::alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log& lanes, const alias_options& options)
     : pool_(pool),
       lanes_(lanes),
       options_(options),
-      tables_{alias_table(options.words), alias_table(options.words)} {
+      tables_{alias_table(options.words), alias_table(options.words)},
+      pool_bytes_(pool_bytes),
+      touched_(pool_bytes) {
     open(0);
     if (options.in_background) retirement_ = start_without_signals([this] { retire_in_background(); });
 }
@@ -205,9 +208,10 @@ void alias_buffers::store_homes(unsigned table) {
     tables_[table].for_each([&](std::uint64_t word, alias_table::alias each) {
         auto* home = reinterpret_cast<std::uint64_t*>(pool_) + word;
         persist::store_word(home, each.value, each.mask, site::retire_home);
+        if (options_.persists) note_stored(word / line_words);
     });
     if (options_.persists) {
-        write_homes_back(table);
+        write_homes_back();
         persist::fence(options_.lines, site::retire_home_fence);
     } else {
         persist::order_for_kill();
@@ -215,18 +219,22 @@ void alias_buffers::store_homes(unsigned table) {
     if (!is_planted(planted::state_flipped_too_soon)) trim_and_empty();
 }
 
-void alias_buffers::write_homes_back(unsigned table) {
-    const alias_table& all = tables_[table];
-    std::uint64_t newest = never;
-    all.for_each([&](std::uint64_t word, alias_table::alias) {
-        // A line once: at the first of its words that is there. Most of the others come right behind it.
-        if (word / line_words == newest) return;
-        const std::uint64_t hash = alias_table::hash_of(word);
-        for (std::uint64_t before = word & ~(line_words - 1); before < word; ++before)
-            if (all.find(before, hash).mask != 0) return;
-        newest = word / line_words;
-        persist::write_back_one(options_.lines, pool_ + newest * persist::line_bytes, site::retire_home);
+void alias_buffers::note_stored(std::uint64_t line) {
+    try {
+        touched_.grow(pool_bytes_.load(std::memory_order_acquire));
+        touched_.insert(line);
+    } catch (const std::bad_alloc&) {
+        // Then it may be written back more than once.
+        persist::write_back_one(options_.lines, pool_ + line * persist::line_bytes, site::retire_home);
+    }
+}
+
+void alias_buffers::write_homes_back() {
+    touched_.for_each_run([&](std::uint64_t first, std::uint64_t lines) {
+        persist::write_back(options_.lines, pool_ + first * persist::line_bytes, lines * persist::line_bytes,
+                            site::retire_home);
     });
+    touched_.clear();
 }
 
 std::uint64_t alias_buffers::first_not_home() const noexcept {

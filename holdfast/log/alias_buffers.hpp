@@ -4,6 +4,7 @@
 #include <holdfast/log/alias_table.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/late_homes.hpp>
+#include <holdfast/log/line_set.hpp>
 
 #include <array>
 #include <condition_variable>
@@ -38,7 +39,7 @@ public:
     };
 
     /// `lanes` is the log of the commits; both live as long as the pool is open.
-    alias_buffers(std::byte* pool, lane_log& lanes, const alias_options& options);
+    alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log& lanes, const alias_options& options);
     /// Ends the thread; what is not home stays in the log.
     ~alias_buffers();
     alias_buffers(const alias_buffers&) = delete;
@@ -85,6 +86,9 @@ public:
     void bring_home() override;
     void hurry() noexcept override;
 
+    /// The pool has so many bytes from now on. Returns before an alias may name the new ones. Thread-safe.
+    void grow(std::uint64_t pool_bytes) noexcept { pool_bytes_.store(pool_bytes, std::memory_order_release); }
+
     /// Tables that came home so far.
     std::uint64_t retirements() const noexcept { return retired_.load(std::memory_order_relaxed); }
     /// How often a commit had to wait, because both tables were full.
@@ -118,7 +122,8 @@ private:
     void leave_alone();
     bool retire(guard& lock);
     void store_homes(unsigned table);
-    void write_homes_back(unsigned table);
+    void note_stored(std::uint64_t line);
+    void write_homes_back();
     void retire_in_background();
 
     std::byte* pool_;
@@ -127,6 +132,7 @@ private:
     std::array<alias_table, 2> tables_;
     std::array<gate, 2> gates_;
     alignas(128) std::atomic<unsigned> newest_{0};
+    std::atomic<std::uint64_t> pool_bytes_;
     std::atomic<std::uint64_t> retired_{0};
     std::atomic<std::uint64_t> waits_{0};
 
@@ -137,6 +143,7 @@ private:
     std::uint64_t opened_ = 0;  ///< tables so far, the active one too
     bool alone_ = false;
     bool stops_ = false;
+    line_set touched_;  ///< of who retires
     std::thread retirement_;
 };
 

@@ -21,8 +21,8 @@ public:
         auto& page = pages_[line / lines_per_page];
         if (!page) page = std::make_unique<page_bits>();
         if (!page->used) {
-            page->used = true;
             used_.push_back(static_cast<std::uint32_t>(line / lines_per_page));
+            page->used = true;
         }
         std::uint64_t& word = page->words[line % lines_per_page / 64];
         const std::uint64_t bit = std::uint64_t{1} << (line % 64);

@@ -122,6 +122,7 @@ result<void> open_pool::grow(std::uint64_t bytes) {
     }
     const std::uint64_t end = zone->offset + zone->bytes;
     if (lanes_) lanes_->grow(end);
+    if (aliases_) aliases_->grow(end);
     if (auto written = write_grown_superblocks(*zone); !written) return written;
     const std::size_t count = zone_count_.load(std::memory_order_relaxed);
     zones_[count] = *zone;

@@ -181,7 +181,7 @@ void pool_opener::start_aliases(open_pool& pool) {
     options.lines = pool.lines_;
     options.words = pool.wraps_.alias_words;
     options.in_background = pool.wraps_.retires_in_background;
-    pool.aliases_ = std::make_unique<alias_buffers>(pool.base_, *pool.lanes_, options);
+    pool.aliases_ = std::make_unique<alias_buffers>(pool.base_, pool.size_, *pool.lanes_, options);
     pool.lanes_->follow(*pool.aliases_);
 }
 
