@@ -1,10 +1,12 @@
 # Sources with `__transaction_atomic { … }`; docs/guide/atomic-blocks.md says what may stand in a block.
 
-# Flags for a source or target that contains atomic blocks. -fno-code-hoisting comes first in importance: g++ 12 moves loads
-# out of a block without it. The header cannot see it, hence the definition. The two warnings do not understand a begin
-# that returns twice, and the sized delete that the compiler declares itself.
-set(HOLDFAST_TM_OPTIONS -fgnu-tm -fno-code-hoisting -Wno-clobbered -Wno-mismatched-new-delete)
-set(HOLDFAST_TM_DEFINITIONS HOLDFAST_NO_CODE_HOISTING=1)
+# Flags for a source or target that contains atomic blocks. The first two are what correctness depends on: to g++ 12's
+# partial redundancy elimination the begin of a block changes no memory, so it moves loads of a block before it, or, behind
+# an inner block's end, puts loads of the outer one that no barrier is made of. The header cannot see such flags, hence the
+# definition. The two warnings do not understand a begin that returns twice, and the sized delete that the compiler
+# declares itself.
+set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fgnu-tm -Wno-clobbered -Wno-mismatched-new-delete)
+set(HOLDFAST_TM_DEFINITIONS HOLDFAST_TM_FLAGS=1)
 
 # holdfast_target_tm(target [ALGORITHM value|versioned]): compiles the C++ sources of `target` with atomic blocks and links
 # this library's runtime over the algorithm, `value` unless told. Only g++ can. A program has one runtime: say the same

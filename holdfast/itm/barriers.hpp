@@ -110,9 +110,10 @@ struct ranges {
     static void copy(void* to, const void* from, std::size_t bytes) {
         Algorithm& algorithm = about_to_store(to, bytes);
         if (is_planted(fault::move_as_copy)) {
+            auto* target = static_cast<unsigned char*>(to);
+            const auto* const source = static_cast<const unsigned char*>(from);
             for (std::size_t each = 0; each < bytes; ++each)
-                store<Algorithm, hint::none>(static_cast<unsigned char*>(to) + each,
-                                             load<Algorithm, hint::none>(static_cast<const unsigned char*>(from) + each));
+                store<Algorithm, hint::none>(target + each, load<Algorithm, hint::none>(source + each));
             return;
         }
         algorithm.copy_range(to, from, bytes);

@@ -17,8 +17,8 @@
 
 namespace holdfast::itm {
 
-/// Tables sorted by function, searched by bisection: O(tables · log functions). Constant-initialised. find may be called
-/// while others add and remove, and takes no lock.
+/// Tables sorted by function, searched by bisection: O(tables · log functions). Constant-initialised. find may be
+/// called while others add and remove, and takes no lock.
 class clone_registry {
 public:
     /// Adds `count` clones, which need not be sorted and stay unchanged until `remove`. Out of memory ends the program:

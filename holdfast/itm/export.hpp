@@ -123,7 +123,9 @@
     }
 
 #define HOLDFAST_ITM_EXCEPTIONS(A)                                                                                  \
-    void* _ITM_cxa_allocate_exception(std::size_t bytes) { return holdfast::itm::memory<A>::allocate_exception(bytes); } \
+    void* _ITM_cxa_allocate_exception(std::size_t bytes) {                                                          \
+        return holdfast::itm::memory<A>::allocate_exception(bytes);                                                 \
+    }                                                                                                               \
     void _ITM_cxa_free_exception(void* object) {                                                                    \
         holdfast::itm::forget_exception(holdfast::itm::state(), object);                                            \
         abi::__cxa_free_exception(object);                                                                          \
@@ -174,8 +176,12 @@
 
 #define HOLDFAST_ITM_MEMORY(A)                                                                                      \
     void* _ITM_malloc(std::size_t bytes) { return holdfast::itm::memory<A>::malloc(bytes); }                        \
-    void* _ITM_calloc(std::size_t count, std::size_t bytes) { return holdfast::itm::memory<A>::calloc(count, bytes); } \
-    void _ITM_free(void* block) { holdfast::itm::memory<A>::free(block, 0, 0, &holdfast::itm::give_back::by_free); } \
+    void* _ITM_calloc(std::size_t count, std::size_t bytes) {                                                       \
+        return holdfast::itm::memory<A>::calloc(count, bytes);                                                      \
+    }                                                                                                               \
+    void _ITM_free(void* block) {                                                                                   \
+        holdfast::itm::memory<A>::free(block, 0, 0, &holdfast::itm::give_back::by_free);                            \
+    }                                                                                                               \
     HOLDFAST_ITM_NEW(A, nw, object)                                                                                 \
     HOLDFAST_ITM_NEW(A, na, array)                                                                                  \
     void* _ZGTtN8holdfast3itm16allocate_alignedEmm(std::size_t bytes, std::size_t alignment) {                      \

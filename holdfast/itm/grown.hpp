@@ -10,8 +10,8 @@
 
 namespace holdfast::itm {
 
-/// Ends the program with a message: what a runtime under nothrow barriers has left where it can neither go on nor go back.
-/// Writes to stderr without allocating.
+/// Ends the program with a message: what a runtime under nothrow barriers has left where it can neither go on nor go
+/// back. Writes to stderr without allocating.
 [[noreturn]] inline void stop(const char* what, const char* why) noexcept {
     const auto say = [](const char* text) {
         const auto written = ::write(STDERR_FILENO, text, std::strlen(text));

@@ -1,5 +1,6 @@
-// What a source with `__transaction_atomic` includes: it refuses to compile with flags under which blocks would be wrong,
-// and does not link with another runtime than this library's. docs/guide/atomic-blocks.md says what can stand in a block.
+// What a source with `__transaction_atomic` includes: it refuses to compile with flags under which blocks would be
+// wrong, and does not link with another runtime than this library's. docs/guide/atomic-blocks.md says what can stand
+// in a block.
 #pragma once
 
 #if !defined(__GNUC__) || defined(__clang__)
@@ -9,9 +10,10 @@
 #if !defined(__cpp_transactional_memory)
 #error "holdfast: compile with -fgnu-tm (CMake: holdfast_target_tm(target); pkg-config: holdfast-itm-value)"
 #endif
-// No macro of the compiler tells whether -fno-code-hoisting is there; the flags that bring it bring this one.
-#if !defined(HOLDFAST_NO_CODE_HOISTING) && defined(__OPTIMIZE__)
-#error "holdfast: compile with -fno-code-hoisting -DHOLDFAST_NO_CODE_HOISTING: g++ 12 moves loads out of atomic blocks otherwise"
+// No macro of the compiler tells of the two other flags; who brings them brings this one. Without them g++ 12 moves
+// loads out of atomic blocks.
+#if !defined(HOLDFAST_TM_FLAGS)
+#error "holdfast: compile with -fno-code-hoisting -fno-tree-pre -DHOLDFAST_TM_FLAGS (CMake: holdfast_target_tm(target))"
 #endif
 
 #include <cstddef>
@@ -35,8 +37,8 @@ using holdfast_itm_action = void(void*);
 
 namespace holdfast::itm {
 
-/// `::operator new` with an alignment, which the compiler takes for unsafe in blocks, in a form that it does not; outside
-/// of blocks the same. Throws std::bad_alloc.
+/// `::operator new` with an alignment, which the compiler takes for unsafe in blocks, in a form that it does not;
+/// outside of blocks the same. Throws std::bad_alloc.
 [[nodiscard, gnu::transaction_safe]] void* allocate_aligned(std::size_t bytes, std::size_t alignment);
 /// Gives such a block back; in a block, at its commit. nullptr does nothing.
 [[gnu::transaction_safe]] void free_aligned(void* block, std::size_t alignment) noexcept;

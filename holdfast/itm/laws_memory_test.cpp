@@ -64,7 +64,7 @@ const char* freed_at_commit_only() {
     }
     HOLDFAST_ITM_HOLDS(seen == before);
     let_frees_happen();
-    HOLDFAST_ITM_HOLDS(living_blocks < before + 64);
+    HOLDFAST_ITM_HOLDS(living_blocks < before + 600);
     return nullptr;
 }
 
@@ -73,7 +73,7 @@ const char* cancel_gives_back() {
     const long before = living_blocks;
     static long* kept;
     kept = nullptr;
-    for (int round = 0; round < 1000; ++round) {
+    for (int round = 0; round < 3000; ++round) {
         __transaction_atomic {
             kept = new long[10];
             kept[3] = 7;
@@ -84,14 +84,14 @@ const char* cancel_gives_back() {
             if (aligned->value == 7) __transaction_cancel;
         }
     }
-    HOLDFAST_ITM_HOLDS(kept == nullptr && living_blocks <= before + 64);
+    HOLDFAST_ITM_HOLDS(kept == nullptr && living_blocks <= before + 600);
     return nullptr;
 }
 
 const char* restart_gives_back() {
     let_frees_happen();
     const long before = living_blocks;
-    for (int round = 0; round < 1000; ++round) {
+    for (int round = 0; round < 3000; ++round) {
         attempts = 0;
         long* made;
         __transaction_atomic {
@@ -101,14 +101,14 @@ const char* restart_gives_back() {
         HOLDFAST_ITM_HOLDS(*made == round);
         delete made;
     }
-    HOLDFAST_ITM_HOLDS(living_blocks <= before + 64);
+    HOLDFAST_ITM_HOLDS(living_blocks <= before + 600);
     return nullptr;
 }
 
 const char* nested_blocks_go_with_their_cancel() {
     let_frees_happen();
     const long before = living_blocks;
-    for (int round = 0; round < 1000; ++round) {
+    for (int round = 0; round < 3000; ++round) {
         static long* shared;
         static long* inside;
         shared = new long(1);
@@ -127,14 +127,14 @@ const char* nested_blocks_go_with_their_cancel() {
         delete shared;
     }
     let_frees_happen();
-    HOLDFAST_ITM_HOLDS(living_blocks <= before + 64 && living_blocks >= before - 64);
+    HOLDFAST_ITM_HOLDS(living_blocks <= before + 600 && living_blocks >= before - 600);
     return nullptr;
 }
 
 const char* nested_commit_frees() {
     let_frees_happen();
     const long before = living_blocks;
-    for (int round = 0; round < 1000; ++round) {
+    for (int round = 0; round < 3000; ++round) {
         static long* shared;
         shared = new long(round);
         __transaction_atomic {
@@ -146,7 +146,7 @@ const char* nested_commit_frees() {
         }
     }
     let_frees_happen();
-    HOLDFAST_ITM_HOLDS(living_blocks <= before + 64 && living_blocks >= before - 64);
+    HOLDFAST_ITM_HOLDS(living_blocks <= before + 600 && living_blocks >= before - 600);
     return nullptr;
 }
 
@@ -171,7 +171,7 @@ const char* all_forms_work() {
         HOLDFAST_ITM_HOLDS(sum == 19);
     }
     let_frees_happen();
-    HOLDFAST_ITM_HOLDS(counted_element::destroyed == 500 && living_blocks <= before + 64);
+    HOLDFAST_ITM_HOLDS(counted_element::destroyed == 500 && living_blocks <= before + 600);
     return nullptr;
 }
 
@@ -199,7 +199,7 @@ const char* exceptions_carry_memory() {
         }
         HOLDFAST_ITM_HOLDS(caught == round + 1);
     }
-    HOLDFAST_ITM_HOLDS(living_blocks <= before + 64);
+    HOLDFAST_ITM_HOLDS(living_blocks <= before + 600);
     return nullptr;
 }
 

@@ -97,7 +97,8 @@ struct memory {
         void* const object = allocate_exception(sizeof(E), [](void* made) { static_cast<E*>(made)->~E(); });
         ::new (object) E(static_cast<Arguments&&>(arguments)...);
         note_thrown(state(), object);
-        abi::__cxa_throw(object, const_cast<std::type_info*>(&typeid(E)), [](void* made) { static_cast<E*>(made)->~E(); });
+        abi::__cxa_throw(object, const_cast<std::type_info*>(&typeid(E)),
+                         [](void* made) { static_cast<E*>(made)->~E(); });
     }
 
     static void* or_throw(void* block) {

@@ -1,11 +1,11 @@
 // Begin, end, cancel, restart and irrevocability of the compiler's transactions over an algorithm of stm/.
 //
-//   1. `_ITM_beginTransaction` (begin_assembly.hpp) saves the registers a callee must keep: of the outermost block in the
-//      thread's state, of an inner one on the stack. Then it calls begin or begin_inner here.
+//   1. `_ITM_beginTransaction` (begin_assembly.hpp) saves the registers a callee must keep: of the outermost block in
+//      the thread's state, of an inner one on the stack. Then it calls begin or begin_inner here.
 //   2. Instrumented code calls the barriers (barriers.hpp). A conflict inside one calls `restart`: the algorithm rolls
 //      back, locals and exceptions are as they were, and begin returns once more.
-//   3. The end of an inner block counts down. One that may be cancelled (the compiler says so) has a mark in every list:
-//      a cancel takes back what came after the mark, stores through the algorithm, and begin returns once more.
+//   3. The end of an inner block counts down. One that may be cancelled (the compiler says so) has a mark in every
+//      list: a cancel takes back what came after the mark, stores through the algorithm, and begin returns once more.
 //   4. The end of the outermost commits; what is left to do afterwards (user actions) runs then.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What is wrong with a program as a whole is said where it starts, or where it calls what it must not: the compiler's own
-// runtime beside this one, and a function without an instrumented clone.
+// What is wrong with a program as a whole is said where it starts, or where it calls what it must not: the compiler's
+// own runtime beside this one, and a function without an instrumented clone.
 #pragma once
 
 #include <holdfast/itm/grown.hpp>
@@ -39,8 +39,8 @@ namespace holdfast::itm {
 inline void refuse_libitm(const void* mark) noexcept {
     if (mark == nullptr) return;
     const char message[] =
-        "holdfast: libitm is loaded, too: expected this runtime alone. Compile with -fgnu-tm and link without it, since "
-        "at the link it adds -litm (CMake: holdfast_target_tm).\n";
+        "holdfast: libitm is loaded, too: expected this runtime alone. Compile with -fgnu-tm and link without it, "
+        "since at the link it adds -litm (CMake: holdfast_target_tm).\n";
     const auto written = ::write(STDERR_FILENO, message, sizeof message - 1);
     static_cast<void>(written);
     ::_exit(1);
@@ -48,7 +48,7 @@ inline void refuse_libitm(const void* mark) noexcept {
 
 }  // namespace holdfast::itm
 
-/// The symbol that <holdfast/itm/itm.hpp> refers to, so that a program without this runtime does not link; and the check.
+/// The symbol that <holdfast/itm/itm.hpp> refers to, so that a program without this runtime does not link; the check.
 #define HOLDFAST_ITM_START_CHECK                                                                    \
     extern "C" {                                                                                    \
     extern const char holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked;                   \

@@ -1,6 +1,6 @@
-// Instrumented clones of the functions of libstdc++ that vector, map, set and deque call and that are not templates: the
-// red-black tree behind map and set, by Cormen, Leiserson, Rivest and Stein ("Introduction to Algorithms", chapter 13),
-// over the standard library's node and header, and the throwing helpers.
+// Instrumented clones of the functions of libstdc++ that vector, map, set and deque call and that are not templates:
+// the red-black tree behind map and set, by Cormen, Leiserson, Rivest and Stein ("Introduction to Algorithms",
+// chapter 13), over the standard library's node and header, and the throwing helpers.
 #pragma once
 
 #include <holdfast/itm/barriers.hpp>
@@ -15,8 +15,8 @@
 
 namespace holdfast::itm {
 
-/// The tree through barriers. The header is a node, too: its parent is the root, which has it for a parent; its left and
-/// right are the first and the last node. It is red, the root is black.
+/// The tree through barriers. The header is a node, too: its parent is the root, which has it for a parent; its left
+/// and right are the first and the last node. It is red, the root is black.
 template <class Algorithm>
 class tree {
     using node = std::_Rb_tree_node_base;

@@ -49,8 +49,8 @@ inline void note_local(thread_state& thread, const void* variable, std::size_t b
     std::memcpy(push_undo(thread, const_cast<void*>(variable), bytes, false), variable, bytes);
 }
 
-/// Notes shared memory, as the transaction sees it, before it stores there. Requires: a nested block is open that may be
-/// cancelled. A long range is noted in pieces.
+/// Notes shared memory, as the transaction sees it, before it stores there. Requires: a nested block is open that may
+/// be cancelled. A long range is noted in pieces.
 template <class Algorithm>
 [[gnu::noinline, gnu::cold]] void note_shared(Algorithm& algorithm, thread_state& thread, void* home,
                                               std::size_t bytes) {
