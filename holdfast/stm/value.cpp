@@ -59,9 +59,9 @@ bool value_exit_key_made = false;
 }  // namespace
 
 word value::load_stored(const word* home, const write_log::entry& stored) {
-    if (stored.mask == 0xFF) return stored.value;
+    const std::uint8_t mask = stored.mask();
+    if (mask == 0xFF) return stored.value;
     const word kept = stored.value;
-    const auto mask = static_cast<std::uint8_t>(stored.mask);
     const word found = load_shared(home);
     if (keeps_reads_) reads_.push({home, found});
     return merged(found, kept, mask);
@@ -154,7 +154,7 @@ bool value::become_irrevocable() noexcept {
     writes_.clear();
     reads_.clear();
     keeps_reads_ = false;
-    irrevocable_ = true;
+    irrevocable_ = some_go_home_ = true;
     blocks_.keep_allocated();
     return true;
 }
@@ -214,7 +214,7 @@ void value::load_line(const word* first, unsigned count, word* out) {
     if (writes_.empty()) return;
     for (unsigned i = 0; i < count; ++i)
         if (const write_log::entry* stored = writes_.find(first + i))
-            out[i] = merged(out[i], stored->value, static_cast<std::uint8_t>(stored->mask));
+            out[i] = merged(out[i], stored->value, stored->mask());
 }
 
 void value::store_line(const detail::line_piece& piece, const word* values) {

@@ -85,6 +85,7 @@ public:
 
     void note_allocated(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
         blocks_.note_allocated({address, bytes, alignment, back});
+        some_go_home_ = true;
     }
     void free_at_commit(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
         blocks_.note_freed({address, bytes, alignment, back});
@@ -112,6 +113,7 @@ private:
         restart_ = how.restart;
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
+        some_go_home_ = false;
         active_ = true;
     }
     /// The end of every transaction.
@@ -134,7 +136,8 @@ private:
         return found;
     }
     [[gnu::always_inline]] bool goes_home(const word* home) {
-        return irrevocable_ || detail::is_own_frame(home, frames_below_) || blocks_.fresh().holds(home);
+        if (detail::is_own_frame(home, frames_below_)) return true;
+        return some_go_home_ && (irrevocable_ || blocks_.fresh().holds(home));
     }
 
     word load_stored(const word* home, const write_log::entry& stored);
@@ -157,6 +160,7 @@ private:
     registry::slot* slot_ = nullptr;
     bool active_ = false;
     bool keeps_reads_ = false;
+    bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
     bool irrevocable_ = false;
     bool alone_ = false;  ///< the sequence is odd because of this transaction
     bool had_conflict_ = false;

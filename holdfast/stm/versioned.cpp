@@ -84,7 +84,7 @@ word versioned::load_slowly(const word* home) {
         if (is_own(version)) {
             const write_log::entry* stored = is_planted(fault::own_stores_unseen) ? nullptr : writes_.find(home);
             if (stored == nullptr) return detail::load_home(home);
-            return merged(detail::load_home(home), stored->value, static_cast<std::uint8_t>(stored->mask));
+            return merged(detail::load_home(home), stored->value, stored->mask());
         }
         if ((version & held_bit) != 0) {
             wait_for_lock(of_line);
@@ -224,7 +224,7 @@ bool versioned::become_irrevocable() noexcept {
     }
     reads_.clear();
     keeps_reads_ = false;
-    irrevocable_ = true;
+    irrevocable_ = some_go_home_ = true;
     snapshot_ = above_all_versions;
     blocks_.keep_allocated();
     return true;
