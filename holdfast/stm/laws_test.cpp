@@ -147,7 +147,7 @@ TYPED_TEST(StmLaws, ASerialTransactionExcludesOthers) {
     steps = 0;
     open.begin({.serial = true, .restart = unexpected_restart});
     open.store(&data.words[0], 1, 0xFF);
-    between = []() noexcept { ++steps; };
+    between = []() noexcept { return ++steps < 0; };
     std::thread other([&] {
         word seen = 0;
         atomically<TypeParam>([&] { seen = TypeParam::of_this_thread().load(&data.words[0]); });

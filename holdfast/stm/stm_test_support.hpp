@@ -45,6 +45,12 @@ void must_commit(F&& f) {
     EXPECT_TRUE(open.commit());
 }
 
+template <class A>
+void add_one(word* home) {
+    A& open = A::of_this_thread();
+    open.store(home, open.load(home) + 1, 0xFF);
+}
+
 #ifdef HOLDFAST_STM_TESTED
 
 /// Threads that run beside the test's own, each until it is over or waits for others, outside of a transaction. One
@@ -85,8 +91,9 @@ public:
 
 private:
     static inline thread_local std::atomic<bool>* own = nullptr;
-    static void note_waiting() noexcept {
+    static bool note_waiting() noexcept {
         if (own != nullptr && !A::of_this_thread().active()) *own = true;
+        return false;
     }
 
     std::list<std::atomic<bool>> arrived_;
