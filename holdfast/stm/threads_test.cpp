@@ -224,11 +224,14 @@ TYPED_TEST(StmThreads, MoreThreadsThanSlotsAllComeThrough) {
 
 TYPED_TEST(StmThreads, NoIncrementIsLost) {
     constexpr unsigned threads = 4;
-    const int rounds = at_full_length() ? 200'000 : 5'000;
+    const int rounds = at_full_length() ? 400'000 : 10'000;
     std::vector<line> counters(3);
+    std::atomic<unsigned> missing = threads;
     std::vector<std::thread> all;
     for (unsigned i = 0; i < threads; ++i)
         all.emplace_back([&] {
+            --missing;
+            while (missing > 0) std::this_thread::yield();
             for (int k = 0; k < rounds; ++k)
                 atomically<TypeParam>([&] {
                     for (line& each : counters) add_one<TypeParam>(&each.words[0]);
