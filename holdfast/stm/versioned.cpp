@@ -57,7 +57,7 @@ namespace holdfast::stm {
 constinit versioned::clock versioned::clock_;
 alignas(128) constinit std::atomic<const versioned*> versioned::serial_{nullptr};
 constinit registry versioned::registry_;
-constinit versioned::lock versioned::locks_[std::size_t{1} << versioned::lock_bits];
+versioned::lock versioned::locks_[std::size_t{1} << versioned::lock_bits];
 constinit thread_local versioned versioned_of_this_thread;
 
 static_assert(algorithm<versioned>);
@@ -111,12 +111,12 @@ void versioned::wait_for_lock(const lock& of_line) {
 
 void versioned::lock_slowly(lock& of_line) {
     for (;;) {
-        std::uint64_t state = of_line.load(std::memory_order_relaxed);
+        const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if ((state & held_bit) != 0) {
             wait_for_lock(of_line);
         } else if (state > snapshot_) {
             if (!extend()) conflict();
-        } else if (of_line.compare_exchange_strong(state, own_mark_ | held_.size(), std::memory_order_acq_rel)) {
+        } else if (of_line.take(state, own_mark_ | held_.size())) {
             held_.push({&of_line, state});
             return;
         }
