@@ -299,6 +299,24 @@ TYPED_TEST(StmThreads, AForkedChildGoesOnWhateverTheOtherThreadsWereDoing) {
     for (std::thread& each : others) each.join();
 }
 
+TYPED_TEST(StmThreads, AForkOutOfAnIrrevocableTransactionLeavesItOpenOnBothSides) {
+    line data;
+    TypeParam& open = TypeParam::of_this_thread();
+    open.begin({.serial = true, .restart = unexpected_restart});
+    ASSERT_TRUE(open.become_irrevocable());
+    open.store(&data.words[0], 1, 0xFF);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    EXPECT_TRUE(open.irrevocable());
+    open.store(&data.words[1], 2, 0xFF);
+    const bool right = open.commit() && data.words[0] == 1 && data.words[1] == 2;
+    if (child == 0) _exit(right ? 0 : 1);
+    EXPECT_TRUE(right);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 TYPED_TEST(StmThreads, TheAccessOfWorkloadsAllocatesLoadsStoresAndFrees) {
     const stm_access<TypeParam> memory;
     struct node {

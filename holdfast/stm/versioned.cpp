@@ -337,12 +337,15 @@ void versioned::leave(void* of_thread) noexcept {
 /// No commit of another thread may be half done in the child.
 void versioned::before_fork() noexcept {
     auto& own = of_this_thread();
-    if (!own.active()) own.begin({.serial = true});
+    if (own.active()) return;
+    own.begin({.serial = true});
+    own.stopped_others_ = true;
 }
 
 void versioned::after_fork_in_parent() noexcept {
     auto& own = of_this_thread();
-    if (own.alone_ && !own.irrevocable_) own.roll_back();
+    if (own.stopped_others_) own.roll_back();
+    own.stopped_others_ = false;
 }
 
 void versioned::after_fork_in_child() noexcept {

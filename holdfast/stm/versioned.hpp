@@ -223,6 +223,7 @@ private:
     bool irrevocable_ = false;
     bool alone_ = false;
     bool had_conflict_ = false;
+    bool stopped_others_ = false;  ///< for a fork
     grown_array<seen> reads_;
     grown_array<held> held_;
     write_log writes_;
