@@ -33,9 +33,10 @@ public:
         if (slot_ == nullptr || how.serial) [[unlikely]]
             return begin_slowly(how);
         open(how);
-        const std::uint64_t now = sequence_.now.load(std::memory_order_acquire) & ~std::uint64_t{1};
-        snapshot_ = now;
-        registry::publish_cheaply(*slot_, now);
+        snapshot_ = sequence_.now.load(std::memory_order_acquire);
+        if ((snapshot_ & 1) != 0) [[unlikely]]
+            snapshot_ = wait_for_even();
+        registry::publish_cheaply(*slot_, snapshot_);
     }
 
     [[gnu::always_inline]] word load(const word* home) {
@@ -85,6 +86,7 @@ public:
 
     void note_allocated(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
         blocks_.note_allocated({address, bytes, alignment, back});
+        some_go_home_ = true;
     }
     void free_at_commit(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
         blocks_.note_freed({address, bytes, alignment, back});
@@ -112,6 +114,7 @@ private:
         restart_ = how.restart;
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
+        some_go_home_ = false;
         active_ = true;
     }
     /// The end of every transaction.
@@ -134,11 +137,13 @@ private:
         return found;
     }
     [[gnu::always_inline]] bool goes_home(const word* home) {
-        return irrevocable_ || detail::is_own_frame(home, frames_below_) || blocks_.fresh().holds(home);
+        if (detail::is_own_frame(home, frames_below_)) return true;
+        return some_go_home_ && (irrevocable_ || blocks_.fresh().holds(home));
     }
 
     word load_stored(const word* home, const write_log::entry& stored);
     word load_moved(const word* home);
+    static std::uint64_t wait_for_even() noexcept;
     bool validate() noexcept;
     bool take_sequence() noexcept;
     bool commit_stores() noexcept;
@@ -157,9 +162,11 @@ private:
     registry::slot* slot_ = nullptr;
     bool active_ = false;
     bool keeps_reads_ = false;
+    bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
     bool irrevocable_ = false;
     bool alone_ = false;  ///< the sequence is odd because of this transaction
     bool had_conflict_ = false;
+    bool stopped_others_ = false;  ///< for a fork
     grown_array<seen> reads_;
     write_log writes_;
     transaction_blocks blocks_;

@@ -71,6 +71,7 @@ public:
 
     void note_allocated(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
         blocks_.note_allocated({address, bytes, alignment, back});
+        some_go_home_ = true;
     }
     void free_at_commit(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
         blocks_.note_freed({address, bytes, alignment, back});
@@ -84,7 +85,21 @@ public:
 
 private:
     /// Free: the version, an even number below `held_bit`. Held: held_bit, whose, and where in his held_.
-    using lock = std::atomic<std::uint64_t>;
+    /// A plain word by itself: a table of a million std::atomic is too much for compilers to initialise at compile
+    /// time.
+    struct lock {
+        std::uint64_t state;
+
+        std::uint64_t load(std::memory_order order) const noexcept {
+            return std::atomic_ref(const_cast<std::uint64_t&>(state)).load(order);
+        }
+        void store(std::uint64_t what, std::memory_order order) noexcept { std::atomic_ref(state).store(what, order); }
+        /// From `expected` to held; acquires, so that what follows sees what the last holder stored.
+        bool take(std::uint64_t expected, std::uint64_t held_by) noexcept {
+            return std::atomic_ref(state).compare_exchange_strong(expected, held_by, std::memory_order_acq_rel,
+                                                                  std::memory_order_relaxed);
+        }
+    };
     static constexpr std::uint64_t held_bit = std::uint64_t{1} << 63;
     static constexpr unsigned owner_shift = 40;
     static constexpr std::uint64_t place_bits = (std::uint64_t{1} << owner_shift) - 1;
@@ -125,6 +140,7 @@ private:
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         last_noted_ = nullptr;
+        some_go_home_ = false;
         active_ = true;
     }
     /// The end of every transaction that commits; `older_than`: what must be over before freed blocks are given back.
@@ -163,18 +179,18 @@ private:
     /// At once: the lock is free and not younger than the snapshot, or this transaction's.
     [[gnu::always_inline]] void lock_line_of(word* home) {
         lock& of_line = lock_of(home);
-        std::uint64_t state = of_line.load(std::memory_order_relaxed);
+        const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if (is_own(state)) return;
         let_others_run();
-        if (state <= snapshot_ && of_line.compare_exchange_strong(state, own_mark_ | held_.size(),
-                                                                  std::memory_order_acq_rel)) [[likely]] {
+        if (state <= snapshot_ && of_line.take(state, own_mark_ | held_.size())) [[likely]] {
             held_.push({&of_line, state});
             return;
         }
         lock_slowly(of_line);
     }
     [[gnu::always_inline]] bool goes_home(const word* home) {
-        return irrevocable_ || detail::is_own_frame(home, frames_below_) || blocks_.fresh().holds(home);
+        if (detail::is_own_frame(home, frames_below_)) return true;
+        return some_go_home_ && (irrevocable_ || blocks_.fresh().holds(home));
     }
 
     word load_slowly(const word* home);
@@ -203,9 +219,11 @@ private:
     const lock* last_noted_ = nullptr;
     bool active_ = false;
     bool keeps_reads_ = false;
+    bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
     bool irrevocable_ = false;
     bool alone_ = false;
     bool had_conflict_ = false;
+    bool stopped_others_ = false;  ///< for a fork
     grown_array<seen> reads_;
     grown_array<held> held_;
     write_log writes_;
