@@ -20,8 +20,8 @@ extern "C" [[noreturn, gnu::transaction_pure]] void _ITM_abortTransaction(std::u
 
 }  // namespace detail
 
-/// Models workload::access. Copyable; no state. Threads are isolated from each other by their blocks: locks are ignored.
-/// Outside of atomically it is plain memory.
+/// Models workload::access. Copyable; no state. Threads are isolated from each other by their blocks: locks are
+/// ignored. Outside of atomically it is plain memory.
 class itm_access {
 public:
     template <class T>
