@@ -105,7 +105,8 @@ private:
     };
     /// Alone in its lines: every thread reads it at every load.
     struct alignas(128) sequence {
-        std::atomic<std::uint64_t> now{0};  ///< odd: somebody commits or is alone
+        std::atomic<std::uint64_t> now{0};      ///< odd: somebody commits or is alone
+        std::atomic<unsigned> wanted_alone{0};  ///< threads that wait to be alone: commits let them go first
     };
     static constinit sequence sequence_;
     static constinit registry registry_;
