@@ -34,11 +34,11 @@ struct checksum_by_table {
     }
 };
 
-const bool has_word_instruction = holdfast::detail::crc_instruction_available();
-
 }  // namespace
 
 namespace detail {
+
+const bool has_word_instruction = holdfast::detail::crc_instruction_available();
 
 std::uint32_t word_checksum_portable(std::uint64_t word) noexcept { return checksum_by_table::of(word); }
 
@@ -57,12 +57,12 @@ std::size_t first_invalid_portable(const coded_word* coded, std::size_t count) n
 }  // namespace detail
 
 void encode(const std::uint64_t* words, coded_word* coded, std::size_t count) noexcept {
-    return has_word_instruction ? detail::encode_hardware(words, coded, count)
+    return detail::has_word_instruction ? detail::encode_hardware(words, coded, count)
                                 : detail::encode_portable(words, coded, count);
 }
 
 std::size_t first_invalid(const coded_word* coded, std::size_t count) noexcept {
-    return has_word_instruction ? detail::first_invalid_hardware(coded, count)
+    return detail::has_word_instruction ? detail::first_invalid_hardware(coded, count)
                                 : detail::first_invalid_portable(coded, count);
 }
 

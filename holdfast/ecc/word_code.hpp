@@ -29,11 +29,13 @@ struct coded_word {
 static_assert(sizeof(coded_word) == 16, "a range of n words takes 16 n bytes with its codes");
 
 namespace detail {
+/// Whether the processor has the CRC instruction. False until it has been found out, before main.
+extern const bool has_word_instruction;
 /// CRC32C of a word, begun with 0: by the processor's instruction, if it has one, or by tables.
 std::uint32_t word_checksum(std::uint64_t word) noexcept;
 /// Always by tables.
 std::uint32_t word_checksum_portable(std::uint64_t word) noexcept;
-/// By the instruction. Requires: crc_instruction_available().
+/// By the instruction. Requires: has_word_instruction.
 std::uint32_t word_checksum_hardware(std::uint64_t word) noexcept;
 
 constexpr std::uint64_t code_from(std::uint64_t word, std::uint32_t checksum) noexcept {
@@ -43,14 +45,21 @@ constexpr std::uint64_t code_from(std::uint64_t word, std::uint32_t checksum) no
 }  // namespace detail
 
 /// The code E of a word.
-/// Pure; thread-safe. The CRC instruction stands inline where the build may use it (-msse4.2, -march=armv8-a+crc);
-/// otherwise a call finds out whether the processor has it.
+/// Pure; thread-safe. By the processor's CRC instruction: inline where the build may use it (-msse4.2,
+/// -march=armv8-a+crc), on x86-64 also elsewhere, behind a look at whether there is one; on aarch64 then by a call.
 // Always inline: sources of one program may be built with different instructions, and the linker keeps one body.
 [[gnu::always_inline]] inline std::uint64_t encode(std::uint64_t word) noexcept {
 #if defined(__SSE4_2__) && defined(__x86_64__)
     return detail::code_from(word, static_cast<std::uint32_t>(__builtin_ia32_crc32di(0, word)));
 #elif defined(__ARM_FEATURE_CRC32)
     return detail::code_from(word, __crc32cd(0, word));
+#elif defined(__x86_64__)
+    if (!detail::has_word_instruction) [[unlikely]]
+        return detail::code_from(word, detail::word_checksum_portable(word));
+    // The compiler has no name for the instruction in a build that may not use it.
+    std::uint64_t checksum = 0;
+    __asm__("crc32q %1, %0" : "+r"(checksum) : "r"(word));
+    return detail::code_from(word, static_cast<std::uint32_t>(checksum));
 #else
     return detail::code_from(word, detail::word_checksum(word));
 #endif
