@@ -1,8 +1,8 @@
 // The decoder of the word code.
 //
 // *The code.* E is a linear function of W over GF(2), E = G W, so the pairs (W, E) are a linear [128, 64] code. Its
-// minimum distance is 14, and 335 of its words have that weight (repair_test.cpp enumerates them). So no 13 flips
-// lead from one pair to another.
+// minimum distance is 14, and 335 of its words have that weight (minimum_distance_test.cpp enumerates them). So no 13
+// flips lead from one pair to another.
 //
 // *The syndrome.* If the bits w of the word and e of the code were flipped, S = G W' ^ E' = G w ^ e, whatever W was.
 // The decoder looks for the lightest (w, e) with this syndrome. Two that share it differ by a word of the code:
@@ -67,9 +67,9 @@ public:
         for (std::uint64_t bits = syndrome_; bits != 0; bits &= bits - 1)
             inverse_ ^= word_map_to_code.preimage[static_cast<unsigned>(std::countr_zero(bits))];
         const auto places = static_cast<std::uint32_t>(syndrome_) ^ static_cast<std::uint32_t>(syndrome_ >> 32);
-        const unsigned first = std::popcount(syndrome_) % 2 != 0 ? 1 : 2;
+        const unsigned first = bits_in(syndrome_) % 2 != 0 ? 1 : 2;
         for (weight_ = first; weight_ <= most_repaired_flips && hits_ == 0; weight_ += 2)
-            if (static_cast<unsigned>(std::popcount(places)) <= weight_) search_weight(places);
+            if (bits_in(places) <= weight_) search_weight(places);
         if (hits_ == 0) return repair_outcome::beyond_repair;
         return hits_ == 1 ? repair_outcome::repaired : repair_outcome::ambiguous;
     }
@@ -91,7 +91,7 @@ private:
     };
 
     constexpr void search_weight(std::uint32_t places) noexcept {
-        const bool odd_in_c = std::popcount(syndrome_ >> lowest_of_c) % 2 != 0;
+        const bool odd_in_c = bits_in(syndrome_ >> lowest_of_c) % 2 != 0;
         const choice in_word{0, syndrome_, places, 0, false};
         const choice in_code{0, inverse_, places, 0, odd_in_c};
         for (unsigned few = 0; 2 * few <= weight_ && few <= Rules.most_few; ++few) {
@@ -132,7 +132,7 @@ private:
     /// The bits of this side, from the next on, that may be the first of `Left` more flips.
     template <side Side, unsigned Left>
     constexpr std::uint64_t worth_flipping(const choice& so_far) const noexcept {
-        const auto places_left = static_cast<unsigned>(std::popcount(so_far.places));
+        const unsigned places_left = bits_in(so_far.places);
         const unsigned flips_left = Left + rest_;
         if (places_left > flips_left || so_far.next > 63) return 0;
         std::uint64_t bits = ~std::uint64_t{0};
@@ -147,9 +147,7 @@ private:
     template <side Side>
     constexpr bool judge(const choice& all) noexcept {
         if constexpr (Rules.counts) ++candidates_;
-        const auto is_hit = [this](std::uint64_t other) {
-            return static_cast<unsigned>(std::popcount(other)) == rest_;
-        };
+        const auto is_hit = [this](std::uint64_t other) { return bits_in(other) == rest_; };
         if constexpr (Side == side::word) {
             return is_hit(all.other) && hit({all.chosen, all.other});
         } else {
@@ -157,6 +155,11 @@ private:
             const std::uint64_t also = all.other ^ word_map_to_code.kernel;
             return Rules.kernel_word && is_hit(also) && hit({also, all.chosen});
         }
+    }
+
+    // Not std::popcount: compiled for other instructions elsewhere, and the linker may keep one body for all.
+    static constexpr unsigned bits_in(std::uint64_t value) noexcept {
+        return static_cast<unsigned>(__builtin_popcountll(value));
     }
 
     constexpr bool hit(coded_word flipped) noexcept {

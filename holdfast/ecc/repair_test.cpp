@@ -72,13 +72,14 @@ std::string broken_law(repair_function repairs) {
     workload::random numbers(6);
     for (unsigned bits = 3; bits <= 7; ++bits) {
         int refused = 0;
-        for (int i = 0; i < patterns_of_a_size; ++i) {
+        for (int i = 0; i < patterns_of_a_size && broken.empty(); ++i) {
             const std::string outcome = outcome_of(repairs, random_valid(numbers), random_pattern(bits, numbers));
             if (bits == 7 && outcome == "refused") ++refused;
             else demand(outcome == "right", std::to_string(bits) + " flips");
         }
         demand(refused < 5, "7 flips are hardly ever refused");
     }
+    if (!broken.empty()) return broken;
     for (const coded_word& lightest : some_lightest()) {
         const coded_word half = half_of(lightest);
         demand(outcome_of(repairs, {}, half) == "refused", "halves of a word of weight 14");
