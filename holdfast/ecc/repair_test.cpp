@@ -19,7 +19,7 @@ using repair_function = repair_result (*)(coded_word) noexcept;
 #ifdef HOLDFAST_FEW_PLACES
 constexpr int patterns_of_a_size = 200;
 #else
-constexpr int patterns_of_a_size = 5000;
+constexpr int patterns_of_a_size = 2000;
 #endif
 
 /// Words of weight 14 with at most 4 bits in W.
