@@ -22,8 +22,8 @@ constexpr int patterns_of_a_size = 200;
 constexpr int patterns_of_a_size = 2000;
 #endif
 
-/// Words of weight 14 with at most 4 bits in W.
-std::vector<coded_word> some_lightest() {
+/// Words of weight 14 with 4 bits in W.
+std::vector<coded_word> find_some_lightest() {
     std::vector<coded_word> found;
     const auto& image = detail::word_map_to_code.image;
     for (unsigned i = 0; i < 64; ++i) {
@@ -38,6 +38,11 @@ std::vector<coded_word> some_lightest() {
             }
         }
     }
+    return found;
+}
+
+const std::vector<coded_word>& some_lightest() {
+    static const std::vector<coded_word> found = find_some_lightest();
     return found;
 }
 
@@ -67,7 +72,7 @@ std::string broken_law(repair_function repairs) {
     };
     for (unsigned bits = 1; bits <= 2; ++bits)
         for_each_pattern(bits, [&](coded_word pattern) {
-            demand(outcome_of(repairs, {}, pattern) == "right", "all of 1 and 2 flips");
+            if (broken.empty()) demand(outcome_of(repairs, {}, pattern) == "right", "all of 1 and 2 flips");
         });
     workload::random numbers(6);
     for (unsigned bits = 3; bits <= 7; ++bits) {
@@ -216,7 +221,7 @@ TEST(Repair, LooksAtABoundedNumberOfPatterns) {
         most = std::max(most, search.candidates());
         ASSERT_LE(search.candidates(), detail::most_candidates) << syndrome;
     };
-    for (int i = 0; i < patterns_of_a_size / 20; ++i) {
+    for (int i = 0; i < patterns_of_a_size / 40; ++i) {
         look_at(numbers.next() | 1);
         // Few places to begin with leave most to try.
         const std::uint64_t same = numbers.next() & 0xFFFFFFFF;
