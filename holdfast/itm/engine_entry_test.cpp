@@ -140,8 +140,10 @@ TEST_F(EngineEntry, LocksIsolateInsideAndOneLockOutside) {
 
 TEST_F(EngineEntry, AStoreToAPoolOutsideOfATransactionEndsTheProgram) {
     const std::string said = directory_ + "/said";
+    pool_->close().value();
     const pid_t child = fork();
     if (child == 0) {
+        pool_.emplace(redo::pool::open(directory_ + "/pool", options_).value());
         if (std::freopen(said.c_str(), "w", stderr) != nullptr) count_plainly(&bank_->accounts[0]);
         _exit(0);
     }
@@ -151,6 +153,7 @@ TEST_F(EngineEntry, AStoreToAPoolOutsideOfATransactionEndsTheProgram) {
     std::string message;
     std::getline(std::ifstream(said), message);
     EXPECT_NE(message.find("put the block into pool.atomically"), std::string::npos) << message;
+    pool_.emplace(redo::pool::open(directory_ + "/pool", options_).value());
     EXPECT_EQ(bank_->accounts[0], 1000);
 }
 
