@@ -113,12 +113,13 @@ private:
         memory_.atomically([&] {
             void* const old = memory_.load(home);
             void* const made = memory_.allocate(block_bytes);
+            // Behind memcpy g++ 12 may take its result for `made`, which libitm's does not return.
+            memory_.store(home, made);
             if constexpr (requires { memory_.write_range(made, source, block_bytes); }) {
                 memory_.write_range(made, source, block_bytes);
             } else {
                 std::memcpy(made, source, block_bytes);
             }
-            memory_.store(home, made);
             memory_.free(old);
         });
         if (std::memcmp(block_, source, 64) != 0) child_failed("a fresh block is not what was copied into it");
