@@ -16,7 +16,7 @@ public:
     /// Pauses. Requires: no transaction is open in this thread.
     void conflict() noexcept {
         ++conflicts_;
-        let_others_run();
+        if (let_others_run()) return;
         const unsigned exponent = conflicts_ < longest_exponent ? conflicts_ : longest_exponent;
         for (std::uint64_t left = next_random() >> (64 - exponent - shortest_exponent); left > 0; --left)
             relax_processor();
@@ -26,7 +26,7 @@ public:
     bool should_be_serial() const noexcept { return conflicts_ >= most_conflicts; }
     void reset() noexcept { conflicts_ = 0; }
 
-    static constexpr unsigned most_conflicts = 32;
+    static constexpr unsigned most_conflicts = 16;
 
 private:
     static constexpr unsigned shortest_exponent = 3;

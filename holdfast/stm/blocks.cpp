@@ -43,6 +43,7 @@ void transaction_blocks::rolled_back() noexcept {
 }
 
 void limbo::give_back_until(std::uint64_t oldest) noexcept {
+    if (blocks_.empty()) return;
     giving_back_ = true;
     std::size_t given = 0;
     // By index: the allocator may run a transaction that adds blocks.

@@ -131,7 +131,9 @@ private:
         std::uint64_t time;
     };
     static constexpr std::size_t usual_blocks = 256;
-    static constexpr std::size_t usual_bytes = std::size_t{1} << 20;
+    /// Below what the C library trims when it is freed at once: pages given to the kernel cost a fault each to get
+    /// back.
+    static constexpr std::size_t usual_bytes = std::size_t{96} << 10;
 
     grown_array<waiting> blocks_;
     std::size_t bytes_ = 0;

@@ -41,14 +41,12 @@ enum class fault : unsigned char {
 /// The fault that this process has now. Set it while nothing runs.
 inline fault planted_now = fault::nothing;
 inline bool is_planted(fault which) noexcept { return planted_now == which; }
-/// Called wherever another thread may come in between; a test's scheduler.
-inline void (*between)() noexcept = nullptr;
-inline void let_others_run() noexcept {
-    if (between != nullptr) between();
-}
+/// A test's scheduler, called wherever another thread may come in between. True: whoever waits need not pause himself.
+inline bool (*between)() noexcept = nullptr;
+inline bool let_others_run() noexcept { return between != nullptr && between(); }
 #else
 constexpr bool is_planted(fault) noexcept { return false; }
-constexpr void let_others_run() noexcept {}
+constexpr bool let_others_run() noexcept { return false; }
 #endif
 
 }  // namespace holdfast::stm

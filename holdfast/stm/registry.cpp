@@ -13,8 +13,8 @@ namespace holdfast::stm {
 void waiter::pause() noexcept {
     constexpr unsigned short_pauses = 128;
     constexpr unsigned yields = 4096;
-    let_others_run();
     ++pauses_;
+    if (let_others_run()) return;
     if (pauses_ <= short_pauses) {
         relax_processor();
     } else if (pauses_ <= short_pauses + yields) {

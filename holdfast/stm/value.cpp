@@ -2,7 +2,7 @@
 // thread, read set, write set and the blocks that wait to be given back.
 //
 // Protocol (NOrec: Dalessandro, Spear, Scott, PPoPP 2010, figure 2):
-//   1. begin: the snapshot is the counter, made even. The snapshot is published in the thread's slot.
+//   1. begin: wait until the counter is even; it is the snapshot, and is published in the thread's slot.
 //   2. load: a word that was stored to comes from the write set. Any other is loaded from its home; then the counter is
 //      looked at: where it is the snapshot still, the value is part of the state at the snapshot, and is kept with its
 //      home. Where it has moved: 3., and the word is loaded again.
@@ -77,13 +77,18 @@ word value::load_moved(const word* home) {
     }
 }
 
-bool value::validate() noexcept {
-    for (waiter wait;;) {
+std::uint64_t value::wait_for_even() noexcept {
+    for (waiter wait;; wait.pause()) {
         const std::uint64_t now = sequence_.now.load(std::memory_order_acquire);
-        if ((now & 1) != 0 && !is_planted(fault::value_odd_ignored)) {
-            wait.pause();
-            continue;
-        }
+        if ((now & 1) == 0) return now;
+    }
+}
+
+bool value::validate() noexcept {
+    for (;;) {
+        const std::uint64_t now = is_planted(fault::value_odd_ignored)
+                                      ? sequence_.now.load(std::memory_order_acquire)
+                                      : wait_for_even();
         if (!keeps_reads_) return false;
         if (!is_planted(fault::value_validation_dropped)) {
             for (const seen& each : reads_)
@@ -264,12 +269,15 @@ void value::leave(void* of_thread) noexcept {
 /// No commit of another thread may be half done in the child.
 void value::before_fork() noexcept {
     auto& own = of_this_thread();
-    if (!own.active()) own.begin({.serial = true});
+    if (own.active()) return;
+    own.begin({.serial = true});
+    own.stopped_others_ = true;
 }
 
 void value::after_fork_in_parent() noexcept {
     auto& own = of_this_thread();
-    if (own.alone_ && !own.irrevocable_) own.roll_back();
+    if (own.stopped_others_) own.roll_back();
+    own.stopped_others_ = false;
 }
 
 void value::after_fork_in_child() noexcept {

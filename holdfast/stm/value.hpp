@@ -33,9 +33,10 @@ public:
         if (slot_ == nullptr || how.serial) [[unlikely]]
             return begin_slowly(how);
         open(how);
-        const std::uint64_t now = sequence_.now.load(std::memory_order_acquire) & ~std::uint64_t{1};
-        snapshot_ = now;
-        registry::publish_cheaply(*slot_, now);
+        snapshot_ = sequence_.now.load(std::memory_order_acquire);
+        if ((snapshot_ & 1) != 0) [[unlikely]]
+            snapshot_ = wait_for_even();
+        registry::publish_cheaply(*slot_, snapshot_);
     }
 
     [[gnu::always_inline]] word load(const word* home) {
@@ -142,6 +143,7 @@ private:
 
     word load_stored(const word* home, const write_log::entry& stored);
     word load_moved(const word* home);
+    static std::uint64_t wait_for_even() noexcept;
     bool validate() noexcept;
     bool take_sequence() noexcept;
     bool commit_stores() noexcept;
@@ -164,6 +166,7 @@ private:
     bool irrevocable_ = false;
     bool alone_ = false;  ///< the sequence is odd because of this transaction
     bool had_conflict_ = false;
+    bool stopped_others_ = false;  ///< for a fork
     grown_array<seen> reads_;
     write_log writes_;
     transaction_blocks blocks_;

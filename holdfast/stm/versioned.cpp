@@ -57,7 +57,7 @@ namespace holdfast::stm {
 constinit versioned::clock versioned::clock_;
 alignas(128) constinit std::atomic<const versioned*> versioned::serial_{nullptr};
 constinit registry versioned::registry_;
-constinit versioned::lock versioned::locks_[std::size_t{1} << versioned::lock_bits];
+versioned::lock versioned::locks_[std::size_t{1} << versioned::lock_bits];
 constinit thread_local versioned versioned_of_this_thread;
 
 static_assert(algorithm<versioned>);
@@ -111,12 +111,12 @@ void versioned::wait_for_lock(const lock& of_line) {
 
 void versioned::lock_slowly(lock& of_line) {
     for (;;) {
-        std::uint64_t state = of_line.load(std::memory_order_relaxed);
+        const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if ((state & held_bit) != 0) {
             wait_for_lock(of_line);
         } else if (state > snapshot_) {
             if (!extend()) conflict();
-        } else if (of_line.compare_exchange_strong(state, own_mark_ | held_.size(), std::memory_order_acq_rel)) {
+        } else if (of_line.take(state, own_mark_ | held_.size())) {
             held_.push({&of_line, state});
             return;
         }
@@ -337,12 +337,15 @@ void versioned::leave(void* of_thread) noexcept {
 /// No commit of another thread may be half done in the child.
 void versioned::before_fork() noexcept {
     auto& own = of_this_thread();
-    if (!own.active()) own.begin({.serial = true});
+    if (own.active()) return;
+    own.begin({.serial = true});
+    own.stopped_others_ = true;
 }
 
 void versioned::after_fork_in_parent() noexcept {
     auto& own = of_this_thread();
-    if (own.alone_ && !own.irrevocable_) own.roll_back();
+    if (own.stopped_others_) own.roll_back();
+    own.stopped_others_ = false;
 }
 
 void versioned::after_fork_in_child() noexcept {

@@ -85,7 +85,21 @@ public:
 
 private:
     /// Free: the version, an even number below `held_bit`. Held: held_bit, whose, and where in his held_.
-    using lock = std::atomic<std::uint64_t>;
+    /// A plain word by itself: a table of a million std::atomic is too much for compilers to initialise at compile
+    /// time.
+    struct lock {
+        std::uint64_t state;
+
+        std::uint64_t load(std::memory_order order) const noexcept {
+            return std::atomic_ref(const_cast<std::uint64_t&>(state)).load(order);
+        }
+        void store(std::uint64_t what, std::memory_order order) noexcept { std::atomic_ref(state).store(what, order); }
+        /// From `expected` to held; acquires, so that what follows sees what the last holder stored.
+        bool take(std::uint64_t expected, std::uint64_t held_by) noexcept {
+            return std::atomic_ref(state).compare_exchange_strong(expected, held_by, std::memory_order_acq_rel,
+                                                                  std::memory_order_relaxed);
+        }
+    };
     static constexpr std::uint64_t held_bit = std::uint64_t{1} << 63;
     static constexpr unsigned owner_shift = 40;
     static constexpr std::uint64_t place_bits = (std::uint64_t{1} << owner_shift) - 1;
@@ -165,11 +179,10 @@ private:
     /// At once: the lock is free and not younger than the snapshot, or this transaction's.
     [[gnu::always_inline]] void lock_line_of(word* home) {
         lock& of_line = lock_of(home);
-        std::uint64_t state = of_line.load(std::memory_order_relaxed);
+        const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if (is_own(state)) return;
         let_others_run();
-        if (state <= snapshot_ && of_line.compare_exchange_strong(state, own_mark_ | held_.size(),
-                                                                  std::memory_order_acq_rel)) [[likely]] {
+        if (state <= snapshot_ && of_line.take(state, own_mark_ | held_.size())) [[likely]] {
             held_.push({&of_line, state});
             return;
         }
@@ -210,6 +223,7 @@ private:
     bool irrevocable_ = false;
     bool alone_ = false;
     bool had_conflict_ = false;
+    bool stopped_others_ = false;  ///< for a fork
     grown_array<seen> reads_;
     grown_array<held> held_;
     write_log writes_;

@@ -8,14 +8,14 @@ namespace holdfast::stm {
 
 static_assert(std::is_trivially_copyable_v<write_log::entry> && sizeof(write_log::entry) == 16);
 
-constinit write_log::slot write_log::nothing_{0, 0};
+constinit write_log::slot write_log::nothing_ = 0;
 
 const write_log::entry* write_log::find_further(const word* home, place at) const noexcept {
     for (;;) {
         at.slot = (at.slot + at.stride) & slot_mask_;
         const slot found = slots_[at.slot];
-        if (found.generation != generation_) return nullptr;
-        if (begin_[found.number].is_of(home)) return &begin_[found.number];
+        if (!is_current(found)) return nullptr;
+        if (entry_of(found)->is_of(home)) return entry_of(found);
     }
 }
 
@@ -23,8 +23,8 @@ void write_log::put_slowly(word* home, word value, std::uint8_t mask) {
     if (end_ == limit_) grow();
     for (place at = place_of(home);; at.slot = (at.slot + at.stride) & slot_mask_) {
         slot& each = slots_[at.slot];
-        if (each.generation != generation_) return append(each, home, value, mask);
-        if (begin_[each.number].is_of(home)) return begin_[each.number].add(value, mask);
+        if (!is_current(each)) return append(each, home, value, mask);
+        if (entry_of(each)->is_of(home)) return entry_of(each)->add(value, mask);
     }
 }
 
@@ -40,18 +40,18 @@ void write_log::grow() {
     if (slots_ != &nothing_) std::free(slots_);
     slots_ = more_slots;
     slot_mask_ = capacity * slots_per_entry - 1;
-    generation_ = 1;
+    generation_ = one_generation;
     limit_ = begin_ + capacity;
     for (std::size_t number = 0; number < count; ++number) {
         place at = place_of(begin_[number].home());
-        while (slots_[at.slot].generation == generation_) at.slot = (at.slot + at.stride) & slot_mask_;
-        slots_[at.slot] = {generation_, static_cast<std::uint32_t>(number)};
+        while (is_current(slots_[at.slot])) at.slot = (at.slot + at.stride) & slot_mask_;
+        slots_[at.slot] = generation_ | number * sizeof(entry);
     }
 }
 
 void write_log::wipe() noexcept {
-    for (std::size_t at = 0; at <= slot_mask_; ++at) slots_[at].generation = 0;
-    generation_ = 1;
+    for (std::size_t at = 0; at <= slot_mask_; ++at) slots_[at] = 0;
+    generation_ = one_generation;
 }
 
 void write_log::release() noexcept {
@@ -60,7 +60,8 @@ void write_log::release() noexcept {
     begin_ = end_ = limit_ = nullptr;
     slots_ = &nothing_;
     slot_mask_ = 0;
-    generation_ = 1;
+    generation_ = one_generation;
+    filter_ = 0;
 }
 
 }  // namespace holdfast::stm

@@ -46,19 +46,15 @@ public:
 
     /// What was stored to `home`, or nullptr.
     [[gnu::always_inline]] const entry* find(const word* home) const noexcept {
-        const place at = place_of(home);
-        const slot found = slots_[at.slot];
-        if (found.generation != generation_) [[likely]]
+        if ((filter_ & filter_bit(home)) == 0) [[likely]]
             return nullptr;
-        if (begin_[found.number].is_of(home)) return &begin_[found.number];
-        return find_further(home, at);
+        return find_in_slots(home);
     }
 
     [[gnu::always_inline]] void put(word* home, word value, std::uint8_t mask) {
         if (is_planted(fault::mask_ignored)) mask = 0xFF;
-        const place at = place_of(home);
-        slot& first = slots_[at.slot];
-        if (first.generation == generation_ || end_ == limit_) [[unlikely]]
+        slot& first = slots_[place_of(home).slot];
+        if (is_current(first) || end_ == limit_) [[unlikely]]
             return put_slowly(home, value, mask);
         append(first, home, value, mask);
     }
@@ -74,16 +70,18 @@ public:
     void clear() noexcept {
         if (empty()) return;
         end_ = begin_;
-        if (++generation_ == 0) wipe();
+        filter_ = 0;
+        generation_ += one_generation;
+        if (generation_ == 0) wipe();
     }
     /// Empties it and gives its memory back; it may be used again.
     void release() noexcept;
 
 private:
-    struct slot {
-        std::uint32_t generation;  ///< 0 is never current
-        std::uint32_t number;
-    };
+    /// The generation, and how many bytes behind the first the entry is. Generation 0 is never current.
+    using slot = std::uint64_t;
+    static constexpr slot one_generation = slot{1} << 32;
+
     /// Where a word's walk through the slots begins, and how it goes on.
     struct place {
         std::size_t slot;
@@ -99,9 +97,26 @@ private:
         constexpr std::uintptr_t words_of_page = (std::uintptr_t{1} << page_shift) / sizeof(word);
         return {((spread >> 32) + at / sizeof(word) % words_of_page) & slot_mask_, (spread >> 20) | 1};
     }
+    bool is_current(slot each) const noexcept { return (each ^ generation_) < one_generation; }
+    entry* entry_of(slot current) const noexcept {
+        return reinterpret_cast<entry*>(reinterpret_cast<char*>(begin_) + static_cast<std::uint32_t>(current));
+    }
     [[gnu::always_inline]] void append(slot& free, word* home, word value, std::uint8_t mask) noexcept {
-        free = {generation_, static_cast<std::uint32_t>(end_ - begin_)};
+        free = generation_ | static_cast<slot>(reinterpret_cast<char*>(end_) - reinterpret_cast<char*>(begin_));
         *end_++ = entry(home, value, mask);
+        filter_ |= filter_bit(home);
+    }
+    /// One of 64 bits: whether a word may have been stored to at all, while few have.
+    [[gnu::always_inline]] static std::uint64_t filter_bit(const word* home) noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(home);
+        return std::uint64_t{1} << ((at / sizeof(word) + (at >> 9)) % 64);
+    }
+    const entry* find_in_slots(const word* home) const noexcept {
+        const place at = place_of(home);
+        const slot found = slots_[at.slot];
+        if (!is_current(found)) return nullptr;
+        if (entry_of(found)->is_of(home)) return entry_of(found);
+        return find_further(home, at);
     }
     const entry* find_further(const word* home, place at) const noexcept;
     void put_slowly(word* home, word value, std::uint8_t mask);
@@ -116,7 +131,8 @@ private:
     entry* limit_ = nullptr;
     slot* slots_ = &nothing_;
     std::size_t slot_mask_ = 0;
-    std::uint32_t generation_ = 1;
+    slot generation_ = one_generation;
+    std::uint64_t filter_ = 0;
 };
 
 }  // namespace holdfast::stm
