@@ -9,6 +9,7 @@ namespace holdfast::itm {
 struct law {
     const char* sentence;
     const char* (*broken)();
+    bool counts_attempts = false;  ///< does not hold where conflicts come from outside
 };
 
 std::vector<law> laws_of_blocks();

@@ -21,6 +21,7 @@ public:
     static inline unsigned wrong_hints = 0;
     static inline unsigned begins = 0;
     static inline unsigned serial_begins = 0;
+    static inline unsigned read_only_begins = 0;
     static inline unsigned range_calls = 0;
     static inline unsigned word_calls = 0;
 
@@ -28,6 +29,7 @@ public:
         start_ = start;
         ++begins;
         if (start.serial) ++serial_begins;
+        if (start.read_only) ++read_only_begins;
         read_.shrink(0);
         written_.shrink(0);
         one_lock::begin(start);
@@ -45,7 +47,12 @@ public:
         if (!has(written_, home)) ++wrong_hints;
         return load(home);
     }
-    stm::word load_for_write(const stm::word* home) { return load(home); }
+    /// The compiler calls a store after this one a store after a write.
+    stm::word load_for_write(const stm::word* home) {
+        const stm::word value = load(home);
+        written_.push(home);
+        return value;
+    }
     void store(stm::word* home, stm::word value, std::uint8_t mask) {
         touch();
         if (start_.read_only) ++wrong_hints;
@@ -62,18 +69,23 @@ public:
     }
     void read_range(void* to, const void* from, std::size_t bytes) {
         touch_range();
+        remember(read_, from, bytes);
         one_lock::read_range(to, from, bytes);
     }
     void write_range(void* to, const void* from, std::size_t bytes) {
         touch_range();
+        remember(written_, to, bytes);
         one_lock::write_range(to, from, bytes);
     }
     void copy_range(void* to, const void* from, std::size_t bytes) {
         touch_range();
+        remember(read_, from, bytes);
+        remember(written_, to, bytes);
         one_lock::copy_range(to, from, bytes);
     }
     void fill_range(void* to, int byte, std::size_t bytes) {
         touch_range();
+        remember(written_, to, bytes);
         one_lock::fill_range(to, byte, bytes);
     }
     bool commit() noexcept {
@@ -87,6 +99,11 @@ public:
 private:
     static bool has(grown<const void*>& places, const void* place) {
         return std::find(places.begin(), places.end(), place) != places.end();
+    }
+    static void remember(grown<const void*>& places, const void* from, std::size_t bytes) {
+        const auto end = reinterpret_cast<std::uintptr_t>(from) + bytes;
+        for (auto at = reinterpret_cast<std::uintptr_t>(from) & ~std::uintptr_t{7}; at < end; at += 8)
+            places.push(reinterpret_cast<const void*>(at));
     }
     void touch() {
         ++word_calls;

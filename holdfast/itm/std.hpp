@@ -7,7 +7,7 @@
 #pragma once
 
 #if defined(_FUNCTEXCEPT_H) || defined(_STL_TREE_H)
-#error "holdfast: include <holdfast/itm/std.hpp> before every header of the standard library, whose functions it declares"
+#error "holdfast: include <holdfast/itm/std.hpp> before every header of the standard library: it declares its functions"
 #endif
 
 #include <bits/c++config.h>
