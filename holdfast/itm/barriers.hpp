@@ -28,7 +28,7 @@ template <class Algorithm, hint Hint>
 struct hinted {
     Algorithm& algorithm;
 
-    std::uint64_t load(const pool_word* word) {
+    [[gnu::always_inline]] std::uint64_t load(const pool_word* word) {
         const auto* const home = reinterpret_cast<const stm::word*>(word);
         if constexpr (Hint == hint::after_read) {
             return algorithm.load_after_read(home);
@@ -40,7 +40,7 @@ struct hinted {
             return algorithm.load(home);
         }
     }
-    void store(pool_word* word, std::uint64_t value, std::uint8_t mask) {
+    [[gnu::always_inline]] void store(pool_word* word, std::uint64_t value, std::uint8_t mask) {
         auto* const home = reinterpret_cast<stm::word*>(word);
         if constexpr (Hint == hint::after_read) {
             algorithm.store_after_read(home, value, mask);
@@ -52,18 +52,27 @@ struct hinted {
     }
 };
 
+/// Values that a word holds whole where they are aligned, as nearly all are.
+template <class T>
+inline bool is_in_one_word(const T* at) noexcept {
+    return sizeof(T) <= 8 && reinterpret_cast<std::uintptr_t>(at) % sizeof(T) == 0;
+}
+
+/// Whatever is larger than a word or not aligned.
+template <class Algorithm, hint Hint, class T>
+[[gnu::noinline]] void load_pieces(const T* from, T& value) {
+    hinted<Algorithm, Hint> words{Algorithm::of_this_thread()};
+    load_bytes(words, from, &value, stored_bytes<T>);
+}
+
 /// Loads to `value`, and does not return it: how vectors are returned depends on the caller's flags.
 template <class Algorithm, hint Hint, class T>
-inline void load_to(const T* from, T& value) {
-    hinted<Algorithm, Hint> words{Algorithm::of_this_thread()};
+[[gnu::always_inline]] inline void load_to(const T* from, T& value) {
+    if (!is_in_one_word(from)) [[unlikely]]
+        return load_pieces<Algorithm, Hint>(from, value);
     const auto [word, byte] = detail::word_of(from);
-    constexpr std::size_t size = stored_bytes<T>;
-    if (size <= 8 && byte + size <= 8) [[likely]] {
-        const std::uint64_t bits = words.load(word) >> (8 * byte);
-        std::memcpy(&value, &bits, size < 8 ? size : 8);
-    } else {
-        load_bytes(words, from, &value, size);
-    }
+    const std::uint64_t bits = hinted<Algorithm, Hint>{Algorithm::of_this_thread()}.load(word) >> (8 * byte);
+    std::memcpy(&value, &bits, sizeof(T) < 8 ? sizeof(T) : 8);
 }
 
 template <class Algorithm, hint Hint, class T>

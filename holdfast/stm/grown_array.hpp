@@ -31,6 +31,9 @@ public:
             grow();
         *end_++ = each;
     }
+    bool is_full() const noexcept { return end_ == limit_; }
+    /// Requires: not full.
+    [[gnu::always_inline]] void push_without_growing(const T& each) noexcept { *end_++ = each; }
     void clear() noexcept { end_ = begin_; }
     /// Keeps the first `count` elements. Requires: count <= size().
     void keep(std::size_t count) noexcept { end_ = begin_ + count; }

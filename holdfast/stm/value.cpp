@@ -58,13 +58,21 @@ bool value_exit_key_made = false;
 
 }  // namespace
 
-word value::load_stored(const word* home, const write_log::entry& stored) {
-    const std::uint8_t mask = stored.mask();
-    if (mask == 0xFF) return stored.value;
-    const word kept = stored.value;
+/// A word that may have been stored to.
+template <bool Keeping>
+word value::load_own(const word* home) {
+    const write_log::entry* const stored = writes_.find(home);
+    if (stored != nullptr && stored->mask() == 0xFF) return stored->value;
+    const word found = Keeping ? load_and_keep(home) : load_shared(home);
+    return stored != nullptr ? merged(found, stored->value, stored->mask()) : found;
+}
+template word value::load_own<true>(const word* home);
+template word value::load_own<false>(const word* home);
+
+word value::load_and_keep(const word* home) {
     const word found = load_shared(home);
     if (keeps_reads_) reads_.push({home, found});
-    return merged(found, kept, mask);
+    return found;
 }
 
 /// Loads again once the snapshot is the counter.

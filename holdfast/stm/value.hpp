@@ -39,25 +39,24 @@ public:
         registry::publish_cheaply(*slot_, snapshot_);
     }
 
+    // What is left over is a call at the very end: a load that meets nothing unusual saves no register.
     [[gnu::always_inline]] word load(const word* home) {
+        if (loads_plainly_) return load_shared(home);
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::load_home(home);
-        if (!writes_.empty() && !is_planted(fault::own_stores_unseen)) {
-            if (const write_log::entry* stored = writes_.find(home)) [[unlikely]]
-                return load_stored(home, *stored);
-        }
-        const word found = load_shared(home);
-        if (keeps_reads_) reads_.push({home, found});
+        if (writes_.may_hold(home) && !is_planted(fault::own_stores_unseen)) [[unlikely]]
+            return load_own<true>(home);
+        const word found = detail::load_home(home);
+        let_others_run();
+        if (has_moved() || reads_.is_full()) [[unlikely]]
+            return load_and_keep(home);
+        reads_.push_without_growing({home, found});
         return found;
     }
     /// The word is in the read set already.
     [[gnu::always_inline]] word load_after_read(const word* home) {
-        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
-            return detail::load_home(home);
-        if (!writes_.empty() && !is_planted(fault::hint_read_trusted_for_write)) {
-            if (const write_log::entry* stored = writes_.find(home)) [[unlikely]]
-                return load_stored(home, *stored);
-        }
+        if (writes_.may_hold(home) && !is_planted(fault::hint_read_trusted_for_write)) [[unlikely]]
+            return load_own<false>(home);
         return load_shared(home);
     }
     word load_after_write(const word* home) { return load(home); }
@@ -66,6 +65,7 @@ public:
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
         if (goes_home(home)) [[unlikely]]
             return detail::store_home(home, what, byte_mask);
+        loads_plainly_ = false;
         writes_.put(home, what, byte_mask);
     }
     void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
@@ -114,6 +114,7 @@ private:
         restart_ = how.restart;
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
+        loads_plainly_ = !keeps_reads_;
         some_go_home_ = false;
         active_ = true;
     }
@@ -128,11 +129,14 @@ private:
             settle_blocks();
     }
 
+    [[gnu::always_inline]] bool has_moved() const noexcept {
+        return sequence_.now.load(std::memory_order_acquire) != snapshot_ &&
+               !is_planted(fault::value_sequence_unchecked);
+    }
     [[gnu::always_inline]] word load_shared(const word* home) {
         const word found = detail::load_home(home);
         let_others_run();
-        if (sequence_.now.load(std::memory_order_acquire) != snapshot_ && !is_planted(fault::value_sequence_unchecked))
-            [[unlikely]]
+        if (has_moved()) [[unlikely]]
             return load_moved(home);
         return found;
     }
@@ -141,7 +145,9 @@ private:
         return some_go_home_ && (irrevocable_ || blocks_.fresh().holds(home));
     }
 
-    word load_stored(const word* home, const write_log::entry& stored);
+    template <bool Keeping>
+    word load_own(const word* home);
+    word load_and_keep(const word* home);
     word load_moved(const word* home);
     static std::uint64_t wait_for_even() noexcept;
     bool validate() noexcept;
@@ -162,6 +168,7 @@ private:
     registry::slot* slot_ = nullptr;
     bool active_ = false;
     bool keeps_reads_ = false;
+    bool loads_plainly_ = false;  ///< neither keeps reads nor has stored anything but home
     bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
     bool irrevocable_ = false;
     bool alone_ = false;  ///< the sequence is odd because of this transaction

@@ -156,8 +156,6 @@ private:
 
     template <bool Noting>
     [[gnu::always_inline]] word load_noting(const word* home) {
-        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
-            return detail::load_home(home);
         const lock& of_line = lock_of(home);
         const std::uint64_t version = of_line.load(std::memory_order_acquire);
         if (version > snapshot_ && !is_planted(fault::versioned_version_ignored)) [[unlikely]]

@@ -44,9 +44,11 @@ public:
     bool empty() const noexcept { return end_ == begin_; }
     std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
 
+    /// False: `home` was not stored to.
+    [[gnu::always_inline]] bool may_hold(const word* home) const noexcept { return (filter_ & filter_bit(home)) != 0; }
     /// What was stored to `home`, or nullptr.
     [[gnu::always_inline]] const entry* find(const word* home) const noexcept {
-        if ((filter_ & filter_bit(home)) == 0) [[likely]]
+        if (!may_hold(home)) [[likely]]
             return nullptr;
         return find_in_slots(home);
     }
