@@ -52,33 +52,37 @@ struct hinted {
     }
 };
 
-/// Values that a word holds whole where they are aligned, as nearly all are.
-template <class T>
-inline bool is_in_one_word(const T* at) noexcept {
-    return sizeof(T) <= 8 && reinterpret_cast<std::uintptr_t>(at) % sizeof(T) == 0;
-}
-
-/// Whatever is larger than a word or not aligned.
+/// Loads to `value`, and does not return it: how vectors are returned depends on the caller's flags.
 template <class Algorithm, hint Hint, class T>
-[[gnu::noinline]] void load_pieces(const T* from, T& value) {
+inline void load_to(const T* from, T& value) {
     hinted<Algorithm, Hint> words{Algorithm::of_this_thread()};
     load_bytes(words, from, &value, stored_bytes<T>);
 }
 
-/// Loads to `value`, and does not return it: how vectors are returned depends on the caller's flags.
+/// Apart, so that a load of an aligned value saves no register.
 template <class Algorithm, hint Hint, class T>
-[[gnu::always_inline]] inline void load_to(const T* from, T& value) {
-    if (!is_in_one_word(from)) [[unlikely]]
-        return load_pieces<Algorithm, Hint>(from, value);
-    const auto [word, byte] = detail::word_of(from);
-    const std::uint64_t bits = hinted<Algorithm, Hint>{Algorithm::of_this_thread()}.load(word) >> (8 * byte);
-    std::memcpy(&value, &bits, sizeof(T) < 8 ? sizeof(T) : 8);
+[[gnu::noinline]] T load_unaligned(const T* from) {
+    T value;
+    load_to<Algorithm, Hint>(from, value);
+    return value;
 }
 
 template <class Algorithm, hint Hint, class T>
-inline T load(const T* from) {
-    T value{};
-    load_to<Algorithm, Hint>(from, value);
+[[gnu::always_inline]] inline T load(const T* from) {
+    static_assert(sizeof(T) <= 8);
+    const auto address = reinterpret_cast<std::uintptr_t>(from);
+    if (address % sizeof(T) != 0) [[unlikely]]
+        return load_unaligned<Algorithm, Hint>(from);
+    const auto [word, byte] = detail::word_of(from);
+    hinted<Algorithm, Hint> words{Algorithm::of_this_thread()};
+    std::uint64_t bits = 0;
+    if constexpr (sizeof(T) == 8) {
+        bits = words.load(reinterpret_cast<const pool_word*>(from));
+    } else {
+        bits = words.load(word) >> (8 * byte);
+    }
+    T value;
+    std::memcpy(&value, &bits, sizeof(T));
     return value;
 }
 

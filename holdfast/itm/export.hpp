@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <type_traits>
 #include <typeinfo>
 
 // The vectors of 32 bytes are passed in registers that not every processor has: only code for those that have calls.
@@ -42,9 +43,13 @@
 
 #define HOLDFAST_ITM_LOAD(A, prefix, name, T, attribute, knows)                                                     \
     attribute T _ITM_##prefix##name(const T* from) {                                                                \
-        T value;                                                                                                    \
-        holdfast::itm::load_to<A, holdfast::itm::hint::knows>(from, value);                                         \
-        return value;                                                                                               \
+        if constexpr (std::is_arithmetic_v<T> && sizeof(T) <= 8) {                                                  \
+            return holdfast::itm::load<A, holdfast::itm::hint::knows>(from);                                        \
+        } else {                                                                                                    \
+            T value;                                                                                                \
+            holdfast::itm::load_to<A, holdfast::itm::hint::knows>(from, value);                                     \
+            return value;                                                                                           \
+        }                                                                                                           \
     }
 #define HOLDFAST_ITM_STORE(A, prefix, name, T, attribute, knows)                                                    \
     attribute void _ITM_##prefix##name(T* home, T value) {                                                          \

@@ -41,11 +41,11 @@ public:
 
     // What is left over is a call at the very end: a load that meets nothing unusual saves no register.
     [[gnu::always_inline]] word load(const word* home) {
-        if (loads_plainly_) return load_shared(home);
+        if (loads_ == loads::plainly) return load_shared(home);
+        if (loads_ == loads::own && writes_.may_hold(home) && !is_planted(fault::own_stores_unseen)) [[unlikely]]
+            return load_own<true>(home);
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::load_home(home);
-        if (writes_.may_hold(home) && !is_planted(fault::own_stores_unseen)) [[unlikely]]
-            return load_own<true>(home);
         const word found = detail::load_home(home);
         let_others_run();
         if (has_moved() || reads_.is_full()) [[unlikely]]
@@ -65,7 +65,7 @@ public:
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
         if (goes_home(home)) [[unlikely]]
             return detail::store_home(home, what, byte_mask);
-        loads_plainly_ = false;
+        loads_ = loads::own;
         writes_.put(home, what, byte_mask);
     }
     void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
@@ -99,6 +99,8 @@ public:
     void store_line(const detail::line_piece& piece, const word* values);
 
 private:
+    /// What a load has to think of: nothing; the read set; and, once something was stored, the write set.
+    enum class loads : std::uint8_t { plainly, keeping, own };
     struct seen {
         const word* home;
         word found;
@@ -114,7 +116,7 @@ private:
         restart_ = how.restart;
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
-        loads_plainly_ = !keeps_reads_;
+        loads_ = keeps_reads_ ? loads::keeping : loads::plainly;
         some_go_home_ = false;
         active_ = true;
     }
@@ -168,7 +170,7 @@ private:
     registry::slot* slot_ = nullptr;
     bool active_ = false;
     bool keeps_reads_ = false;
-    bool loads_plainly_ = false;  ///< neither keeps reads nor has stored anything but home
+    loads loads_ = loads::plainly;
     bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
     bool irrevocable_ = false;
     bool alone_ = false;  ///< the sequence is odd because of this transaction
