@@ -86,22 +86,36 @@ template <class Algorithm, hint Hint, class T>
     return value;
 }
 
+/// Whatever is larger than a word, not aligned, or stored in a nested block that may be cancelled.
 template <class Algorithm, hint Hint, class T>
-inline void store(T* home, const T& value) {
+[[gnu::noinline]] void store_slowly(T* home, const T& value) {
     Algorithm& algorithm = Algorithm::of_this_thread();
     const std::size_t size = is_planted(fault::padding_stored) ? sizeof(T) : stored_bytes<T>;
-    if (state().notes_stores) [[unlikely]]
-        note_shared(algorithm, state(), home, size);
+    if (state().notes_stores) note_shared(algorithm, state(), home, size);
     hinted<Algorithm, Hint> words{algorithm};
+    const unsigned byte = detail::word_of(home).byte;
+    const bool torn = is_planted(fault::straddling_torn) && byte + size > 8;
+    store_bytes(words, home, &value, torn ? 8 - byte : size);
+}
+
+template <class Algorithm, hint Hint, class T>
+[[gnu::noinline]] void store_value_slowly(T* home, T value) {
+    store_slowly<Algorithm, Hint>(home, value);
+}
+
+template <class Algorithm, hint Hint, class T>
+[[gnu::always_inline]] inline void store(T* home, T value) {
+    static_assert(sizeof(T) <= 8);
+    if (reinterpret_cast<std::uintptr_t>(home) % sizeof(T) != 0 || state().notes_stores) [[unlikely]]
+        return store_value_slowly<Algorithm, Hint>(home, value);
     const auto [word, byte] = detail::word_of(home);
-    if (size <= 8 && byte + size <= 8) [[likely]] {
-        std::uint64_t bits = 0;
-        std::memcpy(&bits, &value, size < 8 ? size : 8);
-        words.store(word, bits << (8 * byte), detail::byte_mask(byte, static_cast<unsigned>(size)));
-    } else if (is_planted(fault::straddling_torn)) {
-        store_bytes(words, home, &value, 8 - byte);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    hinted<Algorithm, Hint> words{Algorithm::of_this_thread()};
+    if constexpr (sizeof(T) == 8) {
+        words.store(reinterpret_cast<pool_word*>(home), bits, 0xFF);
     } else {
-        store_bytes(words, home, &value, size);
+        words.store(word, bits << (8 * byte), detail::byte_mask(byte, sizeof(T)));
     }
 }
 

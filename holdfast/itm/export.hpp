@@ -53,7 +53,11 @@
     }
 #define HOLDFAST_ITM_STORE(A, prefix, name, T, attribute, knows)                                                    \
     attribute void _ITM_##prefix##name(T* home, T value) {                                                          \
-        holdfast::itm::store<A, holdfast::itm::hint::knows>(home, value);                                           \
+        if constexpr (std::is_arithmetic_v<T> && sizeof(T) <= 8) {                                                  \
+            holdfast::itm::store<A, holdfast::itm::hint::knows>(home, value);                                       \
+        } else {                                                                                                    \
+            holdfast::itm::store_slowly<A, holdfast::itm::hint::knows>(home, value);                                \
+        }                                                                                                           \
     }
 #define HOLDFAST_ITM_BARRIERS_OF(A, name, T, attribute)                                                             \
     HOLDFAST_ITM_LOAD(A, R, name, T, attribute, none)                                                               \

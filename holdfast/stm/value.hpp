@@ -46,12 +46,7 @@ public:
             return load_own<true>(home);
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::load_home(home);
-        const word found = detail::load_home(home);
-        let_others_run();
-        if (has_moved() || reads_.is_full()) [[unlikely]]
-            return load_and_keep(home);
-        reads_.push_without_growing({home, found});
-        return found;
+        return load_keeping(home);
     }
     /// The word is in the read set already.
     [[gnu::always_inline]] word load_after_read(const word* home) {
@@ -63,10 +58,11 @@ public:
     word load_for_write(const word* home) { return load(home); }
 
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
-        if (goes_home(home)) [[unlikely]]
+        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::store_home(home, what, byte_mask);
-        loads_ = loads::own;
-        writes_.put(home, what, byte_mask);
+        if (some_go_home_) [[unlikely]]
+            return store_where_it_belongs(home, what, byte_mask);
+        put(home, what, byte_mask);
     }
     void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
     void store_after_write(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
@@ -142,11 +138,23 @@ private:
             return load_moved(home);
         return found;
     }
-    [[gnu::always_inline]] bool goes_home(const word* home) {
-        if (detail::is_own_frame(home, frames_below_)) return true;
-        return some_go_home_ && (irrevocable_ || blocks_.fresh().holds(home));
+    [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
+        loads_ = loads::own;
+        writes_.put(home, what, byte_mask);
+    }
+    void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
+
+    [[gnu::always_inline]] word load_keeping(const word* home) {
+        const word found = detail::load_home(home);
+        let_others_run();
+        if (has_moved() || reads_.is_full()) [[unlikely]]
+            return load_and_keep(home);
+        reads_.push_without_growing({home, found});
+        return found;
     }
 
+    template <bool Keeping>
+    word load_stored(const word* home);
     template <bool Keeping>
     word load_own(const word* home);
     word load_and_keep(const word* home);

@@ -123,9 +123,10 @@ void versioned::lock_slowly(lock& of_line) {
     }
 }
 
-word versioned::load_for_write(const word* home) {
-    auto* stored_soon = const_cast<word*>(home);
-    if (!goes_home(home)) lock_line_of(stored_soon);
+word versioned::load_for_write_slowly(const word* home) {
+    const bool goes_home =
+        detail::is_own_frame(home, frames_below_) || irrevocable_ || (some_go_home_ && blocks_.fresh().holds(home));
+    if (!goes_home) lock_line_of(home);
     return load(home);
 }
 
@@ -268,6 +269,12 @@ void versioned::begin_after_serial() noexcept {
         snapshot_ = clock_.now.load(std::memory_order_acquire);
         registry::publish(*slot_, snapshot_);
     } while (serial_.load(std::memory_order_seq_cst) != nullptr);
+}
+
+/// Home, where nobody else can see it or all others wait; otherwise into the write set.
+void versioned::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
+    if (irrevocable_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
+    put(home, what, byte_mask);
 }
 
 void versioned::load_line(const word* first, unsigned count, word* out) {
