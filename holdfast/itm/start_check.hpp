@@ -53,8 +53,8 @@ inline void refuse_libitm(const void* mark) noexcept {
     extern "C" {                                                                                    \
     extern const char holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked;                   \
     const char holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked = 0;                      \
-    __attribute__((weak)) int _ITM_getThreadnum();                                                  \
+    __attribute__((weak)) const char* _ITM_libraryVersion();                                        \
     }                                                                                               \
     __attribute__((constructor)) static void holdfast_itm_refuse_libitm() {                         \
-        holdfast::itm::refuse_libitm(reinterpret_cast<const void*>(&_ITM_getThreadnum));            \
+        holdfast::itm::refuse_libitm(reinterpret_cast<const void*>(&_ITM_libraryVersion));         \
     }

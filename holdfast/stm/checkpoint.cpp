@@ -73,6 +73,8 @@ holdfast_stm_save:
     stp     d10, d11, [x0, #120]
     stp     d12, d13, [x0, #136]
     stp     d14, d15, [x0, #152]
+    mrs     x1, fpcr
+    str     x1, [x0, #168]
     mov     w0, #0
     ret
     .cfi_endproc
@@ -95,6 +97,8 @@ holdfast_stm_resume:
     ldp     d10, d11, [x0, #120]
     ldp     d12, d13, [x0, #136]
     ldp     d14, d15, [x0, #152]
+    ldr     x2, [x0, #168]
+    msr     fpcr, x2
     mov     w0, w1
     ret
     .cfi_endproc

@@ -21,6 +21,7 @@ struct checkpoint {
     std::uint64_t x19_to_x30[12];  ///< x30 is where to go on
     std::uint64_t sp;
     std::uint64_t d8_to_d15[8];
+    std::uint64_t fpcr;
 #else
 #error "No checkpoint for this processor: name its callee-saved registers here and in checkpoint.cpp"
 #endif
@@ -30,7 +31,8 @@ struct checkpoint {
 static_assert(offsetof(checkpoint, rsp) == 48 && offsetof(checkpoint, rip) == 56 && offsetof(checkpoint, mxcsr) == 64 &&
               offsetof(checkpoint, x87_control) == 68);
 #elif defined(__aarch64__)
-static_assert(offsetof(checkpoint, sp) == 96 && offsetof(checkpoint, d8_to_d15) == 104);
+static_assert(offsetof(checkpoint, sp) == 96 && offsetof(checkpoint, d8_to_d15) == 104 &&
+              offsetof(checkpoint, fpcr) == 168);
 #endif
 
 extern "C" {

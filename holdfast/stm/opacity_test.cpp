@@ -66,7 +66,7 @@ TYPED_TEST(StmOpacity, RandomProgramsHaveOpaqueHistories) {
 #if defined(HOLDFAST_FEW_PLACES)
     constexpr std::uint64_t usual = 200;
 #else
-    constexpr std::uint64_t usual = 2'000;
+    constexpr std::uint64_t usual = 5'000;
 #endif
     std::uint64_t first = 1;
     std::uint64_t count = at_full_length() ? 100'000 : usual;
