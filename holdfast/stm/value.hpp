@@ -145,9 +145,11 @@ private:
     void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
 
     [[gnu::always_inline]] word load_keeping(const word* home) {
+        if (reads_.is_full()) [[unlikely]]
+            return load_and_keep(home);
         const word found = detail::load_home(home);
         let_others_run();
-        if (has_moved() || reads_.is_full()) [[unlikely]]
+        if (has_moved()) [[unlikely]]
             return load_and_keep(home);
         reads_.push_without_growing({home, found});
         return found;
