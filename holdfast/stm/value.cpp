@@ -58,16 +58,7 @@ bool value_exit_key_made = false;
 
 }  // namespace
 
-/// A word that may have been stored to. Here it is likely that it was not: others were, and many.
-template <bool Keeping>
-word value::load_own(const word* home) {
-    if (!writes_.has_slot_of(home)) [[likely]]
-        return Keeping ? load_keeping(home) : load_shared(home);
-    return load_stored<Keeping>(home);
-}
-template word value::load_own<true>(const word* home);
-template word value::load_own<false>(const word* home);
-
+/// A word that was stored to, or one whose slot another one has.
 template <bool Keeping>
 word value::load_stored(const word* home) {
     const write_log::entry* const stored = writes_.find(home);
@@ -75,6 +66,8 @@ word value::load_stored(const word* home) {
     const word found = Keeping ? load_and_keep(home) : load_shared(home);
     return stored != nullptr ? merged(found, stored->value, stored->mask()) : found;
 }
+template word value::load_stored<true>(const word* home);
+template word value::load_stored<false>(const word* home);
 
 word value::load_and_keep(const word* home) {
     const word found = load_shared(home);
@@ -227,7 +220,7 @@ void value::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask
     put(home, what, byte_mask);
 }
 
-void value::load_line(const word* first, unsigned count, word* out) {
+void value::load_line(const word* first, unsigned count, pool_word* out) {
     for (;;) {
         for (unsigned i = 0; i < count; ++i) out[i] = detail::load_home(first + i);
         let_others_run();

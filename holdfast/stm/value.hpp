@@ -42,16 +42,17 @@ public:
     // What is left over is a call at the very end: a load that meets nothing unusual saves no register.
     [[gnu::always_inline]] word load(const word* home) {
         if (loads_ == loads::plainly) return load_shared(home);
-        if (loads_ == loads::own && writes_.may_hold(home) && !is_planted(fault::own_stores_unseen)) [[unlikely]]
-            return load_own<true>(home);
+        if (loads_ == loads::own && writes_.has_slot_of(home) && !is_planted(fault::own_stores_unseen)) [[unlikely]]
+            return load_stored<true>(home);
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::load_home(home);
         return load_keeping(home);
     }
     /// The word is in the read set already.
     [[gnu::always_inline]] word load_after_read(const word* home) {
-        if (writes_.may_hold(home) && !is_planted(fault::hint_read_trusted_for_write)) [[unlikely]]
-            return load_own<false>(home);
+        if (loads_ == loads::own && writes_.has_slot_of(home) && !is_planted(fault::hint_read_trusted_for_write))
+            [[unlikely]]
+            return load_stored<false>(home);
         return load_shared(home);
     }
     word load_after_write(const word* home) { return load(home); }
@@ -91,7 +92,7 @@ public:
     // What read_range and its like are made of (ranges.hpp).
     /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
     bool is_private(const void* from, std::size_t bytes) const noexcept;
-    void load_line(const word* first, unsigned count, word* out);
+    void load_line(const word* first, unsigned count, pool_word* out);
     void store_line(const detail::line_piece& piece, const word* values);
 
 private:
@@ -157,8 +158,6 @@ private:
 
     template <bool Keeping>
     word load_stored(const word* home);
-    template <bool Keeping>
-    word load_own(const word* home);
     word load_and_keep(const word* home);
     word load_moved(const word* home);
     static std::uint64_t wait_for_even() noexcept;

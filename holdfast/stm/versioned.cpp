@@ -277,7 +277,7 @@ void versioned::store_where_it_belongs(word* home, word what, std::uint8_t byte_
     put(home, what, byte_mask);
 }
 
-void versioned::load_line(const word* first, unsigned count, word* out) {
+void versioned::load_line(const word* first, unsigned count, pool_word* out) {
     const lock& of_line = lock_of(first);
     const std::uint64_t version = of_line.load(std::memory_order_acquire);
     if (version <= snapshot_) [[likely]] {

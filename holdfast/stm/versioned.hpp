@@ -87,7 +87,7 @@ public:
     // What read_range and its like are made of (ranges.hpp).
     /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
     bool is_private(const void* from, std::size_t bytes) const noexcept;
-    void load_line(const word* first, unsigned count, word* out);
+    void load_line(const word* first, unsigned count, pool_word* out);
     void store_line(const detail::line_piece& piece, const word* values);
 
 private:

@@ -108,8 +108,7 @@ private:
         constexpr unsigned page_shift = 12;
         const auto at = reinterpret_cast<std::uintptr_t>(home);
         const std::uint64_t spread = (at >> page_shift) * 0x9E3779B97F4A7C15ull;
-        constexpr std::uintptr_t words_of_page = (std::uintptr_t{1} << page_shift) / sizeof(word);
-        return {((spread >> 32) + at / sizeof(word) % words_of_page) & slot_mask_, (spread >> 20) | 1};
+        return {((spread >> 32) + at / sizeof(word)) & slot_mask_, (spread >> 20) | 1};
     }
     bool is_current(slot each) const noexcept { return (each ^ generation_) < one_generation; }
     entry* entry_of(slot current) const noexcept {
