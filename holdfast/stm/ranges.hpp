@@ -41,8 +41,8 @@ void read_lines(Algorithm& open, void* to, const void* from, std::size_t bytes) 
     while (bytes != 0) {
         const line_piece piece(in, bytes);
         const auto* const first = reinterpret_cast<const word*>(piece.first_word);
-        const bool of_whole_words = (reinterpret_cast<std::uintptr_t>(out) | piece.skipped_bytes | piece.bytes) % 8 == 0;
-        if (of_whole_words) [[likely]] {
+        const std::uintptr_t places = reinterpret_cast<std::uintptr_t>(out) | piece.skipped_bytes | piece.bytes;
+        if (places % sizeof(word) == 0) [[likely]] {
             open.load_line(first, piece.words, reinterpret_cast<pool_word*>(out));
         } else {
             pool_word words[line_words];
