@@ -10,10 +10,6 @@ namespace holdfast {
 /// An open-addressing table from keys below 2^46 to 32-bit values. One thread. Grows; never
 /// shrinks. No allocation once warm. Constant-initialised and trivially destructible, for objects
 /// that a thread must reach without a guard: release() gives the memory back.
-///
-/// Keys of one block of 512 stand side by side, so that words stored in the order of memory are found
-/// in the order of memory; blocks are spread by a hash. A key whose place is taken goes on by a stride of
-/// its block's own: neighbours stay neighbours, and a filled block is no cluster that others walk through.
 class word_table {
 public:
     bool empty() const noexcept { return count_ == 0; }
@@ -22,8 +18,7 @@ public:
     /// The value of `key`, or nullptr. Valid until the next insert.
     std::uint32_t* find(std::uint64_t key) noexcept {
         const std::uint64_t wanted = key | generation_;
-        const std::uint64_t spread = spread_of(key);
-        for (std::size_t at = home_of(key, spread);; at = (at + stride_of(spread)) & mask_) {
+        for (std::size_t at = home_of(key);; at = (at + 1) & mask_) {
             slot& each = slots_[at];
             if (each.key == wanted) return &each.value;
             if ((each.key & generation_bits) != generation_) return nullptr;
@@ -40,8 +35,7 @@ public:
         if (count_ == limit_) [[unlikely]]
             grow();
         const std::uint64_t wanted = key | generation_;
-        const std::uint64_t spread = spread_of(key);
-        for (std::size_t at = home_of(key, spread);; at = (at + stride_of(spread)) & mask_) {
+        for (std::size_t at = home_of(key);; at = (at + 1) & mask_) {
             slot& each = slots_[at];
             if (each.key == wanted) return {&each.value, false};
             if ((each.key & generation_bits) != generation_) [[likely]] {
@@ -65,7 +59,7 @@ public:
 
     /// Empties it and gives its memory back; it may be used again.
     void release() noexcept {
-        if (mask_ != 0) delete[] slots_;
+        if (slots_ != nothing_) delete[] slots_;
         *this = word_table{};
     }
 
@@ -75,41 +69,37 @@ private:
         std::uint32_t value;
     };
     static constexpr std::size_t first_capacity = 1024;
-    static constexpr std::uint64_t block_keys = 512;
     static constexpr std::uint64_t one_generation = std::uint64_t{1} << 46;
     static constexpr std::uint64_t generation_bits = ~(one_generation - 1);
 
-    static std::uint64_t spread_of(std::uint64_t key) noexcept { return (key / block_keys) * 0x9E3779B97F4A7C15ull; }
-    /// Requires: mask_ < 2^32.
-    std::size_t home_of(std::uint64_t key, std::uint64_t spread) const noexcept {
-        return static_cast<std::size_t>((spread >> 32) + key % block_keys) & mask_;
+    std::size_t home_of(std::uint64_t key) const noexcept {
+        return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> shift_);
     }
-    /// Odd, so that a walk comes by every slot.
-    static std::size_t stride_of(std::uint64_t spread) noexcept { return static_cast<std::size_t>(spread >> 20) | 1; }
-
     void wipe() noexcept {
         for (std::size_t at = 0; at <= mask_; ++at) slots_[at].key = 0;
         generation_ = one_generation;
     }
     void grow() {
         slot* const old = slots_;
-        const std::size_t old_mask = mask_;
-        const std::size_t capacity = old_mask == 0 ? first_capacity : (old_mask + 1) * 2;
+        const std::size_t old_capacity = mask_ + 1;
+        const std::size_t capacity = old == nothing_ ? first_capacity : old_capacity * 2;
         slots_ = new slot[capacity]();
         mask_ = capacity - 1;
         limit_ = capacity / 2;
+        shift_ = 64u - static_cast<unsigned>(__builtin_ctzll(capacity));
         count_ = 0;
-        if (old_mask == 0) return;
-        for (std::size_t at = 0; at <= old_mask; ++at)
+        if (old == nothing_) return;
+        for (std::size_t at = 0; at < old_capacity; ++at)
             if ((old[at].key & generation_bits) == generation_) insert(old[at].key & ~generation_bits, old[at].value);
         delete[] old;
     }
 
     /// What an empty table looks into, so that a lookup need not ask whether there is a table. Nothing is stored to it.
-    static inline constinit slot nothing_{0, 0};
+    static inline constinit slot nothing_[2]{};
 
-    slot* slots_ = &nothing_;
-    std::size_t mask_ = 0;
+    slot* slots_ = nothing_;
+    std::size_t mask_ = 1;
+    unsigned shift_ = 63;
     std::size_t limit_ = 0;  ///< keys before the table doubles
     std::uint64_t generation_ = one_generation;
     std::size_t count_ = 0;

@@ -139,6 +139,35 @@ TYPED_TEST(StmLaws, AReadOnlyTransactionThatMetAConflictKeepsItsReadSetThen) {
     EXPECT_EQ(attempts, 2);
 }
 
+TEST(StmVersionedLaws, AWordLoadedForWriteIsLockedFromThenOn) {
+    line data;
+    companions<versioned> others;
+    versioned& open = versioned::of_this_thread();
+    open.begin({.restart = unexpected_restart});
+    EXPECT_EQ(open.load_for_write(&data.words[0]), 0u);
+    others.store(&data.words[0], &data.words[1], 9);
+    EXPECT_EQ(open.load(&data.words[1]), 0u) << "a lock covers its line";
+    open.store_after_read(&data.words[0], 1, 0xFF);
+    EXPECT_TRUE(open.commit());
+    others.join();
+    EXPECT_EQ(data.words[0], 9u) << "the other one comes after";
+}
+
+TEST(StmVersionedLaws, ALockTakenForNothingIsGivenBackAsItWas) {
+    line data;
+    versioned& open = versioned::of_this_thread();
+    open.begin({.restart = unexpected_restart});
+    open.load_for_write(&data.words[0]);
+    open.roll_back();
+    open.begin({.restart = unexpected_restart});
+    open.load_for_write(&data.words[0]);
+    EXPECT_TRUE(open.commit());
+    std::thread([&] {
+        must_commit<versioned>([&] { versioned::of_this_thread().store(&data.words[0], 1, 0xFF); });
+    }).join();
+    EXPECT_EQ(data.words[0], 1u);
+}
+
 TYPED_TEST(StmLaws, ASerialTransactionExcludesOthers) {
     line data;
     TypeParam& open = TypeParam::of_this_thread();

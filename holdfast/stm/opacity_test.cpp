@@ -80,6 +80,11 @@ TYPED_TEST(StmOpacity, RandomProgramsHaveOpaqueHistories) {
     EXPECT_FALSE(found.has_value()) << "HOLDFAST_SEED=" << found.value_or(0) << "\n" << what;
 }
 
+TYPED_TEST(StmOpacity, APrivatiserMeetsNeitherReadersThatAreLateNorLateStores) {
+    const auto found = first_seed_torn<TypeParam>(at_full_length() ? 100'000 : 2'000);
+    EXPECT_FALSE(found.has_value()) << "seed " << found.value_or(0);
+}
+
 TYPED_TEST(StmOpacity, AProgramRepeatsExactly) {
     scheduled_programs<TypeParam> programs;
     const std::string first = text_of(programs.run(11));

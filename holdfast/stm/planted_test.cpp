@@ -23,6 +23,11 @@ bool is_opaque_for_long() {
 }
 
 template <class A>
+bool privatisation_is_safe_for_long() {
+    return !first_seed_torn<A>(planted_now == fault::nothing ? 100 : programs_to_try).has_value();
+}
+
+template <class A>
 bool masked_stores_leave_other_bytes_alone() {
     line data;
     data.words[0] = 0x1122334455667788;
@@ -124,12 +129,14 @@ const planting plantings[] = {
     HOLDFAST_STM_PLANTING(value_sequence_unchecked, is_opaque_for_long<value>),
     HOLDFAST_STM_PLANTING(value_released_early, is_opaque_for_long<value>),
     HOLDFAST_STM_PLANTING(value_odd_ignored, is_opaque_for_long<value>),
+    HOLDFAST_STM_PLANTING(value_validation_dropped, privatisation_is_safe_for_long<value>),
     HOLDFAST_STM_PLANTING(versioned_validation_dropped, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(versioned_commit_unvalidated, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(versioned_version_ignored, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(versioned_lock_checked_once, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(versioned_released_early, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(versioned_no_quiescence, blocks_are_kept_for_older_transactions<versioned>),
+    HOLDFAST_STM_PLANTING(versioned_no_quiescence, privatisation_is_safe_for_long<versioned>),
     HOLDFAST_STM_PLANTING(versioned_own_lock_mistaken, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(versioned_old_version_released, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(limbo_ignored, blocks_are_kept_for_older_transactions<value>),

@@ -52,7 +52,7 @@ void registry::order_other_threads() noexcept {
         // The other half of the beginners' exchange.
         static std::atomic<unsigned> order{0};
         order.fetch_add(1, std::memory_order_seq_cst);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        complete_fence();
     }
 }
 

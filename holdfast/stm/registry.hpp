@@ -15,6 +15,14 @@
 
 namespace holdfast::stm {
 
+/// Behind an exchange or addition that is sequentially consistent: no later load comes before it. On x86-64 such an
+/// instruction is a full fence by itself.
+inline void complete_fence() noexcept {
+#if !defined(__x86_64__)
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
 /// Constant-initialised. Any thread.
 class registry {
 public:
@@ -32,7 +40,10 @@ public:
     /// Requires: inactive.
     static void release(slot& own) noexcept { own.taken.store(false, std::memory_order_release); }
 
-    static void publish(slot& own, std::uint64_t now) noexcept { own.since.exchange(now, std::memory_order_seq_cst); }
+    static void publish(slot& own, std::uint64_t now) noexcept {
+        own.since.exchange(now, std::memory_order_seq_cst);
+        complete_fence();
+    }
     static void publish_cheaply(slot& own, std::uint64_t now) noexcept {
         if (cheap_publishing.load(std::memory_order_relaxed)) [[likely]] {
             own.since.store(now, std::memory_order_relaxed);

@@ -263,6 +263,54 @@ private:
     std::array<unsigned*, turns::most_threads> conflicts_{};
 };
 
+/// Two lines that transactions keep equal while a flag says that they are shared. One thread takes them out of reach
+/// by a transaction, changes them directly, one after the other, and shares them again; turns are drawn from `seed`.
+/// How often somebody found them different, or changed under his hands.
+template <class A>
+int torn_by_privatisation(turns& threads, std::uint64_t seed) {
+    line shared, first, second;
+    int torn = 0;
+    shared.words[0] = 1;
+    const auto privatiser = [&] {
+        for (int i = 0; i < 2; ++i) {
+            atomically<A>([&] { A::of_this_thread().store(&shared.words[0], 0, 0xFF); });
+            const word mine = first.words[0];
+            torn += second.words[0] != mine;
+            first.words[0] = mine + 100;
+            let_others_run();
+            torn += second.words[0] != mine;
+            second.words[0] = mine + 100;
+            let_others_run();
+            torn += first.words[0] != mine + 100;
+            atomically<A>([&] { A::of_this_thread().store(&shared.words[0], 1, 0xFF); });
+        }
+    };
+    const auto user = [&](bool stores) {
+        for (int i = 0; i < 3; ++i)
+            atomically<A>([&] {
+                A& open = A::of_this_thread();
+                if (open.load(&shared.words[0]) == 0) return;
+                const word one = open.load(&first.words[0]);
+                const word other = open.load(&second.words[0]);
+                torn += one != other;
+                if (!stores) return;
+                open.store(&first.words[0], one + 1, 0xFF);
+                open.store(&second.words[0], other + 1, 0xFF);
+            });
+    };
+    threads.run(3, seed, [&](unsigned thread) { thread == 0 ? privatiser() : user(thread == 1); });
+    return torn;
+}
+
+/// The first of `count` seeds with which privatisation goes wrong, or none.
+template <class A>
+std::optional<std::uint64_t> first_seed_torn(std::uint64_t count) {
+    turns threads;
+    for (std::uint64_t seed = 1; seed <= count; ++seed)
+        if (torn_by_privatisation<A>(threads, seed) != 0) return seed;
+    return std::nullopt;
+}
+
 /// The first of `count` seeds from `first` whose history is not opaque, or none.
 template <class A>
 std::optional<std::uint64_t> first_seed_not_opaque(std::uint64_t first, std::uint64_t count,

@@ -14,6 +14,8 @@
 //      snapshot to the odd number above it by compare-and-swap; where that fails, 3. and again. Then write back, then
 //      the counter goes to the even number above.
 //   6. alone (serial or irrevocable): the counter is odd from the beginning, or from become_irrevocable, until the end.
+//      Who waits to be alone at the beginning says so, and commits that have not made the counter odd wait meanwhile:
+//      so a transaction that always met conflicts comes through.
 //   7. what was freed goes to the thread's limbo with the counter after commit as its time; blocks are given back in
 //      batches when every open transaction has begun at that time or later.
 //
@@ -113,6 +115,7 @@ bool value::validate() noexcept {
 /// Makes the counter odd, at a state in which all that was read still holds.
 bool value::take_sequence() noexcept {
     let_others_run();
+    for (waiter wait; sequence_.wanted_alone.load(std::memory_order_relaxed) != 0;) wait.pause();
     std::uint64_t expected = snapshot_;
     while (!sequence_.now.compare_exchange_strong(expected, expected + 1, std::memory_order_acq_rel,
                                                   std::memory_order_relaxed)) {
@@ -198,15 +201,11 @@ void value::begin_slowly(const start& how) noexcept {
         if (slot_ != nullptr && !how.serial) return begin(how);
     }
     open(how);
-    waiter wait;
-    for (;;) {
-        std::uint64_t now = sequence_.now.load(std::memory_order_acquire);
-        if ((now & 1) == 0 && sequence_.now.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel)) {
-            snapshot_ = now + 1;
-            break;
-        }
-        wait.pause();
-    }
+    sequence_.wanted_alone.fetch_add(1, std::memory_order_relaxed);
+    std::uint64_t now = wait_for_even();
+    while (!sequence_.now.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel)) now = wait_for_even();
+    sequence_.wanted_alone.fetch_sub(1, std::memory_order_relaxed);
+    snapshot_ = now + 1;
     // What was freed before is out of reach for a transaction that begins with the counter its own; a thread without a
     // slot may do without.
     if (slot_ != nullptr) registry::publish_cheaply(*slot_, snapshot_ - 1);
@@ -299,6 +298,7 @@ void value::after_fork_in_parent() noexcept {
 
 void value::after_fork_in_child() noexcept {
     registry_.forget_others(of_this_thread().slot_);
+    sequence_.wanted_alone.store(0, std::memory_order_relaxed);
     after_fork_in_parent();
 }
 

@@ -19,8 +19,9 @@ struct line_piece;
 
 /// An `algorithm`. Readers meet nothing but the counter; commits with stores are serial. Privatisation needs no
 /// waiting: once a transaction has committed, uninstrumented code may use what it took out of reach. What it frees
-/// through free_at_commit stays mapped until no transaction that began before can compare it. At most 256 threads run
-/// side by side; those beyond run serially. fork(2) may be called outside a transaction.
+/// through free_at_commit stays mapped until no transaction that began before can compare it, and a thread's end waits
+/// for that. At most 256 threads run side by side; those beyond run serially. fork(2) may be called outside a
+/// transaction.
 /// Source: NOrec (Dalessandro, Spear, Scott, PPoPP 2010).
 class value {
 public:
@@ -104,7 +105,8 @@ private:
     };
     /// Alone in its lines: every thread reads it at every load.
     struct alignas(128) sequence {
-        std::atomic<std::uint64_t> now{0};  ///< odd: somebody commits or is alone
+        std::atomic<std::uint64_t> now{0};      ///< odd: somebody commits or is alone
+        std::atomic<unsigned> wanted_alone{0};  ///< threads that wait to be alone: commits let them go first
     };
     static constinit sequence sequence_;
     static constinit registry registry_;

@@ -40,7 +40,7 @@
 //     releases what was locked before it.
 //   * begin's exchange and commit's addition to the clock are Dekker's pair: slot, then locks, on one side; locks, then
 //     slots, on the other. Either the committer sees the slot or the beginner sees the locks held. On x86-64
-//     both are full fences by themselves; elsewhere a fence follows the addition.
+//     both are full fences by themselves; elsewhere a fence follows each.
 //   * begin's exchange and the mark's compare-and-swap are another such pair: slot, then mark; mark, then slots.
 //   * retract releases: loads and stores of this transaction come before whatever the waiting thread does next.
 #include <holdfast/stm/versioned.hpp>
@@ -66,13 +66,6 @@ namespace {
 
 pthread_key_t versioned_exit_key;
 bool versioned_exit_key_made = false;
-
-/// A read-modify-write is no full fence everywhere.
-void order_addition_and_slots() noexcept {
-#if !defined(__x86_64__)
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-}
 
 }  // namespace
 
@@ -155,7 +148,7 @@ bool versioned::commit_stores() noexcept {
     if (!held_.empty()) {
         let_others_run();
         version = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
-        order_addition_and_slots();
+        complete_fence();
         let_others_run();
         if (version != snapshot_ + 2 && !is_planted(fault::versioned_commit_unvalidated) && !validate()) {
             had_conflict_ = true;
@@ -209,7 +202,7 @@ bool versioned::become_irrevocable() noexcept {
             had_conflict_ = true;
             return false;
         }
-        order_addition_and_slots();
+        complete_fence();
         alone_ = true;
         registry_.wait_for_all(slot_);
         if (!validate()) {
@@ -253,7 +246,7 @@ void versioned::begin_slowly(const start& how) noexcept {
     for (const versioned* nobody = nullptr;
          !serial_.compare_exchange_strong(nobody, this, std::memory_order_seq_cst); nobody = nullptr)
         wait.pause();
-    order_addition_and_slots();
+    complete_fence();
     if (!is_planted(fault::serial_does_not_wait)) registry_.wait_for_all(slot_);
     open(how);
     alone_ = true;
