@@ -20,7 +20,8 @@ static_assert(sizeof(stm::checkpoint) == 72 && offsetof(thread_state, depth) == 
 #elif defined(__aarch64__)
 static_assert(offsetof(stm::checkpoint, x19_to_x30) == 0 && offsetof(stm::checkpoint, sp) == 96);
 static_assert(offsetof(stm::checkpoint, d8_to_d15) == 104);
-static_assert(sizeof(stm::checkpoint) == 168 && offsetof(thread_state, depth) == 168);
+static_assert(offsetof(stm::checkpoint, fpcr) == 168);
+static_assert(sizeof(stm::checkpoint) == 176 && offsetof(thread_state, depth) == 176);
 #endif
 
 }  // namespace holdfast::itm::detail
@@ -77,7 +78,9 @@ static_assert(sizeof(stm::checkpoint) == 168 && offsetof(thread_state, depth) ==
     "  stp d8, d9, [" to ", 104]\n"      \
     "  stp d10, d11, [" to ", 120]\n"    \
     "  stp d12, d13, [" to ", 136]\n"    \
-    "  stp d14, d15, [" to ", 152]\n"
+    "  stp d14, d15, [" to ", 152]\n"    \
+    "  mrs x11, fpcr\n"                  \
+    "  str x11, [" to ", 168]\n"
 #define HOLDFAST_ITM_BEGIN_ASSEMBLY                                    \
     asm(".text\n"                                                      \
         ".p2align 4\n"                                                 \
@@ -90,7 +93,7 @@ static_assert(sizeof(stm::checkpoint) == 168 && offsetof(thread_state, depth) ==
         "  mrs x10, tpidr_el0\n"                                       \
         "  add x1, x1, x10\n"                                          \
         "  mov x9, sp\n"                                               \
-        "  ldr w11, [x1, 168]\n"                                       \
+        "  ldr w11, [x1, 176]\n"                                       \
         "  cbnz w11, 1f\n"                                             \
         HOLDFAST_ITM_SAVE_REGISTERS("x1")                              \
         "  b holdfast_itm_begin\n"                                     \

@@ -19,6 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 
+/// `__transaction_cancel`, also in templates: g++ 12 drops that one from them without a word.
+#define HOLDFAST_CANCEL __builtin__ITM_abortTransaction(1)
+
 extern "C" {
 extern const char holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked;
 using holdfast_itm_action = void(void*);
