@@ -20,7 +20,8 @@ struct start {
     /// back.
     bool serial = false;
     /// The stack pointer at the beginning. Frames between the current stack pointer and this were born inside the
-    /// transaction: they are loaded and stored directly. 0: there are none.
+    /// transaction: they are loaded and stored directly. 0: there are none. (Variables that AddressSanitizer keeps
+    /// elsewhere are in no frame: such programs run with detect_stack_use_after_return=0.)
     std::uintptr_t frames_below = 0;
     /// What a load or store calls at a conflict. It does not return: it calls roll_back() and begins again.
     void (*restart)() noexcept = nullptr;
