@@ -150,6 +150,8 @@ public:
     static void become_irrevocable() noexcept {
         Algorithm& algorithm = Algorithm::of_this_thread();
         if (algorithm.irrevocable() || algorithm.become_irrevocable()) return;
+        if (state().joined)
+            stop("a block in a transaction that it did not begin", "it has to become irrevocable, and cannot here");
         state().wants_serial = true;
         restart();
     }
