@@ -27,5 +27,7 @@ struct sim_outcome {
 void print_sim_table(const std::vector<sim_outcome>& outcomes, bool all_numbers);
 /// An array of records, one for each number. Throws failure: io.
 void write_sim_records(const std::vector<sim_outcome>& outcomes, const std::string& path);
+/// The timeline of a run that was traced, as a page of HTML. Throws failure: io.
+void write_sim_trace(const sim_outcome& outcome, const std::string& path);
 
 }  // namespace holdfast::tools

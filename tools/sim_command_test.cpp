@@ -98,6 +98,36 @@ TEST(SimCommand, AWrongSettingIsNamedWithItsValueAndRange) {
     EXPECT_EQ(run_of("hash --config /nowhere/at/all").status, 1);
 }
 
+TEST(SimCommand, ATraceIsAPageThatShowsTheWindow) {
+    const std::string path = ::testing::TempDir() + "holdfast_sim_" + std::to_string(::getpid()) + ".html";
+    const sim_run run = run_of("hash --threads 2" + small + "--trace-window 3000..3400 --trace " + path);
+    ASSERT_EQ(run.status, 0) << run.text;
+    std::stringstream page;
+    page << std::ifstream(path).rdbuf();
+    for (const char* const each :
+         {"<!DOCTYPE html>", "hash, int elements", "cycles 3000 to 3400", "From 1200 ns to 1360",
+          "hart 1, core 1: instructions", "core 0: DL1", "L2", "NVRAM bank 7", ">0 cycles<"}) {
+        EXPECT_NE(page.str().find(each), std::string::npos) << each;
+    }
+    std::filesystem::remove(path);
+}
+
+TEST(SimCommand, ATraceIsOfOneRunAndOfAWindowThatItHas) {
+    const std::string path = ::testing::TempDir() + "holdfast_sim_never_" + std::to_string(::getpid()) + ".html";
+    const std::string trace = " --trace " + path;
+    EXPECT_EQ(run_of("hash sps" + trace).text,
+              "holdfast sim: --trace shows one run, and these are 2\n");
+    for (const std::string window : {"7", "7..", "..7", "7..7", "8..7", "1..200000", "a..b", "1..2x", "-1..2"}) {
+        const sim_run run = run_of("hash" + trace + " --trace-window=" + window);
+        EXPECT_EQ(run.status, 2) << window;
+        EXPECT_NE(run.text.find("--trace-window is " + window + ", allowed is FROM..TO"), std::string::npos);
+    }
+    const sim_run late = run_of("hash" + small + trace + " --trace-window 900000000..900000010");
+    EXPECT_EQ(late.status, 1);
+    EXPECT_NE(late.text.find("900000000 cycles"), std::string::npos) << late.text;
+    EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST(SimCommand, APrintedConfigurationIsAConfigurationFile) {
     const std::string path = ::testing::TempDir() + "holdfast_sim_" + std::to_string(::getpid()) + ".txt";
     const sim_run printed = run_of("hash --core small --set core.load_queue=7 --print-config");

@@ -4,10 +4,12 @@
 #include "output.hpp"
 
 #include <bench/record.hpp>
+#include <holdfast/base/result.hpp>
 
 #include <fmt/core.h>
 
 #include <cmath>
+#include <fstream>
 #include <functional>
 
 namespace holdfast::tools {
@@ -132,6 +134,17 @@ void write_sim_records(const std::vector<sim_outcome>& outcomes, const std::stri
         for (const sim::statistic& one : each.result.host) add(one.name, one.unit, one.value);
     }
     records.write_json(path);
+}
+
+void write_sim_trace(const sim_outcome& outcome, const std::string& path) {
+    sim::timeline shown = *outcome.result.trace;
+    const sim::simulation_options& options = outcome.ran.options;
+    shown.title = fmt::format("{}, {} elements, {}, threads: {}: {}", outcome.ran.workload, options.element,
+                              readable_bytes(options.footprint_bytes), options.threads, shown.title);
+    std::ofstream out(path);
+    out << sim::timeline_html(shown);
+    out.close();
+    if (!out) throw failure({errc::io, "the timeline could not be written", path, {}, {}, {}});
 }
 
 }  // namespace holdfast::tools

@@ -145,6 +145,7 @@ private:
     cache_array::place fill_l1(std::uint32_t core, side which, address line, bool to_write, access& how);
     time evict_from_l1(std::uint32_t core, side which, cache_array::place place, time at);
     cache_array::place find_or_fill_l2(address line, access& how);
+    void tell_of_lookup(port::cache_event::kind what, address line, time begin, time end) const;
     time evict_from_l2(cache_array::place in_l2, time at);
     void empty_l2(cache_array::place in_l2, time& at);
 

@@ -47,8 +47,13 @@ cycle core_memory::finish_load(hart_id who, address where, std::uint32_t bytes, 
     }
     return with_miss_registers(mine.core, where.line(), from, [&](cycle at) {
         const access how = below_.load(mine.core, where, bytes, clock_.time_of(at)).how;
+        tell_of_access(who, l1_user::load, where, at, how);
         return how.by == answered_by::l1 ? at + load_cycles_ : clock_.at_or_after(how.done);
     });
+}
+
+void core_memory::tell_watch(hart_id who, l1_user by, address where, cycle at, const access& how) {
+    watch_->accessed({who, lanes_[who.value].core, by, where, clock_.time_of(at), how});
 }
 
 cycle core_memory::drain_store(hart_id who, lane& of, cycle at) {
@@ -64,6 +69,7 @@ cycle core_memory::drain_store(hart_id who, lane& of, cycle at) {
     }
     return with_miss_registers(of.core, store.where.line(), at, [&](cycle begin) {
         const access how = below_.store(source, store.where, bytes, clock_.time_of(begin));
+        tell_of_access(who, l1_user::store, store.where, begin, how);
         const cycle done = clock_.at_or_after(how.done);
         // Hits follow each other in each cycle; what delays one delays those behind it.
         of.next_drain = how.by == answered_by::l1 ? done - load_cycles_ + 1 : done;
@@ -96,6 +102,7 @@ void core_memory::drain_oldest(hart_id who) {
         break;
     }
     mine.last_effect = std::max(mine.last_effect, done);
+    if (watch_ != nullptr) [[unlikely]] watch_->drained({who, oldest, at, done});
     mine.queue.pop(done);
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <sim/cache/hierarchy.hpp>
+#include <sim/core/core_watch.hpp>
 #include <sim/core/reservations.hpp>
 #include <sim/core/slots.hpp>
 #include <sim/core/store_queue.hpp>
@@ -67,6 +68,9 @@ public:
     /// Pauses the hart that commits the transaction of this number, counted from now on; and always at the end of the
     /// region of interest.
     void pause_behind_transactions(std::uint64_t count) noexcept { transactions_wanted_ = count; }
+
+    /// Who is told of drains and accesses from now on; outlives this.
+    void set_watch(core_watch& by) noexcept { watch_ = &by; }
 
     // The memory policy.
     template <unsigned Bytes>
@@ -171,9 +175,11 @@ public:
     std::size_t queued(hart_id who) const noexcept { return lanes_[who.value].queue.size(); }
     const core_memory_counters& counters() const noexcept { return counters_; }
     const core_clock& clock() const noexcept { return clock_; }
-    /// An access of a core's instruction cache; when the bytes are there, besides what every fetch takes.
-    cycle fetch(std::uint32_t core, address line, cycle at) {
+    /// An access of the hart's instruction cache; when the bytes are there, besides what every fetch takes.
+    cycle fetch(hart_id who, address line, cycle at) {
+        const std::uint32_t core = lanes_[who.value].core;
         const access how = below_.fetch(core, line, clock_.time_of(at));
+        tell_of_access(who, l1_user::fetch, line, at, how);
         return how.by == answered_by::l1 ? at : clock_.at_or_after(how.done) - fetch_cycles_;
     }
 
@@ -220,6 +226,11 @@ private:
     static void pass_delay_on(lane& of, cycle done, cycle usual) noexcept {
         of.next_drain = std::max(of.next_drain, done - std::min(done, usual));
     }
+    void tell_of_access(hart_id who, l1_user by, address where, cycle at, const access& how) {
+        if (watch_ != nullptr) [[unlikely]] tell_watch(who, by, where, at, how);
+    }
+    // Out of the way of those whom nobody watches.
+    [[gnu::cold, gnu::noinline]] void tell_watch(hart_id who, l1_user by, address where, cycle at, const access& how);
     bool wait_until(hart& at, cycle when);
     bool wait_for_drain(hart& at);
     bool drain_overlapping(hart& at, address where, std::uint32_t bytes);
@@ -239,6 +250,7 @@ private:
         lane& mine = lanes_[at.id.value];
         const store_source who{mine.core, at.id, mine.transaction};
         const load_result result = below_.update(who, {where}, bytes, clock_.time_of(at.local_time), new_value);
+        tell_of_access(at.id, l1_user::store, {where}, at.local_time, result.how);
         reservations_.stored(at.id, {where}, bytes);
         mine.atomic_done = clock_.at_or_after(result.how.done);
         mine.next_drain = std::max(mine.next_drain, mine.atomic_done);
@@ -258,6 +270,7 @@ private:
     const address_space& space_;
     hierarchy& below_;
     port::control_registers& registers_;
+    core_watch* watch_ = nullptr;
     reservations reservations_{};
     std::vector<lane> lanes_;
     std::vector<slots> load_ports_;

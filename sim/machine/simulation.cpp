@@ -143,6 +143,14 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
     memory.pause_behind_transactions(options.operations);
     scoreboard board(config.core, built.placement, memory, guest.process().harts(),
                      [&built](time now) { built.memory.settle(now); });
+    std::optional<run_trace> trace;
+    if (options.trace) {
+        trace.emplace(config, built.placement, *options.trace);
+        memory.set_watch(*trace);
+        board.set_watch(*trace);
+        built.ports.on_cache = &*trace;
+        built.ports.on_bank = &*trace;
+    }
     const counter_list before = counters_of(built);
     const std::vector<statistic> energy_before = energy_of(built);
     const double began_s = cpu_seconds();
@@ -155,6 +163,16 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
                        std::to_string(memory.counters().transactions)};
     }
     const cycle cycles = memory.drain_everything();
+    if (trace) {
+        built.ports.on_cache = nullptr;
+        built.ports.on_bank = nullptr;
+        if (cycles <= options.trace->from) {
+            return problem{"the run ended before the window to be traced", options.program,
+                           "more than " + std::to_string(options.trace->from) + " cycles", std::to_string(cycles)};
+        }
+        into.trace = std::move(*trace).collected("cycles " + std::to_string(options.trace->from) + " to " +
+                                                 std::to_string(options.trace->to));
+    }
     add_core_statistics(into.statistics, board, memory, guest, cycles);
     const std::vector<statistic> below = counters_of(built).since(before);
     into.statistics.insert(into.statistics.end(), below.begin(), below.end());

@@ -65,7 +65,10 @@ nvram_bank::plan nvram_controller::send(std::size_t age, time at) {
     queued_write& write = queue_[age];
     // A held one among the older was pressed, and the drain that this set off has sent this one, too.
     if (!write.waits()) return {write.completes, time{}, false};
-    const nvram_bank::plan chance = reserve(write.what.line, write.place, access_kind::write, from);
+    const nvram_bank::plan chance = reserve(write.place, access_kind::write, from);
+    if (attached_.on_bank) {
+        tell_bank(chance, write.place, access_kind::write, write.what.line, write.from, write.accepted);
+    }
     write.completes = chance.end();
     waiting_ -= 1;
     queue_.sent(write);

@@ -108,7 +108,9 @@ private:
     bool send_one_per_bank(port::source from, time at);
     void send_while_idle(time until);
     std::optional<std::size_t> next_to_send() const noexcept;
-    nvram_bank::plan reserve(address line, const nvram_place& place, access_kind kind, time from);
+    nvram_bank::plan reserve(const nvram_place& place, access_kind kind, time from);
+    void tell_bank(const nvram_bank::plan& chance, const nvram_place& place, access_kind kind, address line,
+                   port::source from, time queued) const;
     nvram_bank::plan send(std::size_t age, time at);
     time after_older_ones(std::size_t age, time at);
 

@@ -111,12 +111,31 @@ struct bank_event {
     bool is_write = false;
     bool row_hit = false;
     time begin{}, end{};
+    source from = source::data;  ///< whose write it is
+    time queued{};               ///< from then to `end` it has an entry in the controller's queue
 };
 
 class bank_watch {
 public:
     virtual ~bank_watch() = default;
     virtual void access(const bank_event& event) = 0;
+};
+
+/// What a cache did, for timelines. Lookups are L2's: whoever asks an L1 is told how it went. It changes nothing.
+struct cache_event {
+    enum class kind : std::uint8_t { hit, miss, eviction, write_back };
+    kind what{};
+    level where{};
+    std::uint32_t cache = 0;    ///< which L1, 0 elsewhere
+    bool instructions = false;  ///< an IL1
+    address line{};
+    time begin{}, end{};  ///< of a lookup until the line is there
+};
+
+class cache_watch {
+public:
+    virtual ~cache_watch() = default;
+    virtual void happened(const cache_event& event) = 0;
 };
 
 /// What is attached; the machine has one of these and hands it to its components.
@@ -126,6 +145,7 @@ struct ports {
     persisted* on_persist = nullptr;
     transactions* on_transaction = nullptr;
     bank_watch* on_bank = nullptr;
+    cache_watch* on_cache = nullptr;
 };
 
 /// (f) The registers that logging hardware reads and writes: the transaction of each hart, head and tail of the log.
