@@ -7,6 +7,7 @@ static_assert(memory_policy<core_memory>);
 core_memory::core_memory(const core_config& config, const hierarchy_config& caches, const hart_placement& placement,
                          const address_space& space, hierarchy& below, port::control_registers& registers)
     : clock_(config.clock),
+      store_prefetch_(config.store_prefetch),
       load_cycles_(clock_.at_or_after(caches.dl1.latency)),
       fetch_cycles_(clock_.at_or_after(caches.il1.latency)),
       write_back_cycles_(clock_.at_or_after(caches.dl1.latency + caches.l2.latency)),
@@ -54,6 +55,22 @@ cycle core_memory::finish_load(hart_id who, address where, std::uint32_t bytes, 
 
 void core_memory::tell_watch(hart_id who, l1_user by, address where, cycle at, const access& how) {
     watch_->accessed({who, lanes_[who.value].core, by, where, clock_.time_of(at), how});
+}
+
+void core_memory::prefetch_for(hart_id who, const queued_store& store, cycle at) {
+    const std::uint32_t core = lanes_[who.value].core;
+    const cache_array& l1 = below_.data_cache(core);
+    const address last = (store.where + (store.bytes - 1)).line();
+    for (address line = store.where.line(); line <= last; line = line + line_bytes) {
+        const cache_array::place place = l1.find(line);
+        if (place != cache_array::nowhere && l1.state(place).writable) continue;
+        counters_.store_prefetches += 1;
+        with_miss_registers(core, line, at, [&](cycle begin) {
+            const access how = below_.prefetch_for_store(core, line, clock_.time_of(begin));
+            tell_of_access(who, l1_user::store_prefetch, line, begin, how);
+            return clock_.at_or_after(how.done);
+        });
+    }
 }
 
 cycle core_memory::drain_store(hart_id who, lane& of, cycle at) {

@@ -42,6 +42,7 @@ struct core_memory_counters {
     std::uint64_t forwarded_loads = 0;     ///< answered by the store queue
     std::uint64_t partial_overlaps = 0;    ///< loads that waited for a store to drain
     std::uint64_t store_queue_full = 0;    ///< times that a store was refused
+    std::uint64_t store_prefetches = 0;         ///< lines asked for ahead of their store's drain
     std::uint64_t drained_stores = 0;
     std::uint64_t transactions = 0;
     std::uint64_t line_write_backs = 0;
@@ -52,6 +53,7 @@ struct core_memory_counters {
         visit("forwarded_loads", self.forwarded_loads);
         visit("partial_overlaps", self.partial_overlaps);
         visit("store_queue_full", self.store_queue_full);
+        visit("store_prefetches", self.store_prefetches);
         visit("drained_stores", self.drained_stores);
         visit("transactions", self.transactions);
         visit("line_write_backs", self.line_write_backs);
@@ -155,13 +157,15 @@ public:
     bool entered(hart_id who) const noexcept { return lanes_[who.value].entered; }
     cycle room_at(hart_id who) const noexcept { return lanes_[who.value].room_at; }
     /// The last instruction has its result and commits.
-    void committed(hart_id who, cycle result, cycle commit) noexcept {
+    void committed(hart_id who, cycle result, cycle commit) {
         lane& mine = lanes_[who.value];
         mine.last_commit = commit;
         if (!mine.entered) return;
         mine.entered = false;
-        mine.queue.back().data_ready = result;
-        mine.queue.back().may_drain = commit;
+        queued_store& last = mine.queue.back();
+        last.data_ready = result;
+        last.may_drain = commit;
+        if (store_prefetch_ && last.kind == queued_kind::store) prefetch_for(who, last, commit);
     }
     void in_system_call(hart_id who, bool is_one) noexcept { lanes_[who.value].in_system_call = is_one; }
     /// Drains what begins to drain no later than `now`.
@@ -231,6 +235,7 @@ private:
     }
     // Out of the way of those whom nobody watches.
     [[gnu::cold, gnu::noinline]] void tell_watch(hart_id who, l1_user by, address where, cycle at, const access& how);
+    void prefetch_for(hart_id who, const queued_store& store, cycle at);
     bool wait_until(hart& at, cycle when);
     bool wait_for_drain(hart& at);
     bool drain_overlapping(hart& at, address where, std::uint32_t bytes);
@@ -264,6 +269,7 @@ private:
     cycle with_miss_registers(std::uint32_t core, address line, cycle at, Begin&& begin);
 
     core_clock clock_;
+    bool store_prefetch_;
     cycle load_cycles_;   ///< a hit
     cycle fetch_cycles_;
     cycle write_back_cycles_;

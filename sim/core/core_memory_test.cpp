@@ -100,6 +100,41 @@ TEST(CoreMemory, ADelayOfTheStoreCommitPortStallsTheDrainByAsMuch) {
     EXPECT_EQ(end_with(ns(40)) - end_with(ns(0)), 4 * 100u);
 }
 
+/// When the last of three stores that miss in different banks has taken effect.
+cycle end_of_three_misses(bool prefetch) {
+    core_config config;
+    config.store_prefetch = prefetch;
+    small_cores cores(config);
+    for (std::uint64_t bank = 0; bank < 3; ++bank) cores.store(here + 2048 * bank, bank);
+    return cores.below.drain_everything();
+}
+
+TEST(CoreMemory, PrefetchedStoreMissesOverlapAndOthersFollowEachOther) {
+    const cycle read_conflict = 250;
+    EXPECT_GT(end_of_three_misses(false), 1000 + 3 * read_conflict);
+    EXPECT_LT(end_of_three_misses(true), 1000 + 3 * read_conflict / 2);
+}
+
+TEST(CoreMemory, AStorePrefetchGetsTheLineAndStoresNothing) {
+    small_cores cores;
+    watch seen;
+    cores.attached.on_store = &seen;
+    cores.store(here, 5);
+    const cache_array& l1 = cores.caches.data_cache(0);
+    const cache_array::place place = l1.find(address{here}.line());
+    ASSERT_NE(place, cache_array::nowhere);
+    EXPECT_TRUE(l1.state(place).writable);
+    EXPECT_FALSE(l1.state(place).dirty);
+    EXPECT_TRUE(seen.times.empty());
+    EXPECT_EQ(cores.in_caches(here), 0u);
+    EXPECT_EQ(cores.below.counters().store_prefetches, 1u);
+    cores.store(here + 8, 6);
+    EXPECT_EQ(cores.below.counters().store_prefetches, 1u) << "the line is already its own";
+    cores.below.drain_everything();
+    EXPECT_EQ(cores.in_caches(here), 5u);
+    EXPECT_EQ(cores.in_caches(here + 8), 6u);
+}
+
 TEST(CoreMemory, AFullStoreQueueRefusesUntilTheOldestHasDrained) {
     core_config config;
     config.store_queue = 4;

@@ -26,7 +26,7 @@ struct drain_event {
     cycle done = 0;
 };
 
-enum class l1_user : std::uint8_t { fetch, load, store };
+enum class l1_user : std::uint8_t { fetch, load, store, store_prefetch };
 
 /// An access of an L1.
 struct l1_event {

@@ -12,7 +12,7 @@ const char* name_of(answered_by who) noexcept {
 }
 
 const char* name_of(l1_user user) noexcept {
-    constexpr std::array<const char*, 3> names{"fetch", "load", "store"};
+    constexpr std::array<const char*, 4> names{"fetch", "load", "store", "prefetch"};
     return names[static_cast<std::size_t>(user)];
 }
 
