@@ -219,13 +219,4 @@ bool core_memory::custom(hart& at, custom_operation what, std::uint64_t first, s
     }
 }
 
-bool core_memory::read(hart& at, std::uint64_t where, std::span<std::byte> bytes) {
-    if (bytes.empty()) return true;
-    if (space_.find_range(where, bytes.size(), readable).size() != bytes.size()) {
-        return refuse_access(at, space_, "read by a system call", where);
-    }
-    below_.peek({where}, bytes);
-    return true;
-}
-
 }  // namespace holdfast::sim

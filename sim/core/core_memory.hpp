@@ -111,22 +111,17 @@ public:
 
     template <unsigned Bytes>
     bool load_reserved(hart& at, std::uint64_t where, std::uint64_t& value) {
-        if (!is_aligned(at, where, Bytes) || !load<Bytes>(at, where, value)) return false;
-        reservations_.reserve(at, where);
-        return true;
+        return load_and_reserve<Bytes>(*this, reservations_, at, where, value);
     }
 
     template <unsigned Bytes>
     bool store_conditional(hart& at, std::uint64_t where, std::uint64_t value, bool& done) {
         if (!may_update<Bytes>(at, where)) return false;
-        done = reservations_.has(at, where);
-        if (done) {
+        lanes_[at.id.value].atomic_done = at.local_time + 1;
+        return store_if_reserved(reservations_, at, where, done, [&] {
             update_now(at, where, Bytes, [&](std::uint64_t) { return std::optional(value); });
-        } else {
-            lanes_[at.id.value].atomic_done = at.local_time + 1;
-        }
-        reservations_.give_up(at);
-        return true;
+            return true;
+        });
     }
 
     template <unsigned Bytes>
@@ -141,7 +136,9 @@ public:
     bool fence(hart& at, fence_order orders) { return orders != fence_order::all || serialize(at); }
     bool synchronize(hart& at) { return serialize(at); }
     bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second);
-    bool read(hart& at, std::uint64_t where, std::span<std::byte> bytes);
+    bool read(hart& at, std::uint64_t where, std::span<std::byte> bytes) {
+        return read_newest(below_, at, space_, where, bytes);
+    }
 
     // For the scoreboard.
 

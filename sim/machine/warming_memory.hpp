@@ -40,17 +40,12 @@ public:
     }
     template <unsigned Bytes>
     bool load_reserved(hart& at, std::uint64_t where, std::uint64_t& value) {
-        if (!is_aligned(at, where, Bytes) || !load<Bytes>(at, where, value)) return false;
-        reservations_.reserve(at, where);
-        return true;
+        return load_and_reserve<Bytes>(*this, reservations_, at, where, value);
     }
     template <unsigned Bytes>
     bool store_conditional(hart& at, std::uint64_t where, std::uint64_t value, bool& done) {
         if (!is_aligned(at, where, Bytes)) return false;
-        done = reservations_.has(at, where);
-        if (done && !store<Bytes>(at, where, value)) return false;
-        reservations_.give_up(at);
-        return true;
+        return store_if_reserved(reservations_, at, where, done, [&] { return store<Bytes>(at, where, value); });
     }
     template <unsigned Bytes>
     bool update(hart& at, std::uint64_t where, atomic_update how, std::uint64_t operand, std::uint64_t& old) {
@@ -61,7 +56,9 @@ public:
     bool fence(hart&, fence_order) noexcept { return true; }
     bool synchronize(hart&) noexcept { return true; }
     bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t);
-    bool read(hart& at, std::uint64_t where, std::span<std::byte> bytes);
+    bool read(hart& at, std::uint64_t where, std::span<std::byte> bytes) {
+        return read_newest(below_, at, space_, where, bytes);
+    }
 
     bool is_warm() const noexcept { return warm_; }
     std::uint64_t transactions() const noexcept { return transactions_; }
