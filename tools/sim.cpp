@@ -134,6 +134,12 @@ void apply(sim_case& to, const std::string& key, const std::string& value) {
     to.settings.emplace_back(key, value);
 }
 
+std::uint64_t footprint_of(const sim_request& asked, const std::string& workload) {
+    const std::uint64_t least = asked.quick ? 32u << 20 : 4096;
+    if (asked.footprint == "paper") return std::max(paper_footprint(workload), least);
+    return bytes_in("--footprint", asked.footprint, least, std::uint64_t{7} << 30);
+}
+
 /// Copies of the cases with every value of a setting.
 std::vector<sim_case> swept(const std::vector<sim_case>& cases, const swept_setting& setting) {
     std::vector<sim_case> made;
@@ -158,9 +164,8 @@ void check_case(const sim_case& each) {
 /// The combinations of all that was asked for, in a fixed order.
 std::vector<sim_case> cases_of(const sim_request& asked) {
     std::vector<sim_case> made;
-    const std::uint64_t least = asked.quick ? 32u << 20 : 4096;
-    const std::uint64_t footprint = bytes_in("--footprint", asked.footprint, least, std::uint64_t{7} << 30);
     for (const std::string& workload : asked.workloads) {
+        const std::uint64_t footprint = footprint_of(asked, workload);
         for (const std::string& element : asked.elements) {
             for (const std::string& core : asked.cores) {
                 for (const std::uint32_t threads : asked.threads) {
@@ -258,7 +263,7 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
         ->check(CLI::IsMember(known_workloads()));
     sim_command.add_option("--threads", asked.threads, "Harts of the machine, one for each thread")
         ->delimiter(',')->capture_default_str();
-    sim_command.add_option("--footprint", asked.footprint, "Of the structure when it has been filled")
+    sim_command.add_option("--footprint", asked.footprint, "Of the structure when it has been filled; paper: that of the paper")
         ->capture_default_str();
     sim_command.add_option("--operations", asked.operations, "Transactions that are measured, of all threads together")
         ->check(CLI::Range(1, 100'000'000))->capture_default_str();
@@ -289,6 +294,12 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
 }
 
 }  // namespace
+
+std::uint64_t paper_footprint(const std::string& workload) {
+    if (workload == "hash" || workload == "rbtree" || workload == "btree") return 256u << 20;
+    if (workload == "sps") return 1u << 30;
+    return workload == "ssca2" ? 16u << 20 : 0;
+}
 
 void add_sim_command(CLI::App& application, command_line& line) {
     const auto asked = std::make_shared<sim_request>();

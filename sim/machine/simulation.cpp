@@ -1,6 +1,7 @@
 // The phases of a run: fill, warm up, measure, finish, and once more without a machine to compare.
 #include <sim/machine/simulation.hpp>
 
+#include <sim/energy/energy.hpp>
 #include <sim/front/functional_memory.hpp>
 #include <sim/front/machine.hpp>
 #include <sim/machine/simulated_machine.hpp>
@@ -83,6 +84,7 @@ result<std::unique_ptr<running_program>> running_program::start(const simulation
 }
 
 struct warm_up {
+    std::uint64_t filled_bytes = 0;  ///< of the NVRAM
     std::uint64_t transactions = 0;
     bool complete = false;
 };
@@ -96,14 +98,14 @@ std::uint64_t warm_up_most(const machine_config& config, const simulation_option
 
 result<warm_up> warm(running_program& guest, simulated_machine& built, std::uint64_t transactions_most) {
     built.memory.set_instant(true);
-    fill(built, guest.space());
+    const std::uint64_t filled_bytes = fill(built, guest.space());
     guest.restart_clocks(untimed_quantum);
     warming_memory memory(built.placement, guest.space(), built.caches, {transactions_most});
     no_observer nobody;
     const auto status = machine<warming_memory>(guest.process(), memory, nobody).run();
     if (!status) return status.problem();
     built.memory.set_instant(false);
-    return warm_up{memory.transactions(), memory.is_warm() && memory.transactions() < transactions_most};
+    return warm_up{filled_bytes, memory.transactions(), memory.is_warm() && memory.transactions() < transactions_most};
 }
 
 void add_core_statistics(std::vector<statistic>& to, const scoreboard& board, const core_memory& memory,
@@ -176,11 +178,16 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
     add_core_statistics(into.statistics, board, memory, guest, cycles);
     const std::vector<statistic> below = counters_of(built).since(before);
     into.statistics.insert(into.statistics.end(), below.begin(), below.end());
+    const double instructions = into.statistics.front().value;
+    double energy_pj = instructions * energy_table{}.core_pj_per_instruction;
+    into.statistics.push_back({"core_energy_pj", "pJ", energy_pj});
     const std::vector<statistic> energy = energy_of(built);
     for (std::size_t i = 0; i < energy.size(); ++i) {
         into.statistics.push_back({energy[i].name, energy[i].unit, energy[i].value - energy_before[i].value});
+        energy_pj += into.statistics.back().value;
     }
-    into.host = {{"host_instructions_per_s", "1/s", into.statistics.front().value / took_s},
+    into.statistics.push_back({"energy_pj", "pJ", energy_pj});
+    into.host = {{"host_instructions_per_s", "1/s", instructions / took_s},
                  {"host_detailed_cpu_s", "s", took_s}};
     return std::nullopt;
 }
@@ -203,6 +210,7 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
         if (!warmed) return warmed.problem();
         progress("measuring");
         if (auto failed = measure(**guest, built, config, options, made)) return *failed;
+        made.statistics.push_back({"filled_bytes", "bytes", static_cast<double>(warmed->filled_bytes)});
         made.statistics.push_back({"warm_up_transactions", "count", static_cast<double>(warmed->transactions)});
         made.statistics.push_back({"warm_up_complete", "1", warmed->complete ? 1.0 : 0.0});
         take_back(built, (*guest)->space());
