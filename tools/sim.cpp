@@ -263,7 +263,8 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
         ->check(CLI::IsMember(known_workloads()));
     sim_command.add_option("--threads", asked.threads, "Harts of the machine, one for each thread")
         ->delimiter(',')->capture_default_str();
-    sim_command.add_option("--footprint", asked.footprint, "Of the structure when it has been filled; paper: that of the paper")
+    sim_command.add_option("--footprint", asked.footprint,
+                           "Of the structure when it has been filled; paper: as large as in the paper")
         ->capture_default_str();
     sim_command.add_option("--operations", asked.operations, "Transactions that are measured, of all threads together")
         ->check(CLI::Range(1, 100'000'000))->capture_default_str();

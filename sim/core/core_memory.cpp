@@ -1,5 +1,7 @@
 #include <sim/core/core_memory.hpp>
 
+#include <sim/core/log_operation.hpp>
+
 namespace holdfast::sim {
 
 static_assert(memory_policy<core_memory>);
@@ -94,6 +96,13 @@ cycle core_memory::drain_store(hart_id who, lane& of, cycle at) {
     });
 }
 
+cycle core_memory::drain_log_operation(hart_id who, custom_operation what, time now) {
+    lane& mine = lanes_[who.value];
+    const queued_store& oldest = mine.queue.front();
+    const time done = operate_log(registers_, who, what, oldest.where.value, oldest.value, now);
+    return mine.next_drain = clock_.at_or_after(done);
+}
+
 void core_memory::drain_oldest(hart_id who) {
     lane& mine = lanes_[who.value];
     const queued_store& oldest = mine.queue.front();
@@ -117,6 +126,9 @@ void core_memory::drain_oldest(hart_id who) {
     case queued_kind::commit:
         done = mine.next_drain = clock_.at_or_after(registers_.commit(who, now));
         break;
+    case queued_kind::log_create: done = drain_log_operation(who, custom_operation::log_create, now); break;
+    case queued_kind::log_truncate: done = drain_log_operation(who, custom_operation::log_truncate, now); break;
+    case queued_kind::log_grow: done = drain_log_operation(who, custom_operation::log_grow, now); break;
     }
     mine.last_effect = std::max(mine.last_effect, done);
     if (watch_ != nullptr) [[unlikely]] watch_->drained({who, oldest, at, done});
@@ -187,7 +199,7 @@ bool core_memory::push(hart& at, const queued_store& made) {
 
 bool core_memory::custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {
     lane& mine = lanes_[at.id.value];
-    const auto enter = [&](queued_kind kind) { return push(at, {kind, 0, mine.transaction, {first}, 0, 0, 0}); };
+    const auto enter = [&](queued_kind kind) { return push(at, {kind, 0, mine.transaction, {first}, second, 0, 0}); };
     switch (what) {
     case custom_operation::transaction_begin: {
         const transaction_id id{static_cast<std::uint16_t>(first)};
@@ -210,12 +222,11 @@ bool core_memory::custom(hart& at, custom_operation what, std::uint64_t first, s
         counters_.persist_fences += 1;
         return true;
     case custom_operation::non_temporal: mine.streams = true; return true;
-    case custom_operation::log_create:
-        registers_.log_head = registers_.log_tail = {first};
-        return true;
-    case custom_operation::log_truncate: registers_.log_head = registers_.log_tail; return true;
+    case custom_operation::log_create: return enter(queued_kind::log_create);
+    case custom_operation::log_truncate: return enter(queued_kind::log_truncate);
+    case custom_operation::log_grow: return enter(queued_kind::log_grow);
     case custom_operation::region_of_interest_end: at.stop = hart_stop::paused; return true;
-    default: static_cast<void>(second); return true;
+    default: return true;
     }
 }
 

@@ -233,6 +233,7 @@ private:
     // Out of the way of those whom nobody watches.
     [[gnu::cold, gnu::noinline]] void tell_watch(hart_id who, l1_user by, address where, cycle at, const access& how);
     void prefetch_for(hart_id who, const queued_store& store, cycle at);
+    cycle drain_log_operation(hart_id who, custom_operation what, time now);
     bool wait_until(hart& at, cycle when);
     bool wait_for_drain(hart& at);
     bool drain_overlapping(hart& at, address where, std::uint32_t bytes);

@@ -197,6 +197,72 @@ TEST(CoreMemory, AStoreHasTheTransactionInWhichItWasExecuted) {
     EXPECT_FALSE(cores.registers.in_transaction({0}));
 }
 
+/// What the log port is told, and when the answers are.
+class log_watch final : public port::log_control {
+public:
+    time create(hart_id, const port::log_region& region, time at) override { return heard("create", region, at); }
+    time truncate(hart_id, time at) override { return heard("truncate", {}, at); }
+    time grow(hart_id, const port::log_region& region, time at) override { return heard("grow", region, at); }
+
+    std::vector<std::string> calls{};
+    std::vector<std::uint64_t> stores_before{};  ///< how many stores had drained
+    const core_memory_counters* counters = nullptr;
+    time delay{};
+
+private:
+    time heard(const char* what, const port::log_region& region, time at) {
+        calls.push_back(std::string(what) + " " + std::to_string(region.begin.value) + " " +
+                        std::to_string(region.bytes));
+        stores_before.push_back(counters->drained_stores);
+        return at + delay;
+    }
+};
+
+TEST(CoreMemory, OperationsOfTheLogReachTheirPortInOrderWithTheStoresAndDelayTheDrain) {
+    const auto run = [](log_watch& seen, time delay) {
+        small_cores cores;
+        seen.counters = &cores.below.counters();
+        seen.delay = delay;
+        cores.attached.on_log = &seen;
+        cores.load(here);
+        cores.operate(custom_operation::log_create, persistent_data, 4096);
+        cores.store(here, 1);
+        cores.operate(custom_operation::log_grow, persistent_data + 8192, 64);
+        cores.store(here, 2);
+        cores.operate(custom_operation::log_truncate);
+        return cores.below.drain_everything();
+    };
+    log_watch seen, slower;
+    EXPECT_EQ(run(slower, ns(80)) - run(seen, ns(40)), 3 * 100u);
+    const std::string begin = std::to_string(persistent_data), further = std::to_string(persistent_data + 8192);
+    EXPECT_EQ(seen.calls,
+              (std::vector<std::string>{"create " + begin + " 4096", "grow " + further + " 64", "truncate 0 0"}));
+    EXPECT_EQ(seen.stores_before, (std::vector<std::uint64_t>{0, 1, 2}));
+}
+
+TEST(CoreMemory, AMachineWithoutALogKeepsTheRegionsAndTheHeadAtTheTail) {
+    small_cores cores;
+    const port::control_registers& registers = cores.registers;
+    cores.operate(custom_operation::log_create, persistent_data, 4096);
+    cores.operate(custom_operation::log_grow, persistent_data + 8192, 64);
+    EXPECT_TRUE(registers.log_regions.empty()) << "not before they drain";
+    cores.below.drain_everything();
+    ASSERT_EQ(registers.log_regions.size(), 2u);
+    EXPECT_EQ(registers.log_regions[0].begin.value, persistent_data);
+    EXPECT_EQ(registers.log_regions[0].bytes, 4096u);
+    EXPECT_EQ(registers.log_regions[1].begin.value, persistent_data + 8192);
+    EXPECT_EQ(registers.log_regions[1].bytes, 64u);
+    EXPECT_EQ(registers.log_head.value, persistent_data);
+    cores.registers.log_tail = {persistent_data + 64};
+    cores.operate(custom_operation::log_truncate);
+    cores.below.drain_everything();
+    EXPECT_EQ(registers.log_head, registers.log_tail);
+    cores.operate(custom_operation::log_create, persistent_data + 4096, 128);
+    cores.below.drain_everything();
+    EXPECT_EQ(registers.log_regions.size(), 1u) << "a new log has no other regions";
+    EXPECT_EQ(registers.log_tail.value, persistent_data + 4096);
+}
+
 TEST(CoreMemory, WhatWasWrittenBackIsInNvramBehindThePersistFence) {
     small_cores cores;
     cores.store(here, 42);

@@ -17,8 +17,9 @@ const char* name_of(l1_user user) noexcept {
 }
 
 const char* name_of(queued_kind kind) noexcept {
-    constexpr std::array<const char*, 6> names{"store",         "streamed store", "line write-back",
-                                               "persist fence", "tx begin",       "tx commit"};
+    constexpr std::array<const char*, 9> names{"store",    "streamed store", "line write-back",
+                                               "persist fence", "tx begin",  "tx commit",
+                                               "log create", "log truncate", "log grow"};
     return names[static_cast<std::size_t>(kind)];
 }
 

@@ -1,6 +1,7 @@
 // The phases of a run: fill, warm up, measure, finish, and once more without a machine to compare.
 #include <sim/machine/simulation.hpp>
 
+#include <sim/core/log_operation.hpp>
 #include <sim/energy/energy.hpp>
 #include <sim/front/functional_memory.hpp>
 #include <sim/front/machine.hpp>
@@ -31,7 +32,15 @@ public:
         functional_memory memory(*space_);
         if (to_region_of_interest) memory.pause_behind(custom_operation::region_of_interest_begin);
         no_observer nobody;
-        return machine<functional_memory>(*process_, memory, nobody).run();
+        auto status = machine<functional_memory>(*process_, memory, nobody).run();
+        log_operations_ = memory.log_operations();
+        return status;
+    }
+    /// What the program did with its log in the phase without time that came last, for the machine that goes on.
+    void repeat_log_operations(port::control_registers& registers) const {
+        for (const functional_memory::log_operation& each : log_operations_) {
+            operate_log(registers, each.by, each.what, each.first, each.second, time{});
+        }
     }
     /// The last phase; what the program says then is its result.
     result<std::string> finish() {
@@ -58,6 +67,7 @@ private:
     program loaded_{};
     std::optional<sim::process> process_{};
     std::string said_{};
+    std::vector<functional_memory::log_operation> log_operations_{};
 };
 
 result<std::unique_ptr<running_program>> running_program::start(const simulation_options& options,
@@ -99,8 +109,10 @@ std::uint64_t warm_up_most(const machine_config& config, const simulation_option
 result<warm_up> warm(running_program& guest, simulated_machine& built, std::uint64_t transactions_most) {
     built.memory.set_instant(true);
     const std::uint64_t filled_bytes = fill(built, guest.space());
+    guest.repeat_log_operations(built.registers);
     guest.restart_clocks(untimed_quantum);
-    warming_memory memory(built.placement, guest.space(), built.caches, {transactions_most});
+    warming_memory memory(built.placement, guest.space(), built.caches, built.registers,
+                          {transactions_most});
     no_observer nobody;
     const auto status = machine<warming_memory>(guest.process(), memory, nobody).run();
     if (!status) return status.problem();
