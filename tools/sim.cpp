@@ -171,7 +171,7 @@ std::vector<sim_case> cases_of(const sim_request& asked) {
                 for (const std::uint32_t threads : asked.threads) {
                     sim_case one{workload, core, {}, machine_of(asked, core), {}};
                     one.options = {guest_program(workload), threads, footprint, asked.operations, asked.seed, element,
-                                   {}};
+                                   {}, {}, {}};
                     made.push_back(std::move(one));
                 }
             }

@@ -1,5 +1,6 @@
 // The store queue of one hart: what it has stored and memory does not have yet, in program order. Write-backs, persist
-// fences, the marks of transactions and the log's operations wait in it, too, since they are ordered with the stores around them.
+// fences, the marks of transactions and the log's operations wait in it, too, since they are ordered with the stores
+// around them.
 #pragma once
 
 #include <sim/base/units.hpp>

@@ -177,6 +177,7 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
                        std::to_string(memory.counters().transactions)};
     }
     const cycle cycles = memory.drain_everything();
+    if (options.measured) options.measured(built, memory.clock().time_of(cycles));
     if (trace) {
         built.ports.on_cache = nullptr;
         built.ports.on_bank = nullptr;
@@ -217,6 +218,7 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
     simulation_result made;
     {
         simulated_machine built(config, options.threads);
+        if (options.attach) options.attach(built);
         progress("warming up");
         const auto warmed = warm(**guest, built, warm_up_transactions);
         if (!warmed) return warmed.problem();

@@ -9,6 +9,8 @@
 
 namespace holdfast::sim {
 
+struct simulated_machine;
+
 struct simulation_options {
     std::string program{};  ///< the path of its ELF file
     std::uint32_t threads = 1;
@@ -17,6 +19,11 @@ struct simulation_options {
     std::uint64_t seed = 1;
     std::string element = "int";
     std::optional<trace_window> trace{};
+    /// For hardware of one's own: called with the machine before anything runs on it, to put pointers into its ports;
+    /// and when the last store of the measured phase has taken effect, at `end`. What is attached has to live until
+    /// simulate returns, and may be called after `measured`, too.
+    std::function<void(simulated_machine& built)> attach{};
+    std::function<void(simulated_machine& built, time end)> measured{};
 };
 
 struct simulation_result {

@@ -66,7 +66,7 @@ public:
 
 private:
     std::uint32_t core_of(const hart& at) const noexcept { return placement_.core_of(at.id.value); }
-    store_source source_of(const hart& at) const noexcept { 
+    store_source source_of(const hart& at) const noexcept {
         return {core_of(at), at.id, registers_.transaction(at.id)};
     }
     bool has_warmed() const noexcept;

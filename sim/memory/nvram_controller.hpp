@@ -71,7 +71,8 @@ public:
     /// Everything accepted so far goes to the array; returns when it is there.
     time finish(time at);
 
-    /// Without time, for filling memory: reads cost nothing, writes are in the image at once.
+    /// Without time, for filling memory: reads cost nothing, writes are in the image at once. Of those only the log's
+    /// are told to the persist point.
     void set_instant(bool instant);
 
     const memory_image& image() const noexcept { return image_; }

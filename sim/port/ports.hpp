@@ -187,8 +187,8 @@ public:
     transaction_id transaction(hart_id hart) const { return current_[hart.value].id; }
     bool in_transaction(hart_id hart) const { return current_[hart.value].open; }
 
-    /// log_create, log_truncate and log_grow. On a machine without a log nothing is written, so the tail stays where the
-    /// head is, and they take no time.
+    /// log_create, log_truncate and log_grow. On a machine without a log nothing is written, so the tail stays where
+    /// the head is, and they take no time.
     time create_log(hart_id hart, const log_region& region, time at) {
         log_regions.assign(1, region);
         log_head = log_tail = region.begin;
