@@ -112,6 +112,7 @@ private:
     nvram_bank::plan reserve(const nvram_place& place, access_kind kind, time from);
     void tell_bank(const nvram_bank::plan& chance, const nvram_place& place, access_kind kind, address line,
                    port::source from, time queued) const;
+    nvram_bank::plan reserve_in_order(const nvram_place& place, time from);
     nvram_bank::plan send(std::size_t age, time at);
     time after_older_ones(std::size_t age, time at);
 
