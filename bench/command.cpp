@@ -26,7 +26,8 @@ constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_
                                 suite{"hash", plan_hash},     suite{"btree", plan_btree},
                                 suite{"rbtree", plan_rbtree}, suite{"open", plan_open},
                                 suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
-                                suite{"lines", plan_lines},   suite{"wrap", plan_wrap}};
+                                suite{"lines", plan_lines},   suite{"wrap", plan_wrap},
+                                suite{"ecc", plan_ecc}};
 
 constexpr auto suite_names = [] {
     std::array<std::string_view, all_suites.size()> names{};

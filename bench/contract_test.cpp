@@ -125,5 +125,28 @@ TEST(Contract, WrapHasARecordForEachCombination) {
     EXPECT_EQ(tables, (std::map<std::string, std::set<std::uint64_t>>{{"load", entries}, {"store", entries}}));
 }
 
+TEST(Contract, EccHasARecordForEachCombination) {
+    const report made = measure("ecc", quick({"none", "ecc"}));
+    by_combination(made);
+    std::map<std::string, std::set<std::string>> metrics;
+    std::map<std::string, std::set<std::uint64_t>> bits;
+    for (const auto& one : made.records()) {
+        EXPECT_EQ(one.suite, "ecc");
+        EXPECT_EQ(one.engine, one.case_name == "floor" ? "none" : "ecc");
+        EXPECT_EQ(of<std::string>(one, "level"), one.case_name == "floor" ? "power" : "process");
+        EXPECT_EQ(of<std::string>(one, "medium"), "dram") << "nothing persists";
+        EXPECT_EQ(of<std::uint64_t>(one, "delay_ns"), 0u);
+        EXPECT_GE(one.runs, 9u);
+        EXPECT_GT(one.value, 0);
+        metrics[one.case_name].insert(one.metric);
+        bits[one.case_name].insert(of<std::uint64_t>(one, "bits"));
+    }
+    const std::set<std::string> of_words{"ns_per_tx", "tx_per_s", "ns_per_word"};
+    for (const char* name : {"check", "check_word", "encode", "encode_word", "floor"})
+        EXPECT_EQ(metrics[name], of_words) << name;
+    EXPECT_EQ(metrics["repair"], (std::set<std::string>{"ns_per_tx", "tx_per_s", "ns_per_repair"}));
+    EXPECT_EQ(bits["repair"], (std::set<std::uint64_t>{1, 2, 3, 4, 5, 6, 7}));
+}
+
 }  // namespace
 }  // namespace holdfast::bench

@@ -138,6 +138,22 @@ TEST(Litmus, TheModelsAllowWhatTheLiteratureAllowsAndNothingElseButWhatIsListed)
     }
 }
 
+TEST(Litmus, AWiderModelAllowsWhateverTheOneWithinItDoes) {
+    std::size_t compared = 0;
+    for (const litmus& each : cases) {
+        const model* how = model_named(each.model);
+        ASSERT_NE(how, nullptr) << each.model;
+        const model* wider = model_named(how->within);
+        ASSERT_EQ(wider == nullptr, how->within.empty()) << how->within;
+        if (wider == nullptr) continue;
+        const states narrow = litmus_program(*how, each.threads, each.observed, each.where).run();
+        const states wide = litmus_program(*wider, each.threads, each.observed, each.where).run();
+        EXPECT_TRUE(std::ranges::includes(wide, narrow)) << row_of(each, wide);
+        ++compared;
+    }
+    EXPECT_GT(compared, 30u);
+}
+
 TEST(Litmus, ThePageListsEveryCase) {
     std::ifstream file(HOLDFAST_TEST_DIRECTORY "/../docs/crash/litmus.md");
     const std::string page{std::istreambuf_iterator<char>(file), {}};

@@ -49,6 +49,7 @@ struct options {
     std::uint64_t nested_one_in = limits{}.nested_one_in;
     bool mutants = false;
     bool hints = false;
+    bool widest = false;
 };
 
 /// Does nothing without a path. Whether all of it was written; says what is wrong.
@@ -59,6 +60,10 @@ bool write_file(const std::string& path, const std::string& text) {
     file.close();
     if (!file) fmt::print(stderr, "holdfast crash: {} cannot be written\n", path);
     return !file.fail();
+}
+
+bool is_wanted(const options& wanted, const model& how) {
+    return (wanted.model.empty() || how.name == wanted.model) && (!wanted.widest || how.within.empty());
 }
 
 bool is_wanted(const options& wanted, const subject& what) {
@@ -178,7 +183,7 @@ std::vector<wanted_row> wanted_rows(const options& wanted, const std::vector<std
     std::vector<wanted_row> all;
     for (const auto& each : subjects)
         for (const model& how : models)
-            if (is_wanted(wanted, *each) && each->knows(how) && (wanted.model.empty() || how.name == wanted.model))
+            if (is_wanted(wanted, *each) && each->knows(how) && is_wanted(wanted, how))
                 all.push_back({each.get(), &how});
     return all;
 }
@@ -336,6 +341,7 @@ int main_of(int argc, char** argv) {
         ->check([](const std::string& name) -> std::string {
             return model_named(name) != nullptr ? "" : "there is no model " + name;
         });
+    application.add_flag("--widest", wanted.widest, "Leave out models that allow nothing that another one does not");
     application.add_option("--operations", wanted.operations, "Every workload of so many operations at most")
         ->capture_default_str();
     application.add_option("--depth", wanted.depth, "How deep recoveries are cut in turn")->capture_default_str();

@@ -27,14 +27,16 @@ struct model {
     std::uint32_t granule_words;
     /// The pool is an ordinary file at level `power`: its stores never reach the medium.
     bool is_file;
+    /// Another model, which allows whatever this one does; empty: there is none.
+    std::string_view within{};
 };
 
 inline constexpr model models[] = {
     {"kill", true, true, true, store_order::visible, 8, false},
-    {"x86", false, false, false, store_order::visible, 8, false},
+    {"x86", false, false, false, store_order::visible, 8, false, "x86-torn"},
     {"x86-torn", false, false, false, store_order::none, 8, false},
     {"eadr", true, false, false, store_order::visible, 8, false},
-    {"arm", false, false, false, store_order::by_fence, 8, false},
+    {"arm", false, false, false, store_order::by_fence, 8, false, "x86-torn"},
     {"file", true, true, false, store_order::visible, 64, true},
 };
 

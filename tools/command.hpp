@@ -30,6 +30,7 @@ void add_pool_snapshot_command(CLI::App& pool, command_line& line);
 void add_pool_dump_command(CLI::App& pool, command_line& line);
 void add_crash_command(CLI::App& application, command_line& line);
 void add_sim_command(CLI::App& application, command_line& line);
+void add_ecc_command(CLI::App& application, command_line& line);
 void add_doctor_command(CLI::App& application, command_line& line);
 
 /// `--json` for a subcommand, with the same words everywhere.

@@ -48,6 +48,7 @@ int main_of(int argc, char** argv) {
     add_kv_command(application, line);
     add_pool_command(application, line);
     add_doctor_command(application, line);
+    add_ecc_command(application, line);
 #ifdef HOLDFAST_HAS_CRASH
     add_crash_command(application, line);
 #endif
