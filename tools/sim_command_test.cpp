@@ -96,6 +96,33 @@ TEST(SimCommand, AWrongSettingIsNamedWithItsValueAndRange) {
     EXPECT_EQ(run_of("hash --quick --footprint 1MiB").status, 2);
     EXPECT_EQ(run_of("no_workload").status, 2);
     EXPECT_EQ(run_of("hash --config /nowhere/at/all").status, 1);
+    EXPECT_EQ(run_of("hash --set core.store_prefetch=maybe").text,
+              "holdfast sim: core.store_prefetch is maybe, allowed is true or false\n");
+    const sim_run design = run_of("hash --design nothing");
+    EXPECT_EQ(design.status, 2);
+    EXPECT_NE(design.text.find("--design: nothing not in {non-pers}"), std::string::npos) << design.text;
+}
+
+TEST(SimCommand, AnOutputThatCannotBeWrittenIsFoundBeforeTheRun) {
+    for (const std::string option : {"--json", "--trace"}) {
+        const sim_run run = run_of("hash" + small + option + " /nowhere/at/all");
+        EXPECT_EQ(run.status, 1);
+        EXPECT_EQ(run.text, "holdfast: the directory is missing: /nowhere/at/all\n");
+    }
+}
+
+TEST(SimCommand, TheFootprintOfThePaperIsToldAndMayBeAskedFor) {
+    const json records = records_of("hash ssca2");
+    for (const auto& [workload, bytes] : {std::pair{"hash", 256 << 20}, std::pair{"ssca2", 16 << 20}}) {
+        const auto found = std::find_if(records.begin(), records.end(), [&](const json& each) {
+            return each.at("case") == workload && each.at("metric") == "paper_footprint_bytes";
+        });
+        ASSERT_NE(found, records.end());
+        EXPECT_EQ(found->at("value"), bytes);
+    }
+    const sim_run run = run_of("ssca2 --footprint paper --operations 100");
+    EXPECT_EQ(run.status, 0);
+    EXPECT_NE(run.text.find("16 MiB"), std::string::npos) << run.text;
 }
 
 TEST(SimCommand, ATraceIsAPageThatShowsTheWindow) {
