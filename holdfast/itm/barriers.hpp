@@ -28,7 +28,7 @@ template <class Algorithm, hint Hint>
 struct hinted {
     Algorithm& algorithm;
 
-    std::uint64_t load(const pool_word* word) {
+    [[gnu::always_inline]] std::uint64_t load(const pool_word* word) {
         const auto* const home = reinterpret_cast<const stm::word*>(word);
         if constexpr (Hint == hint::after_read) {
             return algorithm.load_after_read(home);
@@ -40,7 +40,7 @@ struct hinted {
             return algorithm.load(home);
         }
     }
-    void store(pool_word* word, std::uint64_t value, std::uint8_t mask) {
+    [[gnu::always_inline]] void store(pool_word* word, std::uint64_t value, std::uint8_t mask) {
         auto* const home = reinterpret_cast<stm::word*>(word);
         if constexpr (Hint == hint::after_read) {
             algorithm.store_after_read(home, value, mask);
@@ -56,39 +56,66 @@ struct hinted {
 template <class Algorithm, hint Hint, class T>
 inline void load_to(const T* from, T& value) {
     hinted<Algorithm, Hint> words{Algorithm::of_this_thread()};
-    const auto [word, byte] = detail::word_of(from);
-    constexpr std::size_t size = stored_bytes<T>;
-    if (size <= 8 && byte + size <= 8) [[likely]] {
-        const std::uint64_t bits = words.load(word) >> (8 * byte);
-        std::memcpy(&value, &bits, size < 8 ? size : 8);
-    } else {
-        load_bytes(words, from, &value, size);
-    }
+    load_bytes(words, from, &value, stored_bytes<T>);
 }
 
+/// Apart, so that a load of an aligned value saves no register.
 template <class Algorithm, hint Hint, class T>
-inline T load(const T* from) {
-    T value{};
+[[gnu::noinline]] T load_unaligned(const T* from) {
+    T value;
     load_to<Algorithm, Hint>(from, value);
     return value;
 }
 
 template <class Algorithm, hint Hint, class T>
-inline void store(T* home, const T& value) {
+[[gnu::always_inline]] inline T load(const T* from) {
+    static_assert(sizeof(T) <= 8);
+    const auto address = reinterpret_cast<std::uintptr_t>(from);
+    if (address % sizeof(T) != 0) [[unlikely]]
+        return load_unaligned<Algorithm, Hint>(from);
+    const auto [word, byte] = detail::word_of(from);
+    hinted<Algorithm, Hint> words{Algorithm::of_this_thread()};
+    std::uint64_t bits = 0;
+    if constexpr (sizeof(T) == 8) {
+        bits = words.load(reinterpret_cast<const pool_word*>(from));
+    } else {
+        bits = words.load(word) >> (8 * byte);
+    }
+    T value;
+    std::memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+
+/// Whatever is larger than a word, not aligned, or stored in a nested block that may be cancelled.
+template <class Algorithm, hint Hint, class T>
+[[gnu::noinline]] void store_slowly(T* home, const T& value) {
     Algorithm& algorithm = Algorithm::of_this_thread();
     const std::size_t size = is_planted(fault::padding_stored) ? sizeof(T) : stored_bytes<T>;
-    if (state().notes_stores) [[unlikely]]
-        note_shared(algorithm, state(), home, size);
+    if (state().notes_stores) note_shared(algorithm, state(), home, size);
     hinted<Algorithm, Hint> words{algorithm};
+    const unsigned byte = detail::word_of(home).byte;
+    const bool torn = is_planted(fault::straddling_torn) && byte + size > 8;
+    store_bytes(words, home, &value, torn ? 8 - byte : size);
+}
+
+template <class Algorithm, hint Hint, class T>
+[[gnu::noinline]] void store_value_slowly(T* home, T value) {
+    store_slowly<Algorithm, Hint>(home, value);
+}
+
+template <class Algorithm, hint Hint, class T>
+[[gnu::always_inline]] inline void store(T* home, T value) {
+    static_assert(sizeof(T) <= 8);
+    if (reinterpret_cast<std::uintptr_t>(home) % sizeof(T) != 0 || state().notes_stores) [[unlikely]]
+        return store_value_slowly<Algorithm, Hint>(home, value);
     const auto [word, byte] = detail::word_of(home);
-    if (size <= 8 && byte + size <= 8) [[likely]] {
-        std::uint64_t bits = 0;
-        std::memcpy(&bits, &value, size < 8 ? size : 8);
-        words.store(word, bits << (8 * byte), detail::byte_mask(byte, static_cast<unsigned>(size)));
-    } else if (is_planted(fault::straddling_torn)) {
-        store_bytes(words, home, &value, 8 - byte);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    hinted<Algorithm, Hint> words{Algorithm::of_this_thread()};
+    if constexpr (sizeof(T) == 8) {
+        words.store(reinterpret_cast<pool_word*>(home), bits, 0xFF);
     } else {
-        store_bytes(words, home, &value, size);
+        words.store(word, bits << (8 * byte), detail::byte_mask(byte, sizeof(T)));
     }
 }
 

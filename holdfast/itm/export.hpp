@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <type_traits>
 #include <typeinfo>
 
 // The vectors of 32 bytes are passed in registers that not every processor has: only code for those that have calls.
@@ -42,13 +43,21 @@
 
 #define HOLDFAST_ITM_LOAD(A, prefix, name, T, attribute, knows)                                                     \
     attribute T _ITM_##prefix##name(const T* from) {                                                                \
-        T value;                                                                                                    \
-        holdfast::itm::load_to<A, holdfast::itm::hint::knows>(from, value);                                         \
-        return value;                                                                                               \
+        if constexpr (std::is_arithmetic_v<T> && sizeof(T) <= 8) {                                                  \
+            return holdfast::itm::load<A, holdfast::itm::hint::knows>(from);                                        \
+        } else {                                                                                                    \
+            T value;                                                                                                \
+            holdfast::itm::load_to<A, holdfast::itm::hint::knows>(from, value);                                     \
+            return value;                                                                                           \
+        }                                                                                                           \
     }
 #define HOLDFAST_ITM_STORE(A, prefix, name, T, attribute, knows)                                                    \
     attribute void _ITM_##prefix##name(T* home, T value) {                                                          \
-        holdfast::itm::store<A, holdfast::itm::hint::knows>(home, value);                                           \
+        if constexpr (std::is_arithmetic_v<T> && sizeof(T) <= 8) {                                                  \
+            holdfast::itm::store<A, holdfast::itm::hint::knows>(home, value);                                       \
+        } else {                                                                                                    \
+            holdfast::itm::store_slowly<A, holdfast::itm::hint::knows>(home, value);                                \
+        }                                                                                                           \
     }
 #define HOLDFAST_ITM_BARRIERS_OF(A, name, T, attribute)                                                             \
     HOLDFAST_ITM_LOAD(A, R, name, T, attribute, none)                                                               \
