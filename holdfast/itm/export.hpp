@@ -72,16 +72,21 @@
     }
 
 #define HOLDFAST_ITM_COPY(A, name, kind)                                                                            \
-    void _ITM_##name(void* to, const void* from, std::size_t bytes) {                                               \
+    void* _ITM_##name(void* to, const void* from, std::size_t bytes) {                                              \
         holdfast::itm::ranges<A>::kind(to, from, bytes);                                                            \
+        return to;                                                                                                  \
     }
-// Copies whose ends are known to be private or shared, and hints, which a range makes no use of.
+// Copies whose ends are known to be private or shared, and hints, which a range makes no use of. They return `to`,
+// whatever the ABI says: g++ 12 takes their result for that of memcpy, memmove and memset.
 #define HOLDFAST_ITM_RANGES(A)                                                                                      \
     HOLDFAST_ITM_COPY(A, memcpyRtWt, copy)                                                                          \
     HOLDFAST_ITM_COPY(A, memcpyRnWt, write)                                                                         \
     HOLDFAST_ITM_COPY(A, memcpyRtWn, read)                                                                          \
     HOLDFAST_ITM_COPY(A, memmoveRtWt, copy)                                                                         \
-    void _ITM_memsetW(void* to, int byte, std::size_t bytes) { holdfast::itm::ranges<A>::fill(to, byte, bytes); }    \
+    void* _ITM_memsetW(void* to, int byte, std::size_t bytes) {                                                     \
+        holdfast::itm::ranges<A>::fill(to, byte, bytes);                                                            \
+        return to;                                                                                                  \
+    }                                                                                                               \
     void _ITM_LB(const void* variable, std::size_t bytes) {                                                         \
         holdfast::itm::note_local(holdfast::itm::state(), variable, bytes);                                         \
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -167,6 +168,29 @@ const char* moves_overlap() {
     return nullptr;
 }
 
+/// The compiler may take the block from what the copy returns, as memcpy, memmove and memset return it.
+const char* copies_return_where_they_went() {
+    static unsigned char source[256];
+    static unsigned char* shared[3];
+    for (std::size_t each = 0; each < sizeof source; ++each) source[each] = static_cast<unsigned char>(each);
+    __transaction_atomic {
+        auto* const copied = static_cast<unsigned char*>(std::malloc(sizeof source));
+        std::memcpy(copied, source, sizeof source);
+        shared[0] = copied;
+        auto* const moved = static_cast<unsigned char*>(std::malloc(sizeof source));
+        std::memmove(moved, source, sizeof source);
+        shared[1] = moved;
+        auto* const filled = static_cast<unsigned char*>(std::malloc(sizeof source));
+        std::memset(filled, 7, sizeof source);
+        shared[2] = filled;
+    }
+    HOLDFAST_ITM_HOLDS(std::memcmp(shared[0], source, sizeof source) == 0);
+    HOLDFAST_ITM_HOLDS(std::memcmp(shared[1], source, sizeof source) == 0);
+    HOLDFAST_ITM_HOLDS(shared[2][0] == 7 && shared[2][sizeof source - 1] == 7);
+    for (unsigned char* const each : shared) std::free(each);
+    return nullptr;
+}
+
 const char* fills_are_exact() {
     static unsigned char memory[4200];
     for (const std::size_t bytes : range_bytes) {
@@ -237,6 +261,7 @@ std::vector<law> laws_of_barriers() {
         {"copies of every size and shift are exact", copies_are_exact},
         {"moves may overlap in both directions", moves_overlap},
         {"fills of every size are exact", fills_are_exact},
+        {"copies and fills return where they went", copies_return_where_they_went},
         {"a cancel takes back ranges", cancelled_ranges_leave_nothing},
         {"floating values go through blocks and restarts", values_go_through_blocks},
     };
