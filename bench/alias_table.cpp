@@ -6,7 +6,7 @@
 #include <bench/suites.hpp>
 #include <bench/threads.hpp>
 
-#include <holdfast/engine/word_map.hpp>
+#include <holdfast/base/word_map.hpp>
 
 #include <workload/random.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <holdfast/engine/streaming.hpp>
-#include <holdfast/engine/word_map.hpp>
+#include <holdfast/base/word_map.hpp>
 
 namespace holdfast {
 

@@ -3,7 +3,7 @@
 
 #include <holdfast/engine/engine.hpp>
 #include <holdfast/engine/fresh_blocks.hpp>
-#include <holdfast/engine/word_map.hpp>
+#include <holdfast/base/word_map.hpp>
 
 #include <vector>
 

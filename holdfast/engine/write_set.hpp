@@ -2,8 +2,8 @@
 // needs no conversion, and a load finds its word by one lookup.
 #pragma once
 
+#include <holdfast/base/word_map.hpp>
 #include <holdfast/base/words.hpp>
-#include <holdfast/engine/word_map.hpp>
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/early.hpp>
 #include <holdfast/persist/seam.hpp>

@@ -1,17 +1,17 @@
 // From words (or lines) to small numbers: the lookup inside a transaction. Emptied in O(1).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <new>
 
 namespace holdfast {
 
-/// An open-addressing table from keys below 2^44 to 32-bit values. One thread. Grows; never
-/// shrinks. No allocation once warm.
-class word_map {
+/// An open-addressing table from keys below 2^46 to 32-bit values. One thread. Grows; never
+/// shrinks. No allocation once warm. Constant-initialised and trivially destructible, for objects
+/// that a thread must reach without a guard: release() gives the memory back.
+class word_table {
 public:
-    word_map() { allocate(first_capacity); }
-
     bool empty() const noexcept { return count_ == 0; }
     std::size_t size() const noexcept { return count_; }
 
@@ -57,47 +57,64 @@ public:
         if (generation_ == 0) wipe();
     }
 
+    /// Empties it and gives its memory back; it may be used again.
+    void release() noexcept {
+        if (slots_ != nothing_) delete[] slots_;
+        *this = word_table{};
+    }
+
 private:
     struct slot {
-        std::uint64_t key = 0;  ///< the generation above the key; generation 0 is never current
-        std::uint32_t value = 0;
+        std::uint64_t key;  ///< the generation above the key; generation 0 is never current
+        std::uint32_t value;
     };
     static constexpr std::size_t first_capacity = 1024;
-    static constexpr std::uint64_t one_generation = std::uint64_t{1} << 44;
+    static constexpr std::uint64_t one_generation = std::uint64_t{1} << 46;
     static constexpr std::uint64_t generation_bits = ~(one_generation - 1);
 
     std::size_t home_of(std::uint64_t key) const noexcept {
         return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ull) >> shift_);
-    }
-    void place(std::uint64_t tagged, std::uint32_t value) noexcept {
-        std::size_t at = home_of(tagged & ~generation_bits);
-        while ((slots_[at].key & generation_bits) == generation_) at = (at + 1) & mask_;
-        slots_[at] = {tagged, value};
-    }
-    void allocate(std::size_t capacity) {
-        slots_ = std::make_unique<slot[]>(capacity);
-        mask_ = capacity - 1;
-        limit_ = capacity / 2;
-        shift_ = 64u - static_cast<unsigned>(__builtin_ctzll(capacity));
     }
     void wipe() noexcept {
         for (std::size_t at = 0; at <= mask_; ++at) slots_[at].key = 0;
         generation_ = one_generation;
     }
     void grow() {
-        const auto old = std::move(slots_);
+        slot* const old = slots_;
         const std::size_t old_capacity = mask_ + 1;
-        allocate(old_capacity * 2);
+        const std::size_t capacity = old == nothing_ ? first_capacity : old_capacity * 2;
+        slots_ = new slot[capacity]();
+        mask_ = capacity - 1;
+        limit_ = capacity / 2;
+        shift_ = 64u - static_cast<unsigned>(__builtin_ctzll(capacity));
+        count_ = 0;
+        if (old == nothing_) return;
         for (std::size_t at = 0; at < old_capacity; ++at)
-            if ((old[at].key & generation_bits) == generation_) place(old[at].key, old[at].value);
+            if ((old[at].key & generation_bits) == generation_) insert(old[at].key & ~generation_bits, old[at].value);
+        delete[] old;
     }
 
-    std::unique_ptr<slot[]> slots_;
-    std::size_t mask_ = 0;
+    /// What an empty table looks into, so that a lookup need not ask whether there is a table. Nothing is stored to it.
+    static inline constinit slot nothing_[2]{};
+
+    slot* slots_ = nothing_;
+    std::size_t mask_ = 1;
+    unsigned shift_ = 63;
     std::size_t limit_ = 0;  ///< keys before the table doubles
-    unsigned shift_ = 0;
     std::uint64_t generation_ = one_generation;
     std::size_t count_ = 0;
+};
+
+/// The same as a member of objects that are built and destroyed. It has its memory from the beginning.
+class word_map : public word_table {
+public:
+    word_map() {
+        insert(0, 0);
+        clear();
+    }
+    word_map(const word_map&) = delete;
+    word_map& operator=(const word_map&) = delete;
+    ~word_map() { release(); }
 };
 
 }  // namespace holdfast

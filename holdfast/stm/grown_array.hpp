@@ -1,0 +1,71 @@
+// The arrays of read and write sets.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+namespace holdfast::stm {
+
+/// Elements in the order in which they were added. One thread. Grows by doubling, never shrinks; no allocation once
+/// warm. Constant-initialised and trivially destructible, for objects that a thread must reach without a guard:
+/// release() gives the memory back. Where there is no memory it throws std::bad_alloc.
+template <class T>
+class grown_array {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+    bool empty() const noexcept { return begin_ == end_; }
+    std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
+    T* begin() noexcept { return begin_; }
+    T* end() noexcept { return end_; }
+    const T* begin() const noexcept { return begin_; }
+    const T* end() const noexcept { return end_; }
+    T& operator[](std::size_t at) noexcept { return begin_[at]; }
+    const T& operator[](std::size_t at) const noexcept { return begin_[at]; }
+
+    [[gnu::always_inline]] void push(const T& each) {
+        if (end_ == limit_) [[unlikely]]
+            grow();
+        *end_++ = each;
+    }
+    /// Room for `count` more behind the last one; taken() says how many were put there.
+    T* room_for(std::size_t count) {
+        while (static_cast<std::size_t>(limit_ - end_) < count) grow();
+        return end_;
+    }
+    void taken(std::size_t count) noexcept { end_ += count; }
+    bool is_full() const noexcept { return end_ == limit_; }
+    /// Requires: not full.
+    [[gnu::always_inline]] void push_without_growing(const T& each) noexcept { *end_++ = each; }
+    void clear() noexcept { end_ = begin_; }
+    /// Keeps the first `count` elements. Requires: count <= size().
+    void keep(std::size_t count) noexcept { end_ = begin_ + count; }
+
+    /// Empties it and gives its memory back; it may be used again.
+    void release() noexcept {
+        std::free(begin_);
+        begin_ = end_ = limit_ = nullptr;
+    }
+
+private:
+    static constexpr std::size_t first_capacity = 256;
+
+    [[gnu::noinline, gnu::cold]] void grow() {
+        const std::size_t count = size();
+        const std::size_t capacity = count == 0 ? first_capacity : 2 * count;
+        auto* larger = static_cast<T*>(std::realloc(static_cast<void*>(begin_), capacity * sizeof(T)));
+        if (larger == nullptr) throw std::bad_alloc();
+        begin_ = larger;
+        end_ = larger + count;
+        limit_ = larger + capacity;
+    }
+
+    T* begin_ = nullptr;
+    T* end_ = nullptr;
+    T* limit_ = nullptr;
+};
+
+}  // namespace holdfast::stm

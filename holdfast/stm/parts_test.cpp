@@ -1,0 +1,179 @@
+// The parts that both algorithms are made of.
+#include <holdfast/stm/blocks.hpp>
+#include <holdfast/stm/stm_test_support.hpp>
+#include <holdfast/stm/write_log.hpp>
+
+#include <cfenv>
+#include <map>
+#include <random>
+
+namespace holdfast::stm {
+namespace {
+
+using namespace holdfast::stm::test;
+
+TEST(WriteLog, HoldsWhatAMapHoldsAndStoresItHomeHoweverOftenItIsEmptied) {
+    write_log log;
+    std::vector<word> homes(20'000);
+    std::mt19937_64 random(5);
+    for (int round = 0; round < 30; ++round) {
+        std::map<word*, std::pair<word, std::uint8_t>> model;
+        const std::size_t count = random() % 5'000;
+        for (std::size_t i = 0; i < count; ++i) {
+            word* const home = &homes[random() % homes.size()];
+            const word what = random();
+            const auto mask = static_cast<std::uint8_t>(random() % 3 == 0 ? 1 + random() % 255 : 0xFF);
+            log.put(home, what, mask);
+            auto& each = model[home];
+            each = {merged(each.first, what, mask), static_cast<std::uint8_t>(each.second | mask)};
+        }
+        ASSERT_EQ(log.size(), model.size());
+        for (word& each : homes) {
+            const write_log::entry* found = log.find(&each);
+            const auto expected = model.find(&each);
+            ASSERT_EQ(found != nullptr, expected != model.end());
+            if (found == nullptr) continue;
+            ASSERT_EQ(found->mask(), expected->second.second);
+            ASSERT_EQ((found->value ^ expected->second.first) & bits_of_mask(found->mask()), 0u);
+        }
+        std::vector<word> after = homes;
+        for (const auto& [home, stored] : model)
+            after[static_cast<std::size_t>(home - homes.data())] = merged(*home, stored.first, stored.second);
+        log.write_back();
+        ASSERT_EQ(homes, after);
+        log.clear();
+        EXPECT_TRUE(log.empty());
+        EXPECT_EQ(log.find(&homes[0]), nullptr);
+    }
+    log.release();
+    EXPECT_EQ(log.find(&homes[0]), nullptr);
+    log.put(&homes[0], 1, 0xFF);
+    EXPECT_EQ(log.find(&homes[0])->value, 1u);
+    log.release();
+}
+
+TEST(FreshWords, AreThoseOfTheBlocksAndNoOthers) {
+    fresh_words fresh;
+    std::vector<word> area(10'000);
+    std::vector<bool> model(area.size());
+    std::mt19937_64 random(7);
+    for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < 50; ++i) {
+            const std::size_t begin = random() % (area.size() - 200);
+            const std::size_t words = 1 + random() % (i % 10 == 0 ? 150 : 8);
+            // A part of a word at the end belongs to somebody else.
+            fresh.add(&area[begin], words * 8 + random() % 8);
+            std::fill_n(model.begin() + static_cast<std::ptrdiff_t>(begin), words, true);
+            EXPECT_TRUE(fresh.last_holds(&area[begin], words * 8));
+            EXPECT_FALSE(fresh.last_holds(&area[begin], words * 8 + 8));
+        }
+        for (std::size_t i = 0; i < area.size(); ++i) ASSERT_EQ(fresh.holds(&area[i]), model[i]) << i;
+        fresh.clear();
+        model.assign(model.size(), false);
+        ASSERT_FALSE(fresh.holds(&area[random() % area.size()]));
+    }
+    fresh.release();
+}
+
+std::vector<void*> came_back;
+void remember(void* block, std::size_t, std::size_t) { came_back.push_back(block); }
+
+TEST(Limbo, GivesBackWhatIsOldEnoughInOrderAndKeepsTheRest) {
+    limbo waiting;
+    std::vector<line> blocks(600);
+    came_back.clear();
+    for (std::size_t i = 0; i < 255; ++i) waiting.add({&blocks[i], 64, 64, remember}, i);
+    EXPECT_FALSE(waiting.is_due());
+    waiting.add({&blocks[255], 64, 64, remember}, 255);
+    EXPECT_TRUE(waiting.is_due());
+    waiting.give_back_until(99);
+    ASSERT_EQ(came_back.size(), 100u);
+    for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(came_back[i], &blocks[i]);
+    EXPECT_FALSE(waiting.is_due()) << "not again before there is much more";
+    EXPECT_FALSE(waiting.empty());
+    waiting.give_back_until(registry::inactive);
+    EXPECT_EQ(came_back.size(), 256u);
+    EXPECT_TRUE(waiting.empty());
+    waiting.add({&blocks[0], std::size_t{2} << 20, 64, remember}, 1000);
+    EXPECT_TRUE(waiting.is_due()) << "a block that is large is due at once";
+    waiting.give_back_until(1000);
+    waiting.release();
+}
+
+TEST(Registry, HasSoManySlotsAndGivesEachToOne) {
+    static registry threads;
+    std::vector<registry::slot*> all;
+    for (unsigned i = 0; i < registry::most_threads; ++i) {
+        all.push_back(threads.claim());
+        ASSERT_NE(all.back(), nullptr);
+        EXPECT_EQ(threads.index_of(*all.back()), i);
+    }
+    EXPECT_EQ(threads.claim(), nullptr);
+    EXPECT_EQ(threads.oldest(), registry::inactive);
+    registry::publish(*all[5], 50);
+    registry::publish_cheaply(*all[250], 20);
+    EXPECT_EQ(threads.oldest(), 20u);
+    registry::retract(*all[250]);
+    EXPECT_EQ(threads.oldest(), 50u);
+    threads.wait_for_older(50, nullptr);
+    threads.wait_for_all(all[5]);
+    threads.forget_others(all[5]);
+    EXPECT_EQ(threads.oldest(), 50u);
+    EXPECT_EQ(threads.claim(), all[0]);
+    EXPECT_EQ(threads.claim(), all[1]);
+}
+
+TEST(BackOff, AsksForASerialRunAfterSoManyConflicts) {
+    back_off pauses;
+    for (unsigned i = 0; i < back_off::most_conflicts; ++i) {
+        EXPECT_FALSE(pauses.should_be_serial());
+        pauses.conflict();
+    }
+    EXPECT_TRUE(pauses.should_be_serial());
+    pauses.reset();
+    EXPECT_FALSE(pauses.should_be_serial());
+}
+
+#ifndef HOLDFAST_STM_LONG_JUMPS
+
+word deeper(const checkpoint& here, int depth, word mixed);
+/// Through a pointer: compilers see that no call of deeper returns.
+word (*volatile next_deeper)(const checkpoint&, int, word) = deeper;
+
+/// Several frames further down, with registers full of something else.
+[[gnu::noinline]] word deeper(const checkpoint& here, int depth, word mixed) {
+    if (depth == 0) {
+        std::fesetround(FE_TOWARDZERO);
+        resume(here, static_cast<int>(mixed % 1000) + 1);
+    }
+    const word a = mixed * 3, b = mixed * 5, c = mixed * 7, d = mixed * 11, e = mixed * 13, f = mixed * 17;
+    const word below = next_deeper(here, depth - 1, mixed + 1);
+    return a ^ b ^ c ^ d ^ e ^ f ^ below;
+}
+
+TEST(Checkpoint, ResumingReturnsAgainWithRegistersAndRoundingAsTheyWere) {
+    checkpoint here;
+    // Values that a compiler keeps in registers across the calls.
+    const volatile word source = 1000;
+    const word a = source + 1, b = source + 2, c = source + 3, d = source + 4, e = source + 5, f = source + 6;
+    const volatile double quarter = 0.25;
+    const double x = quarter + 1, y = quarter + 2;
+    static int returns;
+    returns = 0;
+    const int result = holdfast_stm_save(&here);
+    ++returns;
+    ASSERT_EQ(std::fegetround(), FE_TONEAREST);
+    ASSERT_EQ(a + b + c + d + e + f, 6021u);
+    ASSERT_EQ(x + y, 3.5);
+    if (returns == 1)
+        ASSERT_EQ(result, 0);
+    else
+        ASSERT_NE(result, 0);
+    if (returns < 50) next_deeper(here, returns % 7, a * static_cast<word>(returns));
+    EXPECT_EQ(returns, 50);
+}
+
+#endif
+
+}  // namespace
+}  // namespace holdfast::stm

@@ -1,0 +1,52 @@
+// Faults that tests plant in builds of their own of the two algorithms, to prove that laws and checkers would see them,
+// and the places where such a build lets other threads run. In the normal build nothing of either is left.
+#pragma once
+
+#include <cstddef>
+
+namespace holdfast::stm {
+
+#define HOLDFAST_STM_FAULTS(X)                                                                              \
+    X(value_validation_dropped, "value: a snapshot is moved on without comparing what was read")            \
+    X(value_commit_unvalidated, "value: a commit takes the sequence as it finds it")                        \
+    X(value_sequence_unchecked, "value: a load does not look whether the sequence has moved")               \
+    X(value_released_early, "value: the sequence is even again before the values are home")                 \
+    X(value_odd_ignored, "value: validation does not wait for a commit in progress")                        \
+    X(versioned_validation_dropped, "versioned: a snapshot is extended without validation")                 \
+    X(versioned_commit_unvalidated, "versioned: a commit does not validate its read set")                   \
+    X(versioned_version_ignored, "versioned: a load takes any version")                                     \
+    X(versioned_lock_checked_once, "versioned: a load does not look at the lock again")                     \
+    X(versioned_released_early, "versioned: locks are released before the values are home")                 \
+    X(versioned_no_quiescence, "versioned: a writer does not wait for older snapshots")                     \
+    X(versioned_own_lock_mistaken, "versioned: a lock of somebody else is taken for the thread's own")      \
+    X(versioned_old_version_released, "versioned: a commit leaves the version as it was")                   \
+    X(limbo_ignored, "value: a block is given back at commit, whoever may still read it")                   \
+    X(mask_ignored, "a masked store takes the whole word")                                                  \
+    X(masks_not_merged, "a second masked store of a word replaces the mask of the first")                   \
+    X(own_stores_unseen, "a load does not look into the write set")                                         \
+    X(serial_does_not_wait, "a serial transaction begins while others run")                                 \
+    X(hint_read_trusted_for_write, "a load after a read does not look whether the word has been stored to") \
+    X(rolled_back_keeps_blocks, "rolling back does not give back what was allocated")                       \
+    X(frames_buffered, "stores to frames born inside the transaction wait for commit")                      \
+    X(read_set_not_kept, "a second attempt of a read-only transaction keeps no read set either")
+
+enum class fault : unsigned char {
+    nothing,
+#define HOLDFAST_STM_ENUMERATOR(name, sentence) name,
+    HOLDFAST_STM_FAULTS(HOLDFAST_STM_ENUMERATOR)
+#undef HOLDFAST_STM_ENUMERATOR
+};
+
+#ifdef HOLDFAST_STM_TESTED
+/// The fault that this process has now. Set it while nothing runs.
+inline fault planted_now = fault::nothing;
+inline bool is_planted(fault which) noexcept { return planted_now == which; }
+/// A test's scheduler, called wherever another thread may come in between. True: whoever waits need not pause himself.
+inline bool (*between)() noexcept = nullptr;
+inline bool let_others_run() noexcept { return between != nullptr && between(); }
+#else
+constexpr bool is_planted(fault) noexcept { return false; }
+constexpr bool let_others_run() noexcept { return false; }
+#endif
+
+}  // namespace holdfast::stm

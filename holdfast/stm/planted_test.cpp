@@ -1,0 +1,202 @@
+// Every fault of planted.hpp is caught: what looks for it passes without the fault and fails with it. Each look is a
+// process of its own, because a fault may leave locks behind, or never come to an end.
+#include <holdfast/stm/scheduled_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace holdfast::stm {
+namespace {
+
+using namespace holdfast::stm::test;
+
+constexpr std::uint64_t programs_to_try = 20'000;
+
+/// Random programs, as many as it takes.
+template <class A>
+bool is_opaque_for_long() {
+    // Without a fault there is nothing to find, and the opacity test looks for longer.
+    const std::uint64_t count = planted_now == fault::nothing ? 100 : programs_to_try;
+    return !first_seed_not_opaque<A>(1, count).has_value();
+}
+
+template <class A>
+bool privatisation_is_safe_for_long() {
+    return !first_seed_torn<A>(planted_now == fault::nothing ? 100 : programs_to_try).has_value();
+}
+
+template <class A>
+bool masked_stores_leave_other_bytes_alone() {
+    line data;
+    data.words[0] = 0x1122334455667788;
+    must_commit<A>([&] { A::of_this_thread().store(&data.words[0], ~word{0}, 0x06); });
+    return data.words[0] == 0x1122334455FFFF88;
+}
+
+template <class A>
+bool masks_are_merged() {
+    line data;
+    must_commit<A>([&] {
+        A::of_this_thread().store(&data.words[0], ~word{0}, 0x06);
+        A::of_this_thread().store(&data.words[0], ~word{0}, 0x80);
+    });
+    return data.words[0] == 0xFF00000000FFFF00;
+}
+
+std::atomic<int> given_back;
+void count_back(void*, std::size_t, std::size_t) { ++given_back; }
+
+/// More blocks than a batch are freed while a transaction is open that could still read them.
+template <class A>
+bool blocks_are_kept_for_older_transactions() {
+    line data;
+    static line blocks[1000];
+    companions<A> others;
+    A& open = A::of_this_thread();
+    open.begin({.restart = unexpected_restart});
+    open.load(&data.words[0]);
+    given_back = 0;
+    others.run([] {
+        for (line& each : blocks)
+            atomically<A>([&] {
+                A::of_this_thread().store(&each.words[0], 1, 0xFF);
+                A::of_this_thread().free_at_commit(&each, sizeof each, 64, count_back);
+            });
+    });
+    const bool kept = given_back == 0;
+    open.roll_back();
+    others.join();
+    return kept && given_back == 1000;
+}
+
+template <class A>
+bool rolling_back_gives_blocks_back() {
+    A& open = A::of_this_thread();
+    line block;
+    given_back = 0;
+    open.begin({.restart = unexpected_restart});
+    open.note_allocated(&block, sizeof block, 64, count_back);
+    open.roll_back();
+    return given_back == 1;
+}
+
+template <class A>
+bool own_frames_are_stored_to_at_once() {
+    A& open = A::of_this_thread();
+    const auto inside = [&]() __attribute__((noinline, no_sanitize("address"))) {
+        alignas(8) volatile word local = 1;
+        open.store(const_cast<word*>(&local), 2, 0xFF);
+        return local == 2;
+    };
+    const auto transaction = [&]() __attribute__((noinline)) {
+        open.begin({.frames_below = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+                    .restart = unexpected_restart});
+        const bool right = inside();
+        open.roll_back();
+        return right;
+    };
+    return transaction();
+}
+
+/// A reader with the read-only promise whom somebody disturbs at each of the first attempts.
+template <class A>
+bool a_second_attempt_keeps_its_reads() {
+    line data;
+    line other[2];
+    int attempts = 0;
+    companions<A> others;
+    const auto read = [&] {
+        A::of_this_thread().load(&data.words[0]);
+        if (++attempts < 4) others.store(&other[0].words[0], &other[1].words[0], 5);
+        A::of_this_thread().load(&other[0].words[0]);
+    };
+    atomically<A>(read, true);
+    return attempts == 2;
+}
+
+struct planting {
+    fault planted;
+    const char* name;
+    bool (*is_right)();
+};
+
+#define HOLDFAST_STM_PLANTING(name, ...) {fault::name, #name, __VA_ARGS__}
+const planting plantings[] = {
+    HOLDFAST_STM_PLANTING(value_validation_dropped, is_opaque_for_long<value>),
+    HOLDFAST_STM_PLANTING(value_commit_unvalidated, is_opaque_for_long<value>),
+    HOLDFAST_STM_PLANTING(value_sequence_unchecked, is_opaque_for_long<value>),
+    HOLDFAST_STM_PLANTING(value_released_early, is_opaque_for_long<value>),
+    HOLDFAST_STM_PLANTING(value_odd_ignored, is_opaque_for_long<value>),
+    HOLDFAST_STM_PLANTING(value_validation_dropped, privatisation_is_safe_for_long<value>),
+    HOLDFAST_STM_PLANTING(versioned_validation_dropped, is_opaque_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(versioned_commit_unvalidated, is_opaque_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(versioned_version_ignored, is_opaque_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(versioned_lock_checked_once, is_opaque_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(versioned_released_early, is_opaque_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(versioned_no_quiescence, blocks_are_kept_for_older_transactions<versioned>),
+    HOLDFAST_STM_PLANTING(versioned_no_quiescence, privatisation_is_safe_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(versioned_own_lock_mistaken, is_opaque_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(versioned_old_version_released, is_opaque_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(limbo_ignored, blocks_are_kept_for_older_transactions<value>),
+    HOLDFAST_STM_PLANTING(mask_ignored, masked_stores_leave_other_bytes_alone<value>),
+    HOLDFAST_STM_PLANTING(mask_ignored, masked_stores_leave_other_bytes_alone<versioned>),
+    HOLDFAST_STM_PLANTING(masks_not_merged, masks_are_merged<value>),
+    HOLDFAST_STM_PLANTING(masks_not_merged, masks_are_merged<versioned>),
+    HOLDFAST_STM_PLANTING(own_stores_unseen, is_opaque_for_long<value>),
+    HOLDFAST_STM_PLANTING(own_stores_unseen, is_opaque_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(serial_does_not_wait, is_opaque_for_long<versioned>),
+    HOLDFAST_STM_PLANTING(hint_read_trusted_for_write, is_opaque_for_long<value>),
+    HOLDFAST_STM_PLANTING(rolled_back_keeps_blocks, rolling_back_gives_blocks_back<value>),
+    HOLDFAST_STM_PLANTING(rolled_back_keeps_blocks, rolling_back_gives_blocks_back<versioned>),
+    HOLDFAST_STM_PLANTING(frames_buffered, own_frames_are_stored_to_at_once<value>),
+    HOLDFAST_STM_PLANTING(frames_buffered, own_frames_are_stored_to_at_once<versioned>),
+    HOLDFAST_STM_PLANTING(read_set_not_kept, a_second_attempt_keeps_its_reads<value>),
+    HOLDFAST_STM_PLANTING(read_set_not_kept, a_second_attempt_keeps_its_reads<versioned>),
+};
+#undef HOLDFAST_STM_PLANTING
+
+enum class answer : unsigned char { right, wrong, no_end, crashed };
+
+/// What the look says in a process that has the fault.
+answer look(bool (*is_right)(), fault which) {
+    const pid_t child = fork();
+    if (child == 0) {
+        planted_now = which;
+        _exit(is_right() ? 0 : 1);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return answer::crashed;
+    switch (WEXITSTATUS(status)) {
+    case 0: return answer::right;
+    case 1: return answer::wrong;
+    case turns::no_end: return answer::no_end;
+    default: return answer::crashed;
+    }
+}
+
+TEST(StmPlanted, EveryLookPassesWithoutAFault) {
+    for (const planting& each : plantings) EXPECT_EQ(look(each.is_right, fault::nothing), answer::right) << each.name;
+}
+
+TEST(StmPlanted, EveryFaultIsCaught) {
+    for (const planting& each : plantings) {
+        const answer found = look(each.is_right, each.planted);
+        EXPECT_TRUE(found == answer::wrong || found == answer::no_end)
+            << each.name << (found == answer::crashed ? " crashed" : " passed");
+    }
+}
+
+TEST(StmPlanted, EveryFaultIsInTheTable) {
+#define HOLDFAST_STM_COUNT(name, sentence) +1
+    constexpr std::size_t faults = 0 HOLDFAST_STM_FAULTS(HOLDFAST_STM_COUNT);
+#undef HOLDFAST_STM_COUNT
+    for (std::size_t i = 1; i <= faults; ++i)
+        EXPECT_TRUE(std::any_of(std::begin(plantings), std::end(plantings),
+                                [&](const planting& each) { return static_cast<std::size_t>(each.planted) == i; }))
+            << i;
+}
+
+}  // namespace
+}  // namespace holdfast::stm

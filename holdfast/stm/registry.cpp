@@ -1,0 +1,87 @@
+#include <holdfast/stm/registry.hpp>
+
+#include <holdfast/stm/wait.hpp>
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace holdfast::stm {
+
+void waiter::pause() noexcept {
+    constexpr unsigned short_pauses = 128;
+    constexpr unsigned yields = 4096;
+    ++pauses_;
+    if (let_others_run()) return;
+    if (pauses_ <= short_pauses) {
+        relax_processor();
+    } else if (pauses_ <= short_pauses + yields) {
+        sched_yield();
+    } else {
+        const timespec moment{0, 50'000};
+        nanosleep(&moment, nullptr);
+        --pauses_;
+    }
+}
+
+registry::slot* registry::claim() noexcept {
+    for (unsigned at = 0; at < most_threads; ++at) {
+        bool taken = false;
+        if (!slots_[at].taken.load(std::memory_order_relaxed) &&
+            slots_[at].taken.compare_exchange_strong(taken, true, std::memory_order_acq_rel)) {
+            unsigned used = used_.load(std::memory_order_relaxed);
+            while (used <= at && !used_.compare_exchange_weak(used, at + 1, std::memory_order_seq_cst)) {
+            }
+            return &slots_[at];
+        }
+    }
+    return nullptr;
+}
+
+void registry::prepare() noexcept {
+    cheap_publishing.store(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0,
+                           std::memory_order_relaxed);
+}
+
+void registry::order_other_threads() noexcept {
+    if (cheap_publishing.load(std::memory_order_relaxed)) {
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    } else {
+        // The other half of the beginners' exchange.
+        static std::atomic<unsigned> order{0};
+        order.fetch_add(1, std::memory_order_seq_cst);
+        complete_fence();
+    }
+}
+
+std::uint64_t registry::oldest() const noexcept {
+    std::uint64_t found = inactive;
+    const unsigned used = used_.load(std::memory_order_seq_cst);
+    for (unsigned at = 0; at < used; ++at) {
+        const std::uint64_t since = slots_[at].since.load(std::memory_order_seq_cst);
+        if (since < found) found = since;
+    }
+    return found;
+}
+
+void registry::wait_for_older(std::uint64_t time, const slot* own) const noexcept {
+    const unsigned used = used_.load(std::memory_order_seq_cst);
+    for (unsigned at = 0; at < used; ++at) {
+        if (&slots_[at] == own) continue;
+        waiter wait;
+        while (slots_[at].since.load(std::memory_order_seq_cst) < time) wait.pause();
+    }
+}
+
+void registry::forget_others(const slot* own) noexcept {
+    for (slot& each : slots_) {
+        if (&each == own) continue;
+        each.since.store(inactive, std::memory_order_relaxed);
+        each.taken.store(false, std::memory_order_relaxed);
+    }
+    prepare();
+}
+
+}  // namespace holdfast::stm

@@ -1,0 +1,84 @@
+// The threads that use an algorithm, and which of them are in a transaction that began when. An algorithm has one
+// registry.
+//
+// A slot holds the time at which its thread's transaction began, or `inactive`. Who wants to know which transactions
+// are older than an event scans the slots; that needs an order between the beginning thread's store to its slot and its
+// later loads of data (else the scan misses a transaction that has already read), for which there are two ways:
+//   * publish(): the beginner stores by an exchange, a full fence. The scan is cheap: fit for one at every commit.
+//   * publish_cheaply(): a plain store, and the scan is preceded by order_other_threads(), which makes every running
+//     thread of the process execute a fence (membarrier(2), private expedited). Fit for scans in batches. Where the
+//     kernel refuses it, publish_cheaply() is an exchange too.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace holdfast::stm {
+
+/// Behind an exchange or addition that is sequentially consistent: no later load comes before it. On x86-64 such an
+/// instruction is a full fence by itself.
+inline void complete_fence() noexcept {
+#if !defined(__x86_64__)
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+/// Constant-initialised. Any thread.
+class registry {
+public:
+    static constexpr unsigned most_threads = 256;
+    static constexpr std::uint64_t inactive = ~std::uint64_t{0};
+
+    /// Two lines each: the processor fetches lines in pairs.
+    struct alignas(128) slot {
+        std::atomic<std::uint64_t> since{inactive};
+        std::atomic<bool> taken{false};
+    };
+
+    /// A slot for this thread, or nullptr when all are taken.
+    slot* claim() noexcept;
+    /// Requires: inactive.
+    static void release(slot& own) noexcept { own.taken.store(false, std::memory_order_release); }
+
+    static void publish(slot& own, std::uint64_t now) noexcept {
+        own.since.exchange(now, std::memory_order_seq_cst);
+        complete_fence();
+    }
+    static void publish_cheaply(slot& own, std::uint64_t now) noexcept {
+        if (cheap_publishing.load(std::memory_order_relaxed)) [[likely]] {
+            own.since.store(now, std::memory_order_relaxed);
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+        } else {
+            publish(own, now);
+        }
+    }
+    /// Release: whoever sees it and gives memory back does so after this thread's last load.
+    static void retract(slot& own) noexcept { own.since.store(inactive, std::memory_order_release); }
+
+    /// After it, a slot that was not seen active by this thread belongs to a thread whose later loads see all that this
+    /// thread stored before.
+    static void order_other_threads() noexcept;
+
+    /// When the oldest open transaction began; `inactive` when there is none.
+    std::uint64_t oldest() const noexcept;
+    /// Waits until no transaction of another thread is open that began before `time`, or has moved on since.
+    /// `own` may be nullptr. Requires: this thread's transaction is over, or nobody else waits for it.
+    void wait_for_older(std::uint64_t time, const slot* own) const noexcept;
+    /// Waits until no other thread is in a transaction.
+    void wait_for_all(const slot* own) const noexcept { wait_for_older(inactive, own); }
+
+    /// In the child of a fork: the other threads do not exist.
+    void forget_others(const slot* own) noexcept;
+    unsigned index_of(const slot& each) const noexcept { return static_cast<unsigned>(&each - slots_); }
+
+    /// Asks the kernel for what order_other_threads() needs. Before the first claim, and in the child of a fork.
+    static void prepare() noexcept;
+
+private:
+    static inline constinit std::atomic<bool> cheap_publishing{false};
+
+    slot slots_[most_threads];
+    std::atomic<unsigned> used_{0};  ///< slots below were claimed at some time
+};
+
+}  // namespace holdfast::stm

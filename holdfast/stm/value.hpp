@@ -1,0 +1,201 @@
+// `value`: transactional memory by one sequence counter and by comparing values. What must be inlined; the protocol,
+// its invariants and what each memory order is for are in value.cpp.
+#pragma once
+
+#include <holdfast/stm/algorithm.hpp>
+#include <holdfast/stm/blocks.hpp>
+#include <holdfast/stm/grown_array.hpp>
+#include <holdfast/stm/planted.hpp>
+#include <holdfast/stm/registry.hpp>
+#include <holdfast/stm/write_log.hpp>
+
+#include <atomic>
+
+namespace holdfast::stm {
+
+namespace detail {
+struct line_piece;
+}
+
+/// An `algorithm`. Readers meet nothing but the counter; commits with stores are serial. Privatisation needs no
+/// waiting: once a transaction has committed, uninstrumented code may use what it took out of reach. What it frees
+/// through free_at_commit stays mapped until no transaction that began before can compare it, and a thread's end waits
+/// for that. At most 256 threads run side by side; those beyond run serially. fork(2) may be called outside a
+/// transaction.
+/// Source: NOrec (Dalessandro, Spear, Scott, PPoPP 2010).
+class value {
+public:
+    static value& of_this_thread() noexcept;
+
+    bool active() const noexcept { return active_; }
+    bool irrevocable() const noexcept { return irrevocable_; }
+
+    void begin(const start& how) noexcept {
+        if (slot_ == nullptr || how.serial) [[unlikely]]
+            return begin_slowly(how);
+        open(how);
+        snapshot_ = sequence_.now.load(std::memory_order_acquire);
+        if ((snapshot_ & 1) != 0) [[unlikely]]
+            snapshot_ = wait_for_even();
+        registry::publish_cheaply(*slot_, snapshot_);
+    }
+
+    // What is left over is a call at the very end: a load that meets nothing unusual saves no register.
+    [[gnu::always_inline]] word load(const word* home) {
+        if (loads_ == loads::plainly) return load_shared(home);
+        if (loads_ == loads::own && writes_.has_slot_of(home) && !is_planted(fault::own_stores_unseen)) [[unlikely]]
+            return load_stored<true>(home);
+        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
+            return detail::load_home(home);
+        return load_keeping(home);
+    }
+    /// The word is in the read set already.
+    [[gnu::always_inline]] word load_after_read(const word* home) {
+        if (loads_ == loads::own && writes_.has_slot_of(home) && !is_planted(fault::hint_read_trusted_for_write))
+            [[unlikely]]
+            return load_stored<false>(home);
+        return load_shared(home);
+    }
+    word load_after_write(const word* home) { return load(home); }
+    word load_for_write(const word* home) { return load(home); }
+
+    [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
+        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
+            return detail::store_home(home, what, byte_mask);
+        if (some_go_home_) [[unlikely]]
+            return store_where_it_belongs(home, what, byte_mask);
+        put(home, what, byte_mask);
+    }
+    void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
+    void store_after_write(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
+
+    void read_range(void* to, const void* from, std::size_t bytes);
+    void write_range(void* to, const void* from, std::size_t bytes);
+    void copy_range(void* to, const void* from, std::size_t bytes);
+    void fill_range(void* to, int byte, std::size_t bytes);
+
+    bool commit() noexcept {
+        if (!writes_.empty() || alone_) return commit_stores();
+        close();
+        return true;
+    }
+    void roll_back() noexcept;
+    bool become_irrevocable() noexcept;
+
+    void note_allocated(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
+        blocks_.note_allocated({address, bytes, alignment, back});
+        some_go_home_ = true;
+    }
+    void free_at_commit(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
+        blocks_.note_freed({address, bytes, alignment, back});
+    }
+
+    // What read_range and its like are made of (ranges.hpp).
+    /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
+    bool is_private(const void* from, std::size_t bytes) const noexcept;
+    void load_line(const word* first, unsigned count, pool_word* out);
+    void store_line(const detail::line_piece& piece, const word* values);
+
+private:
+    /// What a load has to think of: nothing; the read set; and, once something was stored, the write set.
+    enum class loads : std::uint8_t { plainly, keeping, own };
+    struct seen {
+        const word* home;
+        word found;
+    };
+    /// Alone in its lines: every thread reads it at every load.
+    struct alignas(128) sequence {
+        std::atomic<std::uint64_t> now{0};      ///< odd: somebody commits or is alone
+        std::atomic<unsigned> wanted_alone{0};  ///< threads that wait to be alone: commits let them go first
+    };
+    static constinit sequence sequence_;
+    static constinit registry registry_;
+
+    void open(const start& how) noexcept {
+        restart_ = how.restart;
+        frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
+        keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
+        loads_ = keeps_reads_ ? loads::keeping : loads::plainly;
+        some_go_home_ = false;
+        active_ = true;
+    }
+    /// The end of every transaction.
+    void close() noexcept {
+        reads_.clear();
+        active_ = false;
+        had_conflict_ = false;
+        if (slot_ != nullptr) [[likely]]
+            registry::retract(*slot_);
+        if (!blocks_.empty()) [[unlikely]]
+            settle_blocks();
+    }
+
+    [[gnu::always_inline]] bool has_moved() const noexcept {
+        return sequence_.now.load(std::memory_order_acquire) != snapshot_ &&
+               !is_planted(fault::value_sequence_unchecked);
+    }
+    [[gnu::always_inline]] word load_shared(const word* home) {
+        const word found = detail::load_home(home);
+        let_others_run();
+        if (has_moved()) [[unlikely]]
+            return load_moved(home);
+        return found;
+    }
+    [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
+        loads_ = loads::own;
+        writes_.put(home, what, byte_mask);
+    }
+    void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
+
+    [[gnu::always_inline]] word load_keeping(const word* home) {
+        if (reads_.is_full()) [[unlikely]]
+            return load_and_keep(home);
+        const word found = detail::load_home(home);
+        let_others_run();
+        if (has_moved()) [[unlikely]]
+            return load_and_keep(home);
+        reads_.push_without_growing({home, found});
+        return found;
+    }
+
+    template <bool Keeping>
+    word load_stored(const word* home);
+    word load_and_keep(const word* home);
+    word load_moved(const word* home);
+    static std::uint64_t wait_for_even() noexcept;
+    bool validate() noexcept;
+    bool take_sequence() noexcept;
+    bool commit_stores() noexcept;
+    void settle_blocks() noexcept;
+    [[noreturn]] void conflict() noexcept;
+
+    void begin_slowly(const start& how) noexcept;
+    void enter() noexcept;
+    static void leave(void* of_thread) noexcept;
+    static void before_fork() noexcept;
+    static void after_fork_in_parent() noexcept;
+    static void after_fork_in_child() noexcept;
+
+    std::uint64_t snapshot_ = 0;  ///< what was read is the state at this sequence; odd: the sequence is this thread's
+    std::uintptr_t frames_below_ = 0;
+    registry::slot* slot_ = nullptr;
+    bool active_ = false;
+    bool keeps_reads_ = false;
+    loads loads_ = loads::plainly;
+    bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
+    bool irrevocable_ = false;
+    bool alone_ = false;  ///< the sequence is odd because of this transaction
+    bool had_conflict_ = false;
+    bool stopped_others_ = false;  ///< for a fork
+    grown_array<seen> reads_;
+    write_log writes_;
+    transaction_blocks blocks_;
+    void (*restart_)() noexcept = nullptr;
+    limbo limbo_;
+};
+
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local value value_of_this_thread;
+
+inline value& value::of_this_thread() noexcept { return value_of_this_thread; }
+
+}  // namespace holdfast::stm

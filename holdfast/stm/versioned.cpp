@@ -1,0 +1,356 @@
+// `versioned`: locks with versions, one for each line of 64 bytes, and a clock. It owns the lock table, the clock, the
+// mark of the serial transaction, a registry of threads and, for each thread, read set, write set and the locks held.
+//
+// Protocol (LSA, as TinySTM's write-back with locking at the first store has it; Felber, Fetzer, Riegel, PPoPP 2008):
+//   1. begin: the snapshot is the clock; it is published in the thread's slot by an exchange. Then the mark of a serial
+//      transaction is looked at: where there is one, retract, wait, begin again.
+//   2. load: look at the line's lock, load the home, look at the lock again. Free, the same both times and not younger
+//      than the snapshot: the value is of the state at the snapshot; lock and version go into the read set, once for
+//      loads of one line that follow each other. Younger: extend (3.) and again. Held by another: wait a
+//      little, then conflict. Held by this transaction: the value is in the write set, or at home, where nobody else
+//      stores.
+//   3. extend: take the clock; every lock of the read set must have the version that was read, or be held by this
+//      transaction and have had it. Then the clock is the new snapshot, and is published. Otherwise conflict.
+//   4. store: take the line's lock by compare-and-swap, at a version that is not younger than the snapshot (else 3.),
+//      unless it is held already; note the version it had. The word goes into the write set.
+//   5. commit without stores: nothing to do. With stores: add 2 to the clock, which gives the commit's version; where
+//      others committed since the snapshot, validate as in 3. Write back. Release each lock with the commit's version.
+//   6. quiescence: retract the slot, then wait until every other slot is inactive or has a snapshot not below the
+//      commit's version. Then give back what was freed.
+//   7. roll back: release each lock with the version that it had; nothing is home.
+//   8. serial: put the mark, wait until all other slots are inactive; from there as ever. Irrevocable: the same in
+//      mid-transaction, then validate, write back, release; loads and stores go home. Whoever finds the mark of
+//      another gives way: it is that one who waits for all.
+//
+// Invariants:
+//   I1. A home is stored to only while its line's lock is held, or by one who is alone, or in a fresh block.
+//   I2. A lock's version is not below that of any commit that stored to its lines and has released it.
+//   I3. All versions in a read set were in force at the moment at which the clock became snapshot_.
+//   I4. The slot holds a snapshot at which the read set was valid, and is active until the write-back is through: a
+//       privatiser that has waited meets neither a reader that has not seen his commit nor a late write-back.
+//   I5. Nobody waits without bound while his slot is active, but for one who has put the serial mark; those he waits
+//       for either end, or meet his locks and restart, and then find the mark.
+//
+// Memory orders:
+//   * load: the first look acquires, so the home is not older than the release that set the version; the home's load
+//     acquires, so the second look comes after it, and sees a lock taken before the value was stored: write-back
+//     stores release, behind the compare-and-swap that took the lock.
+//   * locks are released by a release store, after the homes; the clock is read by acquire, so a snapshot not below a
+//     commit's version implies that its locks are seen as held or released with that version: the clock's addition
+//     releases what was locked before it.
+//   * begin's exchange and commit's addition to the clock are Dekker's pair: slot, then locks, on one side; locks, then
+//     slots, on the other. Either the committer sees the slot or the beginner sees the locks held. On x86-64
+//     both are full fences by themselves; elsewhere a fence follows each.
+//   * begin's exchange and the mark's compare-and-swap are another such pair: slot, then mark; mark, then slots.
+//   * retract releases: loads and stores of this transaction come before whatever the waiting thread does next.
+#include <holdfast/stm/versioned.hpp>
+
+#include <holdfast/stm/ranges.hpp>
+#include <holdfast/stm/wait.hpp>
+
+#include <pthread.h>
+
+#include <cstring>
+
+namespace holdfast::stm {
+
+constinit versioned::clock versioned::clock_;
+alignas(128) constinit std::atomic<const versioned*> versioned::serial_{nullptr};
+constinit registry versioned::registry_;
+versioned::lock versioned::locks_[std::size_t{1} << versioned::lock_bits];
+constinit thread_local versioned versioned_of_this_thread;
+
+static_assert(algorithm<versioned>);
+
+namespace {
+
+pthread_key_t versioned_exit_key;
+bool versioned_exit_key_made = false;
+
+}  // namespace
+
+/// The lock is held, or younger than the snapshot, or has changed.
+word versioned::load_slowly(const word* home) {
+    const lock& of_line = lock_of(home);
+    for (;;) {
+        const std::uint64_t version = of_line.load(std::memory_order_acquire);
+        if (is_own(version)) {
+            const write_log::entry* stored = is_planted(fault::own_stores_unseen) ? nullptr : writes_.find(home);
+            if (stored == nullptr) return detail::load_home(home);
+            return merged(detail::load_home(home), stored->value, stored->mask());
+        }
+        if ((version & held_bit) != 0) {
+            wait_for_lock(of_line);
+        } else if (version > snapshot_) {
+            if (!extend()) conflict();
+        } else {
+            const word found = detail::load_home(home);
+            let_others_run();
+            if (of_line.load(std::memory_order_relaxed) == version) {
+                note(of_line, version);
+                return found;
+            }
+        }
+    }
+}
+
+/// Returns when the lock is free; a conflict where it is held for long.
+void versioned::wait_for_lock(const lock& of_line) {
+    constexpr unsigned patience = 64;
+    for (waiter wait; wait.pauses() < patience; wait.pause())
+        if ((of_line.load(std::memory_order_relaxed) & held_bit) == 0) return;
+    conflict();
+}
+
+void versioned::lock_slowly(lock& of_line) {
+    for (;;) {
+        const std::uint64_t state = of_line.load(std::memory_order_relaxed);
+        if ((state & held_bit) != 0) {
+            wait_for_lock(of_line);
+        } else if (state > snapshot_) {
+            if (!extend()) conflict();
+        } else if (of_line.take(state, own_mark_ | held_.size())) {
+            held_.push({&of_line, state});
+            return;
+        }
+    }
+}
+
+word versioned::load_for_write_slowly(const word* home) {
+    const bool goes_home =
+        detail::is_own_frame(home, frames_below_) || irrevocable_ || (some_go_home_ && blocks_.fresh().holds(home));
+    if (!goes_home) lock_line_of(home);
+    return load(home);
+}
+
+bool versioned::validate() const noexcept {
+    if (!keeps_reads_) return false;
+    for (const seen& each : reads_) {
+        const std::uint64_t state = each.of_line->load(std::memory_order_acquire);
+        if (state == each.version) continue;
+        const std::uint64_t place = state & place_bits;
+        if (!is_own(state) || place >= held_.size() || held_[place].version != each.version) return false;
+    }
+    return true;
+}
+
+bool versioned::extend() noexcept {
+    const std::uint64_t now = clock_.now.load(std::memory_order_acquire);
+    let_others_run();
+    if (!is_planted(fault::versioned_validation_dropped) && !validate()) return false;
+    snapshot_ = now;
+    if (slot_ != nullptr) slot_->since.store(now, std::memory_order_release);
+    return true;
+}
+
+bool versioned::commit_stores() noexcept {
+    std::uint64_t version = snapshot_;
+    if (!held_.empty()) {
+        let_others_run();
+        version = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
+        complete_fence();
+        let_others_run();
+        if (version != snapshot_ + 2 && !is_planted(fault::versioned_commit_unvalidated) && !validate()) {
+            had_conflict_ = true;
+            return false;
+        }
+        if (is_planted(fault::versioned_released_early)) release_locks(version);
+        writes_.write_back();
+        writes_.clear();
+        let_others_run();
+        release_locks(version);
+    }
+    const bool was_alone = alone_;
+    end_alone();
+    reads_.clear();
+    active_ = false;
+    if (slot_ != nullptr) registry::retract(*slot_);
+    if (!was_alone && !is_planted(fault::versioned_no_quiescence)) registry_.wait_for_older(version, slot_);
+    close(0);
+    return true;
+}
+
+void versioned::release_locks(std::uint64_t version) noexcept {
+    for (const held& each : held_)
+        each.of_line->store(is_planted(fault::versioned_old_version_released) ? each.version : version,
+                            std::memory_order_release);
+    held_.clear();
+}
+
+void versioned::end_alone() noexcept {
+    if (alone_) serial_.store(nullptr, std::memory_order_release);
+    alone_ = false;
+    irrevocable_ = false;
+}
+
+void versioned::roll_back() noexcept {
+    for (const held& each : held_) each.of_line->store(each.version, std::memory_order_release);
+    held_.clear();
+    writes_.clear();
+    reads_.clear();
+    active_ = false;
+    end_alone();
+    if (slot_ != nullptr) registry::retract(*slot_);
+    blocks_.rolled_back();
+}
+
+bool versioned::become_irrevocable() noexcept {
+    if (irrevocable_) return true;
+    if (!alone_) {
+        const versioned* nobody = nullptr;
+        if (!serial_.compare_exchange_strong(nobody, this, std::memory_order_seq_cst)) {
+            had_conflict_ = true;
+            return false;
+        }
+        complete_fence();
+        alone_ = true;
+        registry_.wait_for_all(slot_);
+        if (!validate()) {
+            had_conflict_ = true;
+            return false;
+        }
+    }
+    if (!held_.empty()) {
+        const std::uint64_t version = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
+        writes_.write_back();
+        writes_.clear();
+        release_locks(version);
+    }
+    reads_.clear();
+    keeps_reads_ = false;
+    irrevocable_ = some_go_home_ = true;
+    snapshot_ = above_all_versions;
+    blocks_.keep_allocated();
+    return true;
+}
+
+void versioned::settle_blocks(std::uint64_t older_than) noexcept {
+    blocks_.committed();
+    if (blocks_.freed().empty()) return;
+    if (!is_planted(fault::versioned_no_quiescence)) registry_.wait_for_older(older_than, slot_);
+    blocks_.give_back_freed();
+}
+
+void versioned::conflict() noexcept {
+    had_conflict_ = true;
+    restart_();
+    __builtin_unreachable();
+}
+
+void versioned::begin_slowly(const start& how) noexcept {
+    if (slot_ == nullptr) {
+        enter();
+        if (slot_ != nullptr && !how.serial) return begin(how);
+    }
+    waiter wait;
+    for (const versioned* nobody = nullptr;
+         !serial_.compare_exchange_strong(nobody, this, std::memory_order_seq_cst); nobody = nullptr)
+        wait.pause();
+    complete_fence();
+    if (!is_planted(fault::serial_does_not_wait)) registry_.wait_for_all(slot_);
+    open(how);
+    alone_ = true;
+    snapshot_ = clock_.now.load(std::memory_order_acquire);
+    if (slot_ != nullptr) registry::publish(*slot_, snapshot_);
+}
+
+void versioned::begin_after_serial() noexcept {
+    waiter wait;
+    do {
+        registry::retract(*slot_);
+        while (serial_.load(std::memory_order_acquire) != nullptr) wait.pause();
+        snapshot_ = clock_.now.load(std::memory_order_acquire);
+        registry::publish(*slot_, snapshot_);
+    } while (serial_.load(std::memory_order_seq_cst) != nullptr);
+}
+
+/// Home, where nobody else can see it or all others wait; otherwise into the write set.
+void versioned::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
+    if (irrevocable_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
+    put(home, what, byte_mask);
+}
+
+void versioned::load_line(const word* first, unsigned count, pool_word* out) {
+    const lock& of_line = lock_of(first);
+    const std::uint64_t version = of_line.load(std::memory_order_acquire);
+    if (version <= snapshot_) [[likely]] {
+        for (unsigned i = 0; i < count; ++i) out[i] = detail::load_home(first + i);
+        let_others_run();
+        if (of_line.load(std::memory_order_relaxed) == version) [[likely]] {
+            note(of_line, version);
+            return;
+        }
+    }
+    for (unsigned i = 0; i < count; ++i) out[i] = load(first + i);
+}
+
+void versioned::store_line(const detail::line_piece& piece, const word* values) {
+    auto* home = reinterpret_cast<word*>(piece.first_word);
+    if (irrevocable_ || blocks_.fresh().holds(home) || blocks_.fresh().holds(home + piece.words - 1)) {
+        for (unsigned i = 0; i < piece.words; ++i) store(home + i, values[i], piece.mask_of(i));
+        return;
+    }
+    lock_line_of(home);
+    for (unsigned i = 0; i < piece.words; ++i) writes_.put(home + i, values[i], piece.mask_of(i));
+}
+
+bool versioned::is_private(const void* from, std::size_t bytes) const noexcept {
+    return blocks_.fresh().last_holds(from, bytes) || detail::is_own_frame(from, frames_below_);
+}
+
+void versioned::read_range(void* to, const void* from, std::size_t bytes) {
+    detail::read_range(*this, to, from, bytes);
+}
+void versioned::write_range(void* to, const void* from, std::size_t bytes) {
+    detail::write_range(*this, to, from, bytes);
+}
+void versioned::copy_range(void* to, const void* from, std::size_t bytes) {
+    detail::copy_range(*this, to, from, bytes);
+}
+void versioned::fill_range(void* to, int byte, std::size_t bytes) { detail::fill_range(*this, to, byte, bytes); }
+
+/// The thread's first transaction, or its first since no slot was free.
+void versioned::enter() noexcept {
+    static const bool known_to_process = [] {
+        registry::prepare();
+        versioned_exit_key_made = pthread_key_create(&versioned_exit_key, leave) == 0;
+        return versioned_exit_key_made && pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+    }();
+    own_mark_ = held_bit | std::uint64_t{registry::most_threads} << owner_shift;
+    // Without notice of the thread's end its slot would be lost: it runs serially instead.
+    if (!known_to_process || pthread_setspecific(versioned_exit_key, this) != 0) return;
+    slot_ = registry_.claim();
+    if (slot_ != nullptr) own_mark_ = held_bit | std::uint64_t{registry_.index_of(*slot_)} << owner_shift;
+}
+
+/// At thread exit, after the destructors of thread_local objects, which may still run transactions.
+void versioned::leave(void* of_thread) noexcept {
+    auto& own = *static_cast<versioned*>(of_thread);
+    if (own.slot_ != nullptr) registry::release(*own.slot_);
+    own.slot_ = nullptr;
+    own.reads_.release();
+    own.held_.release();
+    own.writes_.release();
+    own.blocks_.release();
+}
+
+/// No commit of another thread may be half done in the child.
+void versioned::before_fork() noexcept {
+    auto& own = of_this_thread();
+    if (own.active()) return;
+    own.begin({.serial = true});
+    own.stopped_others_ = true;
+}
+
+void versioned::after_fork_in_parent() noexcept {
+    auto& own = of_this_thread();
+    if (own.stopped_others_) own.roll_back();
+    own.stopped_others_ = false;
+}
+
+void versioned::after_fork_in_child() noexcept {
+    registry_.forget_others(of_this_thread().slot_);
+    after_fork_in_parent();
+}
+
+}  // namespace holdfast::stm

@@ -1,0 +1,245 @@
+// `versioned`: transactional memory by a table of locks with versions and a clock. What must be inlined; the protocol,
+// its invariants and what each memory order is for are in versioned.cpp.
+#pragma once
+
+#include <holdfast/stm/algorithm.hpp>
+#include <holdfast/stm/blocks.hpp>
+#include <holdfast/stm/grown_array.hpp>
+#include <holdfast/stm/planted.hpp>
+#include <holdfast/stm/registry.hpp>
+#include <holdfast/stm/write_log.hpp>
+
+#include <atomic>
+
+namespace holdfast::stm {
+
+namespace detail {
+struct line_piece;
+}
+
+/// An `algorithm`. A lock covers a line of 64 bytes, so that commits to different lines run side by side. A commit with
+/// stores waits, when it is through, for the transactions that began before it: then uninstrumented code may use what
+/// it took out of reach, and what it freed is given back at once. That holds for the thread that took it out of reach,
+/// not for a third one that learns of it in a transaction of its own while the first still waits.
+/// At most 256 threads run side by side; those beyond run serially. fork(2) may be called outside a transaction.
+/// Source: LSA and TinySTM (Felber, Fetzer, Riegel, PPoPP 2008); quiescence (Spear, Marathe, Dalessandro, Scott, PODC
+/// 2007).
+class versioned {
+public:
+    static versioned& of_this_thread() noexcept;
+
+    bool active() const noexcept { return active_; }
+    bool irrevocable() const noexcept { return irrevocable_; }
+
+    void begin(const start& how) noexcept {
+        if (slot_ == nullptr || how.serial) [[unlikely]]
+            return begin_slowly(how);
+        open(how);
+        snapshot_ = clock_.now.load(std::memory_order_acquire);
+        registry::publish(*slot_, snapshot_);
+        if (serial_.load(std::memory_order_seq_cst) != nullptr) [[unlikely]]
+            begin_after_serial();
+    }
+
+    [[gnu::always_inline]] word load(const word* home) { return load_noting<true>(home); }
+    /// The line is in the read set already.
+    [[gnu::always_inline]] word load_after_read(const word* home) { return load_noting<false>(home); }
+    word load_after_write(const word* home) { return load(home); }
+    [[gnu::always_inline]] word load_for_write(const word* home) {
+        if (some_go_home_ || detail::is_own_frame(home, frames_below_)) [[unlikely]]
+            return load_for_write_slowly(home);
+        lock_line_of(home);
+        // Nobody else stores to the line from now on, so that nothing has to be noted.
+        return writes_.may_hold(home) && writes_.has_slot_of(home) ? load(home) : detail::load_home(home);
+    }
+
+    [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
+        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
+            return detail::store_home(home, what, byte_mask);
+        if (some_go_home_) [[unlikely]]
+            return store_where_it_belongs(home, what, byte_mask);
+        put(home, what, byte_mask);
+    }
+    void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
+    void store_after_write(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
+
+    void read_range(void* to, const void* from, std::size_t bytes);
+    void write_range(void* to, const void* from, std::size_t bytes);
+    void copy_range(void* to, const void* from, std::size_t bytes);
+    void fill_range(void* to, int byte, std::size_t bytes);
+
+    bool commit() noexcept {
+        if (!held_.empty() || alone_) return commit_stores();
+        close(snapshot_);
+        return true;
+    }
+    void roll_back() noexcept;
+    bool become_irrevocable() noexcept;
+
+    void note_allocated(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
+        blocks_.note_allocated({address, bytes, alignment, back});
+        some_go_home_ = true;
+    }
+    void free_at_commit(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
+        blocks_.note_freed({address, bytes, alignment, back});
+    }
+
+    // What read_range and its like are made of (ranges.hpp).
+    /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
+    bool is_private(const void* from, std::size_t bytes) const noexcept;
+    void load_line(const word* first, unsigned count, pool_word* out);
+    void store_line(const detail::line_piece& piece, const word* values);
+
+private:
+    /// Free: the version, an even number below `held_bit`. Held: held_bit, whose, and where in his held_.
+    /// A plain word by itself: a table of a million std::atomic is too much for compilers to initialise at compile
+    /// time.
+    struct lock {
+        std::uint64_t state;
+
+        std::uint64_t load(std::memory_order order) const noexcept {
+            return std::atomic_ref(const_cast<std::uint64_t&>(state)).load(order);
+        }
+        void store(std::uint64_t what, std::memory_order order) noexcept { std::atomic_ref(state).store(what, order); }
+        /// From `expected` to held; acquires, so that what follows sees what the last holder stored.
+        bool take(std::uint64_t expected, std::uint64_t held_by) noexcept {
+            return std::atomic_ref(state).compare_exchange_strong(expected, held_by, std::memory_order_acq_rel,
+                                                                  std::memory_order_relaxed);
+        }
+    };
+    static constexpr std::uint64_t held_bit = std::uint64_t{1} << 63;
+    static constexpr unsigned owner_shift = 40;
+    static constexpr std::uint64_t place_bits = (std::uint64_t{1} << owner_shift) - 1;
+    static constexpr std::uint64_t above_all_versions = held_bit - 1;
+    static constexpr unsigned lock_bits = 20;
+    static constexpr unsigned line_shift = 6;
+
+    struct seen {
+        const lock* of_line;
+        std::uint64_t version;
+    };
+    struct held {
+        lock* of_line;
+        std::uint64_t version;  ///< before it was locked
+    };
+    struct alignas(128) clock {
+        std::atomic<std::uint64_t> now{0};  ///< the version of the last commit, even
+    };
+    static constinit clock clock_;
+    alignas(128) static constinit std::atomic<const versioned*> serial_;
+    static constinit registry registry_;
+    static lock locks_[std::size_t{1} << lock_bits];
+
+    /// Neighbouring lines have neighbouring locks. Regions of 64 MiB are shifted against each other, since allocators
+    /// begin arenas at such multiples, all with the same layout.
+    static lock& lock_of(const word* home) noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(home);
+        const std::uintptr_t regions = (at >> (line_shift + lock_bits)) << 12;
+        return locks_[((at >> line_shift) ^ regions) & ((std::uintptr_t{1} << lock_bits) - 1)];
+    }
+    bool is_own(std::uint64_t state) const noexcept {
+        if (is_planted(fault::versioned_own_lock_mistaken)) return (state & held_bit) != 0;
+        return (state & ~place_bits) == own_mark_;
+    }
+
+    void open(const start& how) noexcept {
+        restart_ = how.restart;
+        frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
+        keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
+        last_noted_ = nullptr;
+        some_go_home_ = false;
+        active_ = true;
+    }
+    /// The end of every transaction that commits; `older_than`: what must be over before freed blocks are given back.
+    void close(std::uint64_t older_than) noexcept {
+        reads_.clear();
+        active_ = false;
+        had_conflict_ = false;
+        if (slot_ != nullptr) [[likely]]
+            registry::retract(*slot_);
+        if (!blocks_.empty()) [[unlikely]]
+            settle_blocks(older_than);
+    }
+
+    template <bool Noting>
+    [[gnu::always_inline]] word load_noting(const word* home) {
+        const lock& of_line = lock_of(home);
+        const std::uint64_t version = of_line.load(std::memory_order_acquire);
+        if (version > snapshot_ && !is_planted(fault::versioned_version_ignored)) [[unlikely]]
+            return load_slowly(home);
+        let_others_run();
+        const word found = detail::load_home(home);
+        let_others_run();
+        if (of_line.load(std::memory_order_relaxed) != version && !is_planted(fault::versioned_lock_checked_once))
+            [[unlikely]]
+            return load_slowly(home);
+        if constexpr (Noting) note(of_line, version);
+        return found;
+    }
+    [[gnu::always_inline]] void note(const lock& of_line, std::uint64_t version) {
+        if (!keeps_reads_ || &of_line == last_noted_) return;
+        last_noted_ = &of_line;
+        reads_.push({&of_line, version});
+    }
+    /// At once: the lock is free and not younger than the snapshot, or this transaction's.
+    [[gnu::always_inline]] void lock_line_of(const word* home) {
+        lock& of_line = lock_of(home);
+        const std::uint64_t state = of_line.load(std::memory_order_relaxed);
+        if (is_own(state)) return;
+        let_others_run();
+        if (state <= snapshot_ && of_line.take(state, own_mark_ | held_.size())) [[likely]] {
+            held_.push({&of_line, state});
+            return;
+        }
+        lock_slowly(of_line);
+    }
+    [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
+        lock_line_of(home);
+        writes_.put(home, what, byte_mask);
+    }
+    void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
+
+    word load_slowly(const word* home);
+    word load_for_write_slowly(const word* home);
+    void lock_slowly(lock& of_line);
+    void wait_for_lock(const lock& of_line);
+    bool validate() const noexcept;
+    bool extend() noexcept;
+    bool commit_stores() noexcept;
+    void release_locks(std::uint64_t version) noexcept;
+    void settle_blocks(std::uint64_t older_than) noexcept;
+    void end_alone() noexcept;
+    [[noreturn]] void conflict() noexcept;
+
+    void begin_slowly(const start& how) noexcept;
+    void begin_after_serial() noexcept;
+    void enter() noexcept;
+    static void leave(void* of_thread) noexcept;
+    static void before_fork() noexcept;
+    static void after_fork_in_parent() noexcept;
+    static void after_fork_in_child() noexcept;
+
+    std::uint64_t snapshot_ = 0;  ///< what was read is the state at this time
+    std::uintptr_t frames_below_ = 0;
+    registry::slot* slot_ = nullptr;
+    std::uint64_t own_mark_ = 0;  ///< held_bit and the owner, as in a lock
+    const lock* last_noted_ = nullptr;
+    bool active_ = false;
+    bool keeps_reads_ = false;
+    bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
+    bool irrevocable_ = false;
+    bool alone_ = false;
+    bool had_conflict_ = false;
+    bool stopped_others_ = false;  ///< for a fork
+    grown_array<seen> reads_;
+    grown_array<held> held_;
+    write_log writes_;
+    transaction_blocks blocks_;
+    void (*restart_)() noexcept = nullptr;
+};
+
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local versioned versioned_of_this_thread;
+
+inline versioned& versioned::of_this_thread() noexcept { return versioned_of_this_thread; }
+
+}  // namespace holdfast::stm
