@@ -129,12 +129,11 @@ void read_registers(const char* line, registers_there& into) {
 }
 
 /// At most so many instructions, from the first on.
-std::vector<registers_there> steps_there(const std::string& program, const arguments& given, const char* shown,
-                                         std::size_t most) {
+std::vector<registers_there> steps_there(const std::string& program, const arguments& given, std::size_t most) {
     std::vector<registers_there> steps;
-    // 17 lines each at most.
-    const std::string command = emulator_command(std::string("-singlestep -d nochain,") + shown, program, given) +
-                                to_log + " | head -n " + std::to_string(17 * most);
+    // 17 lines each.
+    const std::string command = emulator_command("-singlestep -d nochain,cpu,fpu", program, given) + to_log +
+                                " | head -n " + std::to_string(17 * most);
     read_lines(command, [&](const char* line) {
         if (std::string_view(line).starts_with(" pc ")) {
             steps.emplace_back().pc = std::strtoull(line + 4, nullptr, 16);
@@ -183,8 +182,7 @@ private:
 TEST(Workloads, have_the_same_registers_as_under_qemu_after_every_instruction) {
     for (const char* const program : programs) {
         const arguments given{"--footprint", "4096", "--operations", "40", "--shards", "4"};
-        // They have no floating point.
-        const std::vector<registers_there> steps = steps_there(program, given, "cpu", 1'000'000);
+        const std::vector<registers_there> steps = steps_there(program, given, 1'000'000);
         guest_run<comparing_observer> here(program, comparing_observer(steps));
         ASSERT_TRUE(here.run(given));
         EXPECT_GT(steps.size(), 5000u);
@@ -193,7 +191,7 @@ TEST(Workloads, have_the_same_registers_as_under_qemu_after_every_instruction) {
 }
 
 TEST(Workloads, have_the_same_floating_point_registers_as_under_qemu_after_every_instruction) {
-    const std::vector<registers_there> steps = steps_there("instructions_floating", {}, "cpu,fpu", 50'000);
+    const std::vector<registers_there> steps = steps_there("instructions_floating", {}, 50'000);
     guest_run<comparing_observer> here("instructions_floating", comparing_observer(steps));
     ASSERT_TRUE(here.run({}));
     EXPECT_EQ(steps.size(), 50'000u);
