@@ -27,6 +27,7 @@ constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_
                                 suite{"rbtree", plan_rbtree}, suite{"open", plan_open},
                                 suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
                                 suite{"lines", plan_lines},   suite{"wrap", plan_wrap},
+                                suite{"intset", plan_intset}, suite{"itm", plan_itm, conclude_itm},
                                 suite{"ecc", plan_ecc}};
 
 constexpr auto suite_names = [] {

@@ -106,7 +106,8 @@ constexpr observed_column observed_columns[]{{"loads_per_tx", "loads"},
                                              {"mean_response_ns", "response"},
                                              {"p99_response_ns", "99 %"},
                                              {"mean_buffered_ns", "buffered"},
-                                             {"blocked_per_tx", "blocked"}};
+                                             {"blocked_per_tx", "blocked"},
+                                             {"ns_per_element", "ns/elem"}};
 
 /// Those that took part, in this order.
 std::vector<std::string> rivals_among(const std::vector<line>& lines) {

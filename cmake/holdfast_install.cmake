@@ -4,7 +4,11 @@ include(CMakePackageConfigHelpers)
 
 set(package_directory "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
 
-install(TARGETS holdfast EXPORT holdfast_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(libraries holdfast)
+if(HOLDFAST_HAS_TM)
+    list(APPEND libraries holdfast_itm_value holdfast_itm_versioned)
+endif()
+install(TARGETS ${libraries} EXPORT holdfast_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_directory})
 # Headers whose names have "test" in them serve the tests only.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/holdfast" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -14,6 +18,9 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/holdfast" DESTINATION ${CMAKE_INSTALL_I
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_weave.cmake" DESTINATION ${package_directory})
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/aspect/weave" DESTINATION ${package_directory}
         FILES_MATCHING PATTERN "*.py" PATTERN "*.ah")
+
+# Atomic blocks: holdfast_target_tm.
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm.cmake" DESTINATION ${package_directory})
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-config.cmake.in" holdfast-config.cmake
                               INSTALL_DESTINATION ${package_directory})
@@ -26,3 +33,10 @@ install(FILES "${PROJECT_BINARY_DIR}/holdfast-config.cmake" "${PROJECT_BINARY_DI
 file(RELATIVE_PATH prefix_from_pkgconfig "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in" holdfast.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(HOLDFAST_HAS_TM)
+    foreach(algorithm value versioned)
+        configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-itm.pc.in" holdfast-itm-${algorithm}.pc @ONLY)
+        install(FILES "${PROJECT_BINARY_DIR}/holdfast-itm-${algorithm}.pc"
+                DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+    endforeach()
+endif()

@@ -42,6 +42,8 @@ struct sim_request {
     std::string config_path;
     std::vector<std::string> settings;
     std::string json_path;
+    std::string trace_path;
+    std::string trace_window = "10000..11000";
     std::string shard = "1/1";
     std::uint32_t jobs = 0;
     bool quick = false;
@@ -97,6 +99,20 @@ std::vector<std::string> known_workloads() {
     return {std::istream_iterator<std::string>(names), {}};
 }
 
+/// FROM..TO, in cycles.
+sim::trace_window window_of(const std::string& text) {
+    sim::trace_window window;
+    const char* const end = text.data() + text.size();
+    const auto [dots, bad_from] = std::from_chars(text.data(), end, window.from);
+    const bool has_dots = bad_from == std::errc{} && end - dots > 2 && dots[0] == '.' && dots[1] == '.';
+    const auto [stop, bad_to] = std::from_chars(has_dots ? dots + 2 : end, end, window.to);
+    const bool is_number = has_dots && bad_to == std::errc{} && stop == end;
+    if (is_number && window.from < window.to && window.to - window.from <= sim::trace_window::longest) return window;
+    throw wrong_usage(fmt::format("--trace-window is {}, allowed is FROM..TO in cycles of the measured phase, such as "
+                                  "10000..11000, FROM before TO and at most {} cycles long", text,
+                                  sim::trace_window::longest));
+}
+
 /// The program of a workload: installed, it stands beside the command; built, where it was built.
 std::string guest_program(const std::string& workload) {
     if (!HOLDFAST_HAS_GUESTS) {
@@ -116,6 +132,12 @@ std::string guest_program(const std::string& workload) {
 void apply(sim_case& to, const std::string& key, const std::string& value) {
     if (const auto bad = sim::set(to.machine, key, value)) throw wrong_usage(bad->text());
     to.settings.emplace_back(key, value);
+}
+
+std::uint64_t footprint_of(const sim_request& asked, const std::string& workload) {
+    const std::uint64_t least = asked.quick ? 32u << 20 : 4096;
+    if (asked.footprint == "paper") return std::max(paper_footprint(workload), least);
+    return bytes_in("--footprint", asked.footprint, least, std::uint64_t{7} << 30);
 }
 
 /// Copies of the cases with every value of a setting.
@@ -142,14 +164,14 @@ void check_case(const sim_case& each) {
 /// The combinations of all that was asked for, in a fixed order.
 std::vector<sim_case> cases_of(const sim_request& asked) {
     std::vector<sim_case> made;
-    const std::uint64_t least = asked.quick ? 32u << 20 : 4096;
-    const std::uint64_t footprint = bytes_in("--footprint", asked.footprint, least, std::uint64_t{7} << 30);
     for (const std::string& workload : asked.workloads) {
+        const std::uint64_t footprint = footprint_of(asked, workload);
         for (const std::string& element : asked.elements) {
             for (const std::string& core : asked.cores) {
                 for (const std::uint32_t threads : asked.threads) {
                     sim_case one{workload, core, {}, machine_of(asked, core), {}};
-                    one.options = {guest_program(workload), threads, footprint, asked.operations, asked.seed, element};
+                    one.options = {guest_program(workload), threads, footprint, asked.operations, asked.seed, element,
+                                   {}, {}, {}};
                     made.push_back(std::move(one));
                 }
             }
@@ -204,9 +226,28 @@ std::vector<sim_outcome> run_cases(const std::vector<sim_case>& cases, std::uint
     return made;
 }
 
+void trace_one(std::vector<sim_case>& cases, const sim_request& asked) {
+    if (asked.trace_path.empty()) return;
+    if (cases.size() != 1) {
+        throw wrong_usage(fmt::format("--trace shows one run, and these are {}", cases.size()));
+    }
+    cases.front().options.trace = window_of(asked.trace_window);
+}
+
+/// Before runs that take long, rather than after.
+void check_directory_of(const std::string& path) {
+    if (path.empty()) return;
+    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    if (std::filesystem::is_directory(parent.empty() ? "." : parent)) return;
+    throw failure({errc::not_found, "the directory is missing", path, {}, {}, {}});
+}
+
 int run_sim(const sim_request& asked) {
     try {
-        const std::vector<sim_case> cases = share_of(cases_of(asked), asked.shard);
+        check_directory_of(asked.json_path);
+        check_directory_of(asked.trace_path);
+        std::vector<sim_case> cases = share_of(cases_of(asked), asked.shard);
+        trace_one(cases, asked);
         if (asked.print_config) {
             for (const sim_case& each : cases) print(sim::lines_of(each.machine));
             return exit_success;
@@ -215,6 +256,7 @@ int run_sim(const sim_request& asked) {
         const std::vector<sim_outcome> outcomes = run_cases(cases, jobs);
         print_sim_table(outcomes, asked.all_numbers);
         if (!asked.json_path.empty()) write_sim_records(outcomes, asked.json_path);
+        if (!asked.trace_path.empty()) write_sim_trace(outcomes.front(), asked.trace_path);
         for (const sim_outcome& each : outcomes) {
             if (!each.result.verified) return exit_failed;
         }
@@ -231,7 +273,8 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
         ->check(CLI::IsMember(known_workloads()));
     sim_command.add_option("--threads", asked.threads, "Harts of the machine, one for each thread")
         ->delimiter(',')->capture_default_str();
-    sim_command.add_option("--footprint", asked.footprint, "Of the structure when it has been filled")
+    sim_command.add_option("--footprint", asked.footprint,
+                           "Of the structure when it has been filled; paper: as large as in the paper")
         ->capture_default_str();
     sim_command.add_option("--operations", asked.operations, "Transactions that are measured, of all threads together")
         ->check(CLI::Range(1, 100'000'000))->capture_default_str();
@@ -250,6 +293,10 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
     sim_command.add_flag("--quick", asked.quick, "Few transactions; a footprint of at least 32 MiB");
     sim_command.add_option("--json", asked.json_path, "Write the records to this file as a JSON array")
         ->type_name("FILE");
+    sim_command.add_option("--trace", asked.trace_path, "Write a timeline of one run to this file, a page of HTML")
+        ->type_name("FILE");
+    sim_command.add_option("--trace-window", asked.trace_window, "What it shows, in cycles of the measured phase")
+        ->type_name("FROM..TO")->capture_default_str();
     sim_command.add_flag("--statistics", asked.all_numbers, "Print all counters, too");
     sim_command.add_option("--shard", asked.shard, "Only every N-th run, beginning with the I-th")
         ->type_name("I/N")->capture_default_str();
@@ -258,6 +305,12 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
 }
 
 }  // namespace
+
+std::uint64_t paper_footprint(const std::string& workload) {
+    if (workload == "hash" || workload == "rbtree" || workload == "btree") return 256u << 20;
+    if (workload == "sps") return 1u << 30;
+    return workload == "ssca2" ? 16u << 20 : 0;
+}
 
 void add_sim_command(CLI::App& application, command_line& line) {
     const auto asked = std::make_shared<sim_request>();

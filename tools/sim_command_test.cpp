@@ -96,6 +96,63 @@ TEST(SimCommand, AWrongSettingIsNamedWithItsValueAndRange) {
     EXPECT_EQ(run_of("hash --quick --footprint 1MiB").status, 2);
     EXPECT_EQ(run_of("no_workload").status, 2);
     EXPECT_EQ(run_of("hash --config /nowhere/at/all").status, 1);
+    EXPECT_EQ(run_of("hash --set core.store_prefetch=maybe").text,
+              "holdfast sim: core.store_prefetch is maybe, allowed is true or false\n");
+    const sim_run design = run_of("hash --design nothing");
+    EXPECT_EQ(design.status, 2);
+    EXPECT_NE(design.text.find("--design: nothing not in {non-pers}"), std::string::npos) << design.text;
+}
+
+TEST(SimCommand, AnOutputThatCannotBeWrittenIsFoundBeforeTheRun) {
+    for (const std::string option : {"--json", "--trace"}) {
+        const sim_run run = run_of("hash" + small + option + " /nowhere/at/all");
+        EXPECT_EQ(run.status, 1);
+        EXPECT_EQ(run.text, "holdfast: the directory is missing: /nowhere/at/all\n");
+    }
+}
+
+TEST(SimCommand, TheFootprintOfThePaperIsToldAndMayBeAskedFor) {
+    const json records = records_of("hash ssca2");
+    for (const auto& [workload, bytes] : {std::pair{"hash", 256 << 20}, std::pair{"ssca2", 16 << 20}}) {
+        const auto found = std::find_if(records.begin(), records.end(), [&](const json& each) {
+            return each.at("case") == workload && each.at("metric") == "paper_footprint_bytes";
+        });
+        ASSERT_NE(found, records.end());
+        EXPECT_EQ(found->at("value"), bytes);
+    }
+    const sim_run run = run_of("ssca2 --footprint paper --operations 100");
+    EXPECT_EQ(run.status, 0);
+    EXPECT_NE(run.text.find("16 MiB"), std::string::npos) << run.text;
+}
+
+TEST(SimCommand, ATraceIsAPageThatShowsTheWindow) {
+    const std::string path = ::testing::TempDir() + "holdfast_sim_" + std::to_string(::getpid()) + ".html";
+    const sim_run run = run_of("hash --threads 2" + small + "--trace-window 3000..3400 --trace " + path);
+    ASSERT_EQ(run.status, 0) << run.text;
+    std::stringstream page;
+    page << std::ifstream(path).rdbuf();
+    for (const char* const each :
+         {"<!DOCTYPE html>", "hash, int elements", "cycles 3000 to 3400", "From 1200 ns to 1360",
+          "hart 1, core 1: instructions", "core 0: DL1", "L2", "NVRAM bank 7", ">0 cycles<"}) {
+        EXPECT_NE(page.str().find(each), std::string::npos) << each;
+    }
+    std::filesystem::remove(path);
+}
+
+TEST(SimCommand, ATraceIsOfOneRunAndOfAWindowThatItHas) {
+    const std::string path = ::testing::TempDir() + "holdfast_sim_never_" + std::to_string(::getpid()) + ".html";
+    const std::string trace = " --trace " + path;
+    EXPECT_EQ(run_of("hash sps" + trace).text,
+              "holdfast sim: --trace shows one run, and these are 2\n");
+    for (const std::string window : {"7", "7..", "..7", "7..7", "8..7", "1..200000", "a..b", "1..2x", "-1..2"}) {
+        const sim_run run = run_of("hash" + trace + " --trace-window=" + window);
+        EXPECT_EQ(run.status, 2) << window;
+        EXPECT_NE(run.text.find("--trace-window is " + window + ", allowed is FROM..TO"), std::string::npos);
+    }
+    const sim_run late = run_of("hash" + small + trace + " --trace-window 900000000..900000010");
+    EXPECT_EQ(late.status, 1);
+    EXPECT_NE(late.text.find("900000000 cycles"), std::string::npos) << late.text;
+    EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(SimCommand, APrintedConfigurationIsAConfigurationFile) {

@@ -4,10 +4,12 @@
 #include "output.hpp"
 
 #include <bench/record.hpp>
+#include <holdfast/base/result.hpp>
 
 #include <fmt/core.h>
 
 #include <cmath>
+#include <fstream>
 #include <functional>
 
 namespace holdfast::tools {
@@ -37,6 +39,10 @@ const std::vector<column>& sim_columns() {
         {"workload", [](const sim_outcome& of) { return of.ran.workload; }},
         {"element", [](const sim_outcome& of) { return of.ran.options.element; }},
         {"footprint", [](const sim_outcome& of) { return readable_bytes(of.ran.options.footprint_bytes); }},
+        {"filled",
+         [](const sim_outcome& of) {
+             return readable_bytes(static_cast<std::uint64_t>(number_of(of, "filled_bytes")));
+         }},
         {"core", [](const sim_outcome& of) { return of.ran.core; }},
         {"threads", [](const sim_outcome& of) { return std::to_string(of.ran.options.threads); }},
         {"tx/s", [](const sim_outcome& of) { return fmt::format("{:.3g} M", number_of(of, "tx_per_s") / 1e6); }},
@@ -47,6 +53,8 @@ const std::vector<column>& sim_columns() {
          [](const sim_outcome& of) { return fmt::format("{:.2f}", per_transaction(of, "l2_read_misses")); }},
         {"NVRAM writes/tx",
          [](const sim_outcome& of) { return fmt::format("{:.2f}", per_transaction(of, "nvram_writes")); }},
+        {"NVRAM nJ/tx",
+         [](const sim_outcome& of) { return fmt::format("{:.1f}", per_transaction(of, "nvram_energy_pj") / 1000); }},
         {"energy nJ/tx",
          [](const sim_outcome& of) { return fmt::format("{:.1f}", per_transaction(of, "energy_pj") / 1000); }},
         {"verified", [](const sim_outcome& of) { return std::string(of.result.verified ? "yes" : "NO"); }},
@@ -85,7 +93,7 @@ void print_sim_table(const std::vector<sim_outcome>& outcomes, bool all_numbers)
     }
     for (std::size_t number = 0; number < rows.size(); ++number) {
         std::string line;
-        constexpr std::size_t words = 4;  // names to the left, numbers to the right
+        constexpr std::size_t words = 5;  // names to the left, numbers to the right
         for (std::size_t i = 0; i < rows[number].size(); ++i) {
             const std::string& cell = rows[number][i];
             line += i < words ? fmt::format("{:<{}}  ", cell, widths[i]) : fmt::format("{:>{}}  ", cell, widths[i]);
@@ -128,10 +136,22 @@ void write_sim_records(const std::vector<sim_outcome>& outcomes, const std::stri
             records.add(made);
         };
         add("verified", "1", each.result.verified ? 1 : 0);
+        add("paper_footprint_bytes", "bytes", static_cast<double>(paper_footprint(each.ran.workload)));
         for (const sim::statistic& one : each.result.statistics) add(one.name, one.unit, one.value);
         for (const sim::statistic& one : each.result.host) add(one.name, one.unit, one.value);
     }
     records.write_json(path);
+}
+
+void write_sim_trace(const sim_outcome& outcome, const std::string& path) {
+    sim::timeline shown = *outcome.result.trace;
+    const sim::simulation_options& options = outcome.ran.options;
+    shown.title = fmt::format("{}, {} elements, {}, threads: {}: {}", outcome.ran.workload, options.element,
+                              readable_bytes(options.footprint_bytes), options.threads, shown.title);
+    std::ofstream out(path);
+    out << sim::timeline_html(shown);
+    out.close();
+    if (!out) throw failure({errc::io, "the timeline could not be written", path, {}, {}, {}});
 }
 
 }  // namespace holdfast::tools

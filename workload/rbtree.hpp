@@ -22,15 +22,22 @@ struct rbtree_root {
     std::uint64_t count;
 };
 
+/// The same without the count, in which all changes would meet: for threads that share a tree.
+struct rbtree_uncounted_root {
+    rbtree_node* top;
+};
+
 /// A map from 64-bit keys to 64-bit values.
 ///
 /// insert adds a key that is absent, update changes the value of one that is present, remove takes
 /// one away; each returns whether it did, and does nothing otherwise. get looks.
 /// All but get, check and prefill: inside a transaction. Thread safety: none.
-template <access Access>
+template <access Access, class Root = rbtree_root>
 class rbtree {
+    static constexpr bool counted = requires(Root* root) { root->count; };
+
 public:
-    rbtree(Access memory, rbtree_root* root) noexcept : memory_(memory), root_(root) {}
+    rbtree(Access memory, Root* root) noexcept : memory_(memory), root_(root) {}
 
     /// Fills it as prefill_map does.
     bool prefill(std::uint64_t first, std::uint64_t count, std::uint64_t batch = 64) const {
@@ -48,7 +55,7 @@ public:
         }
         auto* made = static_cast<node*>(memory_.allocate(sizeof(node)));
         memory_.will_write(made);
-        memory_.will_write(&root_->count);
+        will_count();
         if (parent != nullptr) memory_.will_write(parent);
         memory_.store(&made->key, key);
         memory_.store(&made->value, value);
@@ -61,7 +68,7 @@ public:
         } else {
             memory_.store(&parent->child[side], made);
         }
-        memory_.store(&root_->count, count() + 1);
+        if constexpr (counted) memory_.store(&root_->count, count() + 1);
         settle_insertion(made);
         return true;
     }
@@ -86,7 +93,7 @@ public:
         node* const above = parent(leaving);
         const bool was_red = red(leaving);
         if (heir != nullptr) memory_.will_write(&heir->parent);
-        memory_.will_write(&root_->count);
+        will_count();
         if (above != nullptr) memory_.will_write(above);
         if (leaving != found) {
             memory_.will_write(found);
@@ -96,7 +103,7 @@ public:
         replace_child(above, leaving, heir);
         if (heir != nullptr) memory_.store(&heir->parent, above);
         if (!was_red) settle_removal(heir, above);
-        memory_.store(&root_->count, count() - 1);
+        if constexpr (counted) memory_.store(&root_->count, count() - 1);
         memory_.free(leaving);
         return true;
     }
@@ -107,9 +114,13 @@ public:
         return found != nullptr;
     }
 
-    std::uint64_t count() const { return memory_.load(&root_->count); }
+    std::uint64_t count() const
+        requires counted
+    {
+        return memory_.load(&root_->count);
+    }
 
-    /// Order, parent links, no red node under a red one, equal black heights, and the count.
+    /// Order, parent links, no red node under a red one, equal black heights, and the count where there is one.
     check_report check() const {
         check_report report;
         if (top() != nullptr && red(top())) return report.problem = "the top is red", report;
@@ -136,7 +147,9 @@ public:
                 const std::int64_t key = memory_.load(&at->key);
                 if (report.count > 0 && key <= last_key) return report.problem = "keys out of order", report;
                 last_key = key;
-                if (++report.count > count()) return report.problem = "more nodes than counted", report;
+                ++report.count;
+                if (!count_is([&](std::uint64_t all) { return report.count <= all; }))
+                    return report.problem = "more nodes than counted", report;
                 next = right;
             }
             if (next == nullptr) {
@@ -146,12 +159,22 @@ public:
             from = at;
             at = next;
         }
-        if (report.count != count()) report.problem = "fewer nodes than counted";
+        if (!count_is([&](std::uint64_t all) { return report.count == all; }))
+            report.problem = "fewer nodes than counted";
         return report;
     }
 
 private:
     using node = rbtree_node;
+
+    void will_count() const {
+        if constexpr (counted) memory_.will_write(&root_->count);
+    }
+    template <class F>
+    bool count_is(F&& as_expected) const {
+        if constexpr (counted) return as_expected(count());
+        return true;
+    }
 
     node* top() const { return memory_.load(&root_->top); }
     node* child(const node* at, unsigned side) const { return memory_.load(&at->child[side]); }
@@ -267,7 +290,7 @@ private:
     }
 
     Access memory_;
-    rbtree_root* root_;
+    Root* root_;
 };
 
 }  // namespace holdfast::workload

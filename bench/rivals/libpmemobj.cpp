@@ -37,7 +37,7 @@ public:
     void fill() override {
         const std::uint64_t each = job_.swaps_entries() ? 10 : 400;
         pool_ = pmemobj_create(path_.c_str(), "bench", job_.elements * each + (128u << 20), 0600);
-        if (pool_ == nullptr) rival_failed(pmemobj_error());
+        if (pool_ == nullptr) child_failed(pmemobj_error());
         root* const all = find_root();
         const snapshots_of_words access(pool_);
         bool good = access.atomically([&] { access.store(&all->self, all); });
@@ -51,7 +51,7 @@ public:
 
     void open() override {
         pool_ = pmemobj_open(path_.c_str(), "bench");
-        if (pool_ == nullptr) rival_failed(pmemobj_error());
+        if (pool_ == nullptr) child_failed(pmemobj_error());
         require(find_root()->self == find_root(), "libpmemobj: the pool is at another address than before");
     }
 

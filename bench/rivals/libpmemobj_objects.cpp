@@ -118,13 +118,13 @@ public:
 
     void fill() override {
         pool_ = pmemobj_create(path_.c_str(), "objects", 32u << 20, 0600);
-        if (pool_ == nullptr) rival_failed(pmemobj_error());
+        if (pool_ == nullptr) child_failed(pmemobj_error());
         objects_root* const root = find_root();
         const bool good = pmemobj_atomically(pool_, [&] {
             pmemobj_snapshot(root, sizeof *root);
             for (auto& buffer : root->as_paper) {
                 const PMEMoid made = pmemobj_tx_alloc(buffer_bytes, 1);
-                if (OID_IS_NULL(made)) rival_failed(pmemobj_error());
+                if (OID_IS_NULL(made)) child_failed(pmemobj_error());
                 buffer.bytes = static_cast<snapshot_member<char>*>(pmemobj_direct(made));
             }
         });
@@ -132,7 +132,7 @@ public:
     }
     void open() override {
         pool_ = pmemobj_open(path_.c_str(), "objects");
-        if (pool_ == nullptr) rival_failed(pmemobj_error());
+        if (pool_ == nullptr) child_failed(pmemobj_error());
         set_libpmem_delay(job_.delay_ns);
     }
     bool concurrent() const noexcept override { return false; }

@@ -31,7 +31,7 @@ public:
 
     void fill() override {
         pool_ = pmemobj_create(filled_path_.c_str(), "tree", tree_pool_bytes, 0600);
-        if (pool_ == nullptr) rival_failed(pmemobj_error());
+        if (pool_ == nullptr) child_failed(pmemobj_error());
         const access_type access(pool_);
         tree_root* const root = find_root();
         const bool good = access.atomically([&] {
@@ -50,7 +50,7 @@ public:
             return run_tree_batch({batches_++, transactions, job_.rate}, access_type(pool_), &find_root()->tree,
                                   [](std::uint64_t count, auto&& body) { return run_on_threads(1, count, body); });
         } catch (const std::exception& reason) {
-            rival_failed(reason.what());
+            child_failed(reason.what());
         }
     }
 
@@ -59,7 +59,7 @@ private:
         close();
         std::filesystem::copy_file(filled_path_, path_, std::filesystem::copy_options::overwrite_existing);
         pool_ = pmemobj_open(path_.c_str(), "tree");
-        if (pool_ == nullptr) rival_failed(pmemobj_error());
+        if (pool_ == nullptr) child_failed(pmemobj_error());
         require(find_root()->self == find_root(), "libpmemobj: the pool is at another address than before");
     }
     void close() {

@@ -13,7 +13,7 @@ namespace holdfast::bench {
 namespace {
 
 void check(int code, const char* what) {
-    if (code != MDB_SUCCESS) rival_failed(std::string("lmdb: ") + what + ": " + mdb_strerror(code));
+    if (code != MDB_SUCCESS) child_failed(std::string("lmdb: ") + what + ": " + mdb_strerror(code));
 }
 
 class lmdb final : public rival {

@@ -1,9 +1,6 @@
 // holdfast-rivals RIVAL fill|run SUITE LEVEL DIRECTORY ELEMENTS SWAPS THREADS shared|own DELAY_NS RATE
 //
-// The child process of `holdfast bench` in which a rival runs. Says "ready" once its data are there.
-// Each line "run CASE TRANSACTIONS" is then answered with how many these were in the end and the nanoseconds they took;
-// with 1, write-backs, fences and streamed bytes, or with 0 where nobody counted them; and with name, unit and value of
-// whatever else was observed. Or with "error …".
+// The child process of `holdfast bench` in which a rival runs; bench/serve.hpp says what it answers.
 #include <bench/rivals/rival.hpp>
 
 #include <fcntl.h>
@@ -11,24 +8,15 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <iostream>
 #include <latch>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 namespace holdfast::bench {
-
-void rival_failed(const std::string& what) {
-    std::printf("error %s\n", what.c_str());
-    std::fflush(stdout);
-    std::_Exit(1);
-}
-
 namespace {
 
 /// Runs batches over one rival's data.
@@ -88,7 +76,7 @@ private:
             } else if (name == "get") {
                 data_->get(random_key());
             } else {
-                rival_failed("there is no case " + name);
+                child_failed("there is no case " + name);
             }
         }
     }
@@ -110,36 +98,11 @@ std::unique_ptr<rival> make(const std::string& name, const rival_job& job) {
     if (name == "libpmemobj") return make_libpmemobj(job);
     if (name == "lmdb") return make_lmdb(job);
     if (name == "sqlite") return make_sqlite(job);
-    rival_failed("there is no rival " + name);
-}
-
-void say(const batch& done) {
-    std::printf("%" PRIu64 " %.0f", done.transactions, done.ns);
-    if (done.spent) {
-        const auto& counted = done.spent->medium;
-        std::printf(" 1 %" PRIu64 " %" PRIu64 " %" PRIu64, counted.write_backs, counted.fences, counted.streamed_bytes);
-    } else {
-        std::printf(" 0");
-    }
-    for (const auto& one : done.seen) std::printf(" %s %s %.17g", one.metric.c_str(), one.unit.c_str(), one.value);
-    std::printf("\n");
-}
-
-int serve(driver& runs) {
-    std::printf("ready\n");
-    std::fflush(stdout);
-    std::string word, name;
-    std::uint64_t transactions = 0;
-    while (std::cin >> word >> name >> transactions) {
-        if (word != "run") rival_failed("not understood: " + word);
-        say(runs.run(name, transactions));
-        std::fflush(stdout);
-    }
-    return 0;
+    child_failed("there is no rival " + name);
 }
 
 int run(const std::vector<std::string>& arguments) {
-    if (arguments.size() != 12) rival_failed("started by `holdfast bench` only");
+    if (arguments.size() != 12) child_failed("started by `holdfast bench` only");
     rival_job job;
     job.suite = arguments[3];
     job.power = arguments[4] == "power";
@@ -163,7 +126,7 @@ int run(const std::vector<std::string>& arguments) {
     }
     data->open();
     driver runs(std::move(data), job, threads, arguments[9] == "shared");
-    return serve(runs);
+    return serve([&](const std::string& name, std::uint64_t transactions) { return runs.run(name, transactions); });
 }
 
 }  // namespace

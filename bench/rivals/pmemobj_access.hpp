@@ -35,11 +35,11 @@ public:
     }
     void* allocate(std::size_t bytes) const {
         const PMEMoid made = pmemobj_tx_alloc(bytes, 1);
-        if (OID_IS_NULL(made)) rival_failed(pmemobj_error());
+        if (OID_IS_NULL(made)) child_failed(pmemobj_error());
         return pmemobj_direct(made);
     }
     void free(void* address) const {
-        if (pmemobj_tx_free(pmemobj_oid(address)) != 0) rival_failed(pmemobj_error());
+        if (pmemobj_tx_free(pmemobj_oid(address)) != 0) child_failed(pmemobj_error());
     }
     template <class F>
     bool atomically(F&& f) const {

@@ -15,14 +15,14 @@ inline std::string pmemobj_error() { return std::string("libpmemobj: ") + pmemob
 /// error. Whether it committed.
 template <class F>
 bool pmemobj_atomically(PMEMobjpool* pool, F&& f) {
-    if (pmemobj_tx_begin(pool, nullptr, TX_PARAM_NONE) != 0) rival_failed(pmemobj_error());
+    if (pmemobj_tx_begin(pool, nullptr, TX_PARAM_NONE) != 0) child_failed(pmemobj_error());
     f();
     pmemobj_tx_commit();
     return pmemobj_tx_end() == 0;
 }
 
 inline void pmemobj_snapshot(const void* begin, std::size_t size) {
-    if (pmemobj_tx_add_range_direct(begin, size) != 0) rival_failed(pmemobj_error());
+    if (pmemobj_tx_add_range_direct(begin, size) != 0) child_failed(pmemobj_error());
 }
 
 }  // namespace holdfast::bench

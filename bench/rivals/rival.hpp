@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bench/contestant.hpp>
+#include <bench/serve.hpp>
 
 #include <workload/random.hpp>
 
@@ -25,11 +26,8 @@ struct rival_job {
     bool swaps_entries() const noexcept { return suite == "sps"; }
 };
 
-/// Tells the parent and ends the process.
-[[noreturn]] void rival_failed(const std::string& what);
-
 /// A rival's data. Used by one thread at a time, unless `concurrent`.
-/// Failures end the process: `rival_failed`.
+/// Failures end the process: `child_failed`.
 class rival {
 public:
     virtual ~rival() = default;
@@ -56,11 +54,11 @@ public:
 
 private:
     /// A rival that forgot an operation is not to be measured doing nothing.
-    [[noreturn]] static void no_such_case() { rival_failed("the rival has no such case"); }
+    [[noreturn]] static void no_such_case() { child_failed("the rival has no such case"); }
 };
 
 inline void require(bool good, const char* what) {
-    if (!good) rival_failed(what);
+    if (!good) child_failed(what);
 }
 
 std::unique_ptr<rival> make_libpmemobj(const rival_job& job);

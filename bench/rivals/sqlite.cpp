@@ -79,7 +79,7 @@ private:
     }
     void check(int code) const {
         if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return;
-        rival_failed(std::string("sqlite: ") + sqlite3_errmsg(database_));
+        child_failed(std::string("sqlite: ") + sqlite3_errmsg(database_));
     }
     void execute(const std::string& text) { check(sqlite3_exec(database_, text.c_str(), nullptr, nullptr, nullptr)); }
     sqlite3_stmt* statement(const char* text) {

@@ -124,7 +124,8 @@ inline void store_home(word* home, word value, std::uint8_t mask) noexcept {
 /// Whether `address` is in a frame that was born inside the transaction.
 [[gnu::always_inline]] inline bool is_own_frame(const void* address, std::uintptr_t frames_below) noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
-    return at < frames_below && at >= stack_end();
+    // Most addresses are below the stack: that is asked first.
+    return at >= stack_end() && at < frames_below;
 }
 
 }  // namespace detail

@@ -31,6 +31,15 @@ public:
             grow();
         *end_++ = each;
     }
+    /// Room for `count` more behind the last one; taken() says how many were put there.
+    T* room_for(std::size_t count) {
+        while (static_cast<std::size_t>(limit_ - end_) < count) grow();
+        return end_;
+    }
+    void taken(std::size_t count) noexcept { end_ += count; }
+    bool is_full() const noexcept { return end_ == limit_; }
+    /// Requires: not full.
+    [[gnu::always_inline]] void push_without_growing(const T& each) noexcept { *end_++ = each; }
     void clear() noexcept { end_ = begin_; }
     /// Keeps the first `count` elements. Requires: count <= size().
     void keep(std::size_t count) noexcept { end_ = begin_ + count; }

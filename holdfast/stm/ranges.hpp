@@ -40,9 +40,15 @@ void read_lines(Algorithm& open, void* to, const void* from, std::size_t bytes) 
     const auto* in = static_cast<const unsigned char*>(from);
     while (bytes != 0) {
         const line_piece piece(in, bytes);
-        word words[line_words];
-        open.load_line(reinterpret_cast<const word*>(piece.first_word), piece.words, words);
-        std::memcpy(out, reinterpret_cast<const unsigned char*>(words) + piece.skipped_bytes, piece.bytes);
+        const auto* const first = reinterpret_cast<const word*>(piece.first_word);
+        const std::uintptr_t places = reinterpret_cast<std::uintptr_t>(out) | piece.skipped_bytes | piece.bytes;
+        if (places % sizeof(word) == 0) [[likely]] {
+            open.load_line(first, piece.words, reinterpret_cast<pool_word*>(out));
+        } else {
+            pool_word words[line_words];
+            open.load_line(first, piece.words, words);
+            std::memcpy(out, reinterpret_cast<const unsigned char*>(words) + piece.skipped_bytes, piece.bytes);
+        }
         out += piece.bytes;
         in += piece.bytes;
         bytes -= piece.bytes;
@@ -94,7 +100,7 @@ void copy_range(Algorithm& open, void* to, const void* from, std::size_t bytes) 
         std::memmove(to, from, bytes);
         return;
     }
-    unsigned char piece[512];
+    alignas(word) unsigned char piece[512];
     auto* out = static_cast<unsigned char*>(to);
     const auto* in = static_cast<const unsigned char*>(from);
     const bool backwards = reinterpret_cast<std::uintptr_t>(to) > reinterpret_cast<std::uintptr_t>(from);

@@ -60,13 +60,21 @@ bool value_exit_key_made = false;
 
 }  // namespace
 
-word value::load_stored(const word* home, const write_log::entry& stored) {
-    const std::uint8_t mask = stored.mask();
-    if (mask == 0xFF) return stored.value;
-    const word kept = stored.value;
+/// A word that was stored to, or one whose slot another one has.
+template <bool Keeping>
+word value::load_stored(const word* home) {
+    const write_log::entry* const stored = writes_.find(home);
+    if (stored != nullptr && stored->mask() == 0xFF) return stored->value;
+    const word found = Keeping ? load_and_keep(home) : load_shared(home);
+    return stored != nullptr ? merged(found, stored->value, stored->mask()) : found;
+}
+template word value::load_stored<true>(const word* home);
+template word value::load_stored<false>(const word* home);
+
+word value::load_and_keep(const word* home) {
     const word found = load_shared(home);
     if (keeps_reads_) reads_.push({home, found});
-    return merged(found, kept, mask);
+    return found;
 }
 
 /// Loads again once the snapshot is the counter.
@@ -205,7 +213,13 @@ void value::begin_slowly(const start& how) noexcept {
     keeps_reads_ = false;
 }
 
-void value::load_line(const word* first, unsigned count, word* out) {
+/// Home, where nobody else can see it or all others wait; otherwise into the write set.
+void value::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
+    if (irrevocable_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
+    put(home, what, byte_mask);
+}
+
+void value::load_line(const word* first, unsigned count, pool_word* out) {
     for (;;) {
         for (unsigned i = 0; i < count; ++i) out[i] = detail::load_home(first + i);
         let_others_run();
@@ -213,9 +227,12 @@ void value::load_line(const word* first, unsigned count, word* out) {
             break;
         if (!validate()) conflict();
     }
-    if (keeps_reads_)
-        for (unsigned i = 0; i < count; ++i) reads_.push({first + i, out[i]});
-    if (writes_.empty()) return;
+    if (keeps_reads_) {
+        seen* const room = reads_.room_for(count);
+        for (unsigned i = 0; i < count; ++i) room[i] = {first + i, out[i]};
+        reads_.taken(count);
+    }
+    if (!writes_.may_hold_of_line(first)) return;
     for (unsigned i = 0; i < count; ++i)
         if (const write_log::entry* stored = writes_.find(first + i))
             out[i] = merged(out[i], stored->value, stored->mask());

@@ -40,34 +40,31 @@ public:
         registry::publish_cheaply(*slot_, snapshot_);
     }
 
+    // What is left over is a call at the very end: a load that meets nothing unusual saves no register.
     [[gnu::always_inline]] word load(const word* home) {
+        if (loads_ == loads::plainly) return load_shared(home);
+        if (loads_ == loads::own && writes_.has_slot_of(home) && !is_planted(fault::own_stores_unseen)) [[unlikely]]
+            return load_stored<true>(home);
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::load_home(home);
-        if (!writes_.empty() && !is_planted(fault::own_stores_unseen)) {
-            if (const write_log::entry* stored = writes_.find(home)) [[unlikely]]
-                return load_stored(home, *stored);
-        }
-        const word found = load_shared(home);
-        if (keeps_reads_) reads_.push({home, found});
-        return found;
+        return load_keeping(home);
     }
     /// The word is in the read set already.
     [[gnu::always_inline]] word load_after_read(const word* home) {
-        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
-            return detail::load_home(home);
-        if (!writes_.empty() && !is_planted(fault::hint_read_trusted_for_write)) {
-            if (const write_log::entry* stored = writes_.find(home)) [[unlikely]]
-                return load_stored(home, *stored);
-        }
+        if (loads_ == loads::own && writes_.has_slot_of(home) && !is_planted(fault::hint_read_trusted_for_write))
+            [[unlikely]]
+            return load_stored<false>(home);
         return load_shared(home);
     }
     word load_after_write(const word* home) { return load(home); }
     word load_for_write(const word* home) { return load(home); }
 
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
-        if (goes_home(home)) [[unlikely]]
+        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::store_home(home, what, byte_mask);
-        writes_.put(home, what, byte_mask);
+        if (some_go_home_) [[unlikely]]
+            return store_where_it_belongs(home, what, byte_mask);
+        put(home, what, byte_mask);
     }
     void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
     void store_after_write(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
@@ -96,10 +93,12 @@ public:
     // What read_range and its like are made of (ranges.hpp).
     /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
     bool is_private(const void* from, std::size_t bytes) const noexcept;
-    void load_line(const word* first, unsigned count, word* out);
+    void load_line(const word* first, unsigned count, pool_word* out);
     void store_line(const detail::line_piece& piece, const word* values);
 
 private:
+    /// What a load has to think of: nothing; the read set; and, once something was stored, the write set.
+    enum class loads : std::uint8_t { plainly, keeping, own };
     struct seen {
         const word* home;
         word found;
@@ -116,6 +115,7 @@ private:
         restart_ = how.restart;
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
+        loads_ = keeps_reads_ ? loads::keeping : loads::plainly;
         some_go_home_ = false;
         active_ = true;
     }
@@ -130,20 +130,37 @@ private:
             settle_blocks();
     }
 
+    [[gnu::always_inline]] bool has_moved() const noexcept {
+        return sequence_.now.load(std::memory_order_acquire) != snapshot_ &&
+               !is_planted(fault::value_sequence_unchecked);
+    }
     [[gnu::always_inline]] word load_shared(const word* home) {
         const word found = detail::load_home(home);
         let_others_run();
-        if (sequence_.now.load(std::memory_order_acquire) != snapshot_ && !is_planted(fault::value_sequence_unchecked))
-            [[unlikely]]
+        if (has_moved()) [[unlikely]]
             return load_moved(home);
         return found;
     }
-    [[gnu::always_inline]] bool goes_home(const word* home) {
-        if (detail::is_own_frame(home, frames_below_)) return true;
-        return some_go_home_ && (irrevocable_ || blocks_.fresh().holds(home));
+    [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
+        loads_ = loads::own;
+        writes_.put(home, what, byte_mask);
+    }
+    void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
+
+    [[gnu::always_inline]] word load_keeping(const word* home) {
+        if (reads_.is_full()) [[unlikely]]
+            return load_and_keep(home);
+        const word found = detail::load_home(home);
+        let_others_run();
+        if (has_moved()) [[unlikely]]
+            return load_and_keep(home);
+        reads_.push_without_growing({home, found});
+        return found;
     }
 
-    word load_stored(const word* home, const write_log::entry& stored);
+    template <bool Keeping>
+    word load_stored(const word* home);
+    word load_and_keep(const word* home);
     word load_moved(const word* home);
     static std::uint64_t wait_for_even() noexcept;
     bool validate() noexcept;
@@ -164,6 +181,7 @@ private:
     registry::slot* slot_ = nullptr;
     bool active_ = false;
     bool keeps_reads_ = false;
+    loads loads_ = loads::plainly;
     bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
     bool irrevocable_ = false;
     bool alone_ = false;  ///< the sequence is odd because of this transaction

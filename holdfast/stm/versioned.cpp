@@ -116,9 +116,10 @@ void versioned::lock_slowly(lock& of_line) {
     }
 }
 
-word versioned::load_for_write(const word* home) {
-    auto* stored_soon = const_cast<word*>(home);
-    if (!goes_home(home)) lock_line_of(stored_soon);
+word versioned::load_for_write_slowly(const word* home) {
+    const bool goes_home =
+        detail::is_own_frame(home, frames_below_) || irrevocable_ || (some_go_home_ && blocks_.fresh().holds(home));
+    if (!goes_home) lock_line_of(home);
     return load(home);
 }
 
@@ -263,7 +264,13 @@ void versioned::begin_after_serial() noexcept {
     } while (serial_.load(std::memory_order_seq_cst) != nullptr);
 }
 
-void versioned::load_line(const word* first, unsigned count, word* out) {
+/// Home, where nobody else can see it or all others wait; otherwise into the write set.
+void versioned::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
+    if (irrevocable_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
+    put(home, what, byte_mask);
+}
+
+void versioned::load_line(const word* first, unsigned count, pool_word* out) {
     const lock& of_line = lock_of(first);
     const std::uint64_t version = of_line.load(std::memory_order_acquire);
     if (version <= snapshot_) [[likely]] {

@@ -45,13 +45,20 @@ public:
     /// The line is in the read set already.
     [[gnu::always_inline]] word load_after_read(const word* home) { return load_noting<false>(home); }
     word load_after_write(const word* home) { return load(home); }
-    word load_for_write(const word* home);
+    [[gnu::always_inline]] word load_for_write(const word* home) {
+        if (some_go_home_ || detail::is_own_frame(home, frames_below_)) [[unlikely]]
+            return load_for_write_slowly(home);
+        lock_line_of(home);
+        // Nobody else stores to the line from now on, so that nothing has to be noted.
+        return writes_.may_hold(home) && writes_.has_slot_of(home) ? load(home) : detail::load_home(home);
+    }
 
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
-        if (goes_home(home)) [[unlikely]]
+        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::store_home(home, what, byte_mask);
-        lock_line_of(home);
-        writes_.put(home, what, byte_mask);
+        if (some_go_home_) [[unlikely]]
+            return store_where_it_belongs(home, what, byte_mask);
+        put(home, what, byte_mask);
     }
     void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
     void store_after_write(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
@@ -80,7 +87,7 @@ public:
     // What read_range and its like are made of (ranges.hpp).
     /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
     bool is_private(const void* from, std::size_t bytes) const noexcept;
-    void load_line(const word* first, unsigned count, word* out);
+    void load_line(const word* first, unsigned count, pool_word* out);
     void store_line(const detail::line_piece& piece, const word* values);
 
 private:
@@ -156,8 +163,6 @@ private:
 
     template <bool Noting>
     [[gnu::always_inline]] word load_noting(const word* home) {
-        if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
-            return detail::load_home(home);
         const lock& of_line = lock_of(home);
         const std::uint64_t version = of_line.load(std::memory_order_acquire);
         if (version > snapshot_ && !is_planted(fault::versioned_version_ignored)) [[unlikely]]
@@ -177,7 +182,7 @@ private:
         reads_.push({&of_line, version});
     }
     /// At once: the lock is free and not younger than the snapshot, or this transaction's.
-    [[gnu::always_inline]] void lock_line_of(word* home) {
+    [[gnu::always_inline]] void lock_line_of(const word* home) {
         lock& of_line = lock_of(home);
         const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if (is_own(state)) return;
@@ -188,12 +193,14 @@ private:
         }
         lock_slowly(of_line);
     }
-    [[gnu::always_inline]] bool goes_home(const word* home) {
-        if (detail::is_own_frame(home, frames_below_)) return true;
-        return some_go_home_ && (irrevocable_ || blocks_.fresh().holds(home));
+    [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
+        lock_line_of(home);
+        writes_.put(home, what, byte_mask);
     }
+    void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
 
     word load_slowly(const word* home);
+    word load_for_write_slowly(const word* home);
     void lock_slowly(lock& of_line);
     void wait_for_lock(const lock& of_line);
     bool validate() const noexcept;

@@ -4,6 +4,8 @@
 #include <holdfast/stm/algorithm.hpp>
 #include <holdfast/stm/planted.hpp>
 
+#include <bit>
+
 namespace holdfast::stm {
 
 /// Words by home, in the order of their first store. One thread. No allocation once warm; at most 2^31 words. Where
@@ -44,9 +46,21 @@ public:
     bool empty() const noexcept { return end_ == begin_; }
     std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
 
+    /// False: `home` was not stored to.
+    [[gnu::always_inline]] bool may_hold(const word* home) const noexcept { return (filter_ & filter_bit(home)) != 0; }
+    /// The same for the whole line that `first` is in.
+    bool may_hold_of_line(const word* first) const noexcept {
+        constexpr unsigned words_of_line = 8;
+        const auto line = reinterpret_cast<std::uintptr_t>(first) & ~std::uintptr_t{words_of_line * sizeof(word) - 1};
+        return (filter_ & std::rotl(std::uint64_t{0xFF}, filter_place(line))) != 0;
+    }
+    /// False: `home` was not stored to. Surer than may_hold, where much was stored.
+    [[gnu::always_inline]] bool has_slot_of(const word* home) const noexcept {
+        return is_current(slots_[place_of(home).slot]);
+    }
     /// What was stored to `home`, or nullptr.
     [[gnu::always_inline]] const entry* find(const word* home) const noexcept {
-        if ((filter_ & filter_bit(home)) == 0) [[likely]]
+        if (!may_hold(home)) [[likely]]
             return nullptr;
         return find_in_slots(home);
     }
@@ -94,9 +108,9 @@ private:
         constexpr unsigned page_shift = 12;
         const auto at = reinterpret_cast<std::uintptr_t>(home);
         const std::uint64_t spread = (at >> page_shift) * 0x9E3779B97F4A7C15ull;
-        constexpr std::uintptr_t words_of_page = (std::uintptr_t{1} << page_shift) / sizeof(word);
         // Odd, so that a walk comes by every slot; an odd number of pages and one more, so that it leaves a page at
         // once.
+        constexpr std::uintptr_t words_of_page = (std::uintptr_t{1} << page_shift) / sizeof(word);
         const std::uint64_t stride = (spread >> 20 & ~(2 * words_of_page - 1)) | (words_of_page + 1);
         return {((spread >> 32) + at / sizeof(word) % words_of_page) & slot_mask_, stride};
     }
@@ -111,8 +125,11 @@ private:
     }
     /// One of 64 bits: whether a word may have been stored to at all, while few have.
     [[gnu::always_inline]] static std::uint64_t filter_bit(const word* home) noexcept {
-        const auto at = reinterpret_cast<std::uintptr_t>(home);
-        return std::uint64_t{1} << ((at / sizeof(word) + (at >> 9)) % 64);
+        return std::uint64_t{1} << filter_place(reinterpret_cast<std::uintptr_t>(home));
+    }
+    /// Neighbouring words have neighbouring bits.
+    [[gnu::always_inline]] static int filter_place(std::uintptr_t at) noexcept {
+        return static_cast<int>((at / sizeof(word) + (at >> 9)) % 64);
     }
     const entry* find_in_slots(const word* home) const noexcept {
         const place at = place_of(home);

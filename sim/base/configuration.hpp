@@ -91,4 +91,21 @@ private:
     std::optional<configuration_error> error_{};
 };
 
+/// Sets the field with this key in one of several parts: for_each_part(take) calls take(prefix, part) for each.
+/// Errors: no part has such a field, or the text does not fit.
+template <class ForEachPart>
+std::optional<configuration_error> set_field(std::string_view key, std::string_view text,
+                                             ForEachPart&& for_each_part) {
+    bool found = false;
+    std::optional<configuration_error> error;
+    for_each_part([&](std::string_view prefix, auto& part) {
+        field_setter visitor(prefix, key, text);
+        part.visit_fields(part, visitor);
+        found = found || visitor.found();
+        if (!error) error = std::move(visitor).error();
+    });
+    if (!found) return configuration_error{std::string(key), std::string(text), "a key of this machine"};
+    return error;
+}
+
 }  // namespace holdfast::sim

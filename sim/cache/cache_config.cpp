@@ -30,20 +30,12 @@ std::optional<configuration_error> check(const hierarchy_config& config) {
 }
 
 std::optional<configuration_error> set(hierarchy_config& config, std::string_view key, std::string_view text) {
-    bool found = false;
-    std::optional<configuration_error> error;
-    const auto try_part = [&](std::string_view prefix, auto& part) {
-        field_setter visitor(prefix, key, text);
-        part.visit_fields(part, visitor);
-        found = found || visitor.found();
-        if (!error) error = std::move(visitor).error();
-    };
-    try_part("cache.", config);
-    try_part("cache.il1.", config.il1);
-    try_part("cache.dl1.", config.dl1);
-    try_part("cache.l2.", config.l2);
-    if (!found) return configuration_error{std::string(key), std::string(text), "a key of this machine"};
-    return error;
+    return set_field(key, text, [&config](auto&& take) {
+        take("cache.", config);
+        take("cache.il1.", config.il1);
+        take("cache.dl1.", config.dl1);
+        take("cache.l2.", config.l2);
+    });
 }
 
 }  // namespace holdfast::sim

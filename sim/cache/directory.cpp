@@ -5,13 +5,20 @@ namespace holdfast::sim {
 
 time hierarchy::may_leave(port::level from, std::uint32_t cache, address line, const line_data& bytes,
                           port::reason why, time at) const {
-    if (!attached_.on_write_back) return at;
-    const port::permission leave = attached_.on_write_back->leave({from, cache, line, line_view(bytes), why, at});
-    at = std::max(at, leave.not_before);
-    if (!leave.until_released) return at;
-    // Whoever needs the place has to be told a time.
-    const time released = attached_.on_write_back->press(line, at);
-    return released == never ? at : std::max(at, released);
+    const time asked = at;
+    if (attached_.on_write_back) {
+        const port::permission leave = attached_.on_write_back->leave({from, cache, line, line_view(bytes), why, at});
+        at = std::max(at, leave.not_before);
+        if (leave.until_released) {
+            // Whoever needs the place has to be told a time.
+            const time released = attached_.on_write_back->press(line, at);
+            if (released != never) at = std::max(at, released);
+        }
+    }
+    if (attached_.on_cache) {
+        attached_.on_cache->happened({port::cache_event::kind::write_back, from, cache, false, line, asked, at});
+    }
+    return at;
 }
 
 void hierarchy::store_in_l2(cache_array::place in_l2, const line_data& bytes) {

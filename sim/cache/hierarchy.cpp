@@ -135,6 +135,10 @@ time hierarchy::evict_from_l1(std::uint32_t core, side which, cache_array::place
     const cache_array::place in_l2 = l2_.find(line);
     line_state& shared = l2_.state(in_l2);
     counters.evictions += 1;
+    if (attached_.on_cache) {
+        attached_.on_cache->happened({port::cache_event::kind::eviction, port::level::l1, core,
+                                      which == side::instructions, line, at, at});
+    }
     if (cache.state(place).dirty) {
         counters.write_backs += 1;
         at = may_leave(port::level::l1, core, line, cache.bytes(place), port::reason::eviction, at);
@@ -154,6 +158,7 @@ cache_array::place hierarchy::find_or_fill_l2(address line, access& how) {
         l2_.touch(in_l2);
         how = arrival(l2_, in_l2, asked);
         how.by = how.by == answered_by::l1 ? answered_by::l2 : how.by;
+        tell_of_lookup(port::cache_event::kind::hit, line, asked, how.done);
         return in_l2;
     }
     // The host misses its caches, too; what is needed further down is asked for in time.
@@ -168,11 +173,20 @@ cache_array::place hierarchy::find_or_fill_l2(address line, access& how) {
     how = {std::max(below_.read(line, l2_.bytes(in_l2), missed), room), answered_by::memory};
     l2_.state(in_l2).requested_at = asked;
     l2_.state(in_l2).ready_at = how.done;
+    tell_of_lookup(port::cache_event::kind::miss, line, asked, how.done);
     return in_l2;
+}
+
+void hierarchy::tell_of_lookup(port::cache_event::kind what, address line, time begin, time end) const {
+    if (attached_.on_cache) attached_.on_cache->happened({what, port::level::l2, 0, false, line, begin, end});
 }
 
 time hierarchy::evict_from_l2(cache_array::place in_l2, time at) {
     l2_counters_.evictions += 1;
+    if (attached_.on_cache) {
+        attached_.on_cache->happened({port::cache_event::kind::eviction, port::level::l2, 0, false,
+                                      l2_.line_at(in_l2), at, at});
+    }
     empty_l2(in_l2, at);
     if (l2_.state(in_l2).dirty) {
         l2_counters_.write_backs += 1;

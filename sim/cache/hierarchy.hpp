@@ -69,6 +69,15 @@ public:
     /// effect; not before the store-commit port lets it.
     access store(const store_source& who, address where, std::span<const std::byte> bytes, time at);
 
+    /// Gets the line as a store would, ahead of it: nothing is stored, and another core may take it again before. Done
+    /// when it is there; at once if it already is, or is on its way, and may be written.
+    access prefetch_for_store(std::uint32_t core, address line, time at) {
+        cache_array& l1 = cores_[core].data;
+        const cache_array::place place = l1.find(line);
+        if (place != cache_array::nowhere && l1.state(place).writable) [[likely]] return {at, answered_by::l1};
+        return obtain_slowly(core, line, place, at).how;
+    }
+
     /// An atomic read-modify-write of 4 or 8 aligned bytes: `new_value(old)` is an optional, empty for a comparison
     /// that failed, which then takes the line but stores nothing.
     template <class NewValue>
@@ -145,6 +154,7 @@ private:
     cache_array::place fill_l1(std::uint32_t core, side which, address line, bool to_write, access& how);
     time evict_from_l1(std::uint32_t core, side which, cache_array::place place, time at);
     cache_array::place find_or_fill_l2(address line, access& how);
+    void tell_of_lookup(port::cache_event::kind what, address line, time begin, time end) const;
     time evict_from_l2(cache_array::place in_l2, time at);
     void empty_l2(cache_array::place in_l2, time& at);
 

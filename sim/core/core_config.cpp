@@ -11,6 +11,7 @@ std::optional<core_config> core_named(std::string_view name) {
     small.store_queue = 64;
     small.misprediction_cycles = 8;
     small.load_ports = 1;
+    small.store_prefetch = false;
     return small;
 }
 

@@ -20,6 +20,8 @@ struct core_config {
     std::uint32_t l1_miss_registers = 10;  ///< lines that one core's DL1 waits for at the same time
     std::uint32_t l2_miss_registers = 32;
     std::uint32_t load_ports = 2;
+    /// A store's line is asked for when the store commits, and not only when it is the oldest of its queue.
+    bool store_prefetch = true;
     std::uint32_t misprediction_cycles = 14;
     std::uint32_t history_bits = 14;  ///< of gshare; its table has two to this power entries
     std::uint32_t return_stack = 16;
@@ -41,6 +43,7 @@ struct core_config {
         visitor.number("l1_miss_registers", self.l1_miss_registers, 1, 256);
         visitor.number("l2_miss_registers", self.l2_miss_registers, 1, 1024);
         visitor.number("load_ports", self.load_ports, 1, 16);
+        visitor.flag("store_prefetch", self.store_prefetch);
         visitor.number("misprediction_cycles", self.misprediction_cycles, 0, 100);
         visitor.number("history_bits", self.history_bits, 1, 24);
         visitor.number("return_stack", self.return_stack, 1, 64);

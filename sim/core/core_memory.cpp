@@ -1,5 +1,7 @@
 #include <sim/core/core_memory.hpp>
 
+#include <sim/core/log_operation.hpp>
+
 namespace holdfast::sim {
 
 static_assert(memory_policy<core_memory>);
@@ -7,6 +9,7 @@ static_assert(memory_policy<core_memory>);
 core_memory::core_memory(const core_config& config, const hierarchy_config& caches, const hart_placement& placement,
                          const address_space& space, hierarchy& below, port::control_registers& registers)
     : clock_(config.clock),
+      store_prefetch_(config.store_prefetch),
       load_cycles_(clock_.at_or_after(caches.dl1.latency)),
       fetch_cycles_(clock_.at_or_after(caches.il1.latency)),
       write_back_cycles_(clock_.at_or_after(caches.dl1.latency + caches.l2.latency)),
@@ -47,8 +50,29 @@ cycle core_memory::finish_load(hart_id who, address where, std::uint32_t bytes, 
     }
     return with_miss_registers(mine.core, where.line(), from, [&](cycle at) {
         const access how = below_.load(mine.core, where, bytes, clock_.time_of(at)).how;
+        tell_of_access(who, l1_user::load, where, at, how);
         return how.by == answered_by::l1 ? at + load_cycles_ : clock_.at_or_after(how.done);
     });
+}
+
+void core_memory::tell_watch(hart_id who, l1_user by, address where, cycle at, const access& how) {
+    watch_->accessed({who, lanes_[who.value].core, by, where, clock_.time_of(at), how});
+}
+
+void core_memory::prefetch_for(hart_id who, const queued_store& store, cycle at) {
+    const std::uint32_t core = lanes_[who.value].core;
+    const cache_array& l1 = below_.data_cache(core);
+    const address last = (store.where + (store.bytes - 1)).line();
+    for (address line = store.where.line(); line <= last; line = line + line_bytes) {
+        const cache_array::place place = l1.find(line);
+        if (place != cache_array::nowhere && l1.state(place).writable) continue;
+        counters_.store_prefetches += 1;
+        with_miss_registers(core, line, at, [&](cycle begin) {
+            const access how = below_.prefetch_for_store(core, line, clock_.time_of(begin));
+            tell_of_access(who, l1_user::store_prefetch, line, begin, how);
+            return clock_.at_or_after(how.done);
+        });
+    }
 }
 
 cycle core_memory::drain_store(hart_id who, lane& of, cycle at) {
@@ -64,11 +88,19 @@ cycle core_memory::drain_store(hart_id who, lane& of, cycle at) {
     }
     return with_miss_registers(of.core, store.where.line(), at, [&](cycle begin) {
         const access how = below_.store(source, store.where, bytes, clock_.time_of(begin));
+        tell_of_access(who, l1_user::store, store.where, begin, how);
         const cycle done = clock_.at_or_after(how.done);
         // Hits follow each other in each cycle; what delays one delays those behind it.
         of.next_drain = how.by == answered_by::l1 ? done - load_cycles_ + 1 : done;
         return done;
     });
+}
+
+cycle core_memory::drain_log_operation(hart_id who, custom_operation what, time now) {
+    lane& mine = lanes_[who.value];
+    const queued_store& oldest = mine.queue.front();
+    const time done = operate_log(registers_, who, what, oldest.where.value, oldest.value, now);
+    return mine.next_drain = clock_.at_or_after(done);
 }
 
 void core_memory::drain_oldest(hart_id who) {
@@ -94,8 +126,12 @@ void core_memory::drain_oldest(hart_id who) {
     case queued_kind::commit:
         done = mine.next_drain = clock_.at_or_after(registers_.commit(who, now));
         break;
+    case queued_kind::log_create: done = drain_log_operation(who, custom_operation::log_create, now); break;
+    case queued_kind::log_truncate: done = drain_log_operation(who, custom_operation::log_truncate, now); break;
+    case queued_kind::log_grow: done = drain_log_operation(who, custom_operation::log_grow, now); break;
     }
     mine.last_effect = std::max(mine.last_effect, done);
+    if (watch_ != nullptr) [[unlikely]] watch_->drained({who, oldest, at, done});
     mine.queue.pop(done);
 }
 
@@ -163,7 +199,7 @@ bool core_memory::push(hart& at, const queued_store& made) {
 
 bool core_memory::custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {
     lane& mine = lanes_[at.id.value];
-    const auto enter = [&](queued_kind kind) { return push(at, {kind, 0, mine.transaction, {first}, 0, 0, 0}); };
+    const auto enter = [&](queued_kind kind) { return push(at, {kind, 0, mine.transaction, {first}, second, 0, 0}); };
     switch (what) {
     case custom_operation::transaction_begin: {
         const transaction_id id{static_cast<std::uint16_t>(first)};
@@ -186,22 +222,12 @@ bool core_memory::custom(hart& at, custom_operation what, std::uint64_t first, s
         counters_.persist_fences += 1;
         return true;
     case custom_operation::non_temporal: mine.streams = true; return true;
-    case custom_operation::log_create:
-        registers_.log_head = registers_.log_tail = {first};
-        return true;
-    case custom_operation::log_truncate: registers_.log_head = registers_.log_tail; return true;
+    case custom_operation::log_create: return enter(queued_kind::log_create);
+    case custom_operation::log_truncate: return enter(queued_kind::log_truncate);
+    case custom_operation::log_grow: return enter(queued_kind::log_grow);
     case custom_operation::region_of_interest_end: at.stop = hart_stop::paused; return true;
-    default: static_cast<void>(second); return true;
+    default: return true;
     }
-}
-
-bool core_memory::read(hart& at, std::uint64_t where, std::span<std::byte> bytes) {
-    if (bytes.empty()) return true;
-    if (space_.find_range(where, bytes.size(), readable).size() != bytes.size()) {
-        return refuse_access(at, space_, "read by a system call", where);
-    }
-    below_.peek({where}, bytes);
-    return true;
 }
 
 }  // namespace holdfast::sim

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <sim/cache/hierarchy.hpp>
+#include <sim/core/core_watch.hpp>
 #include <sim/core/reservations.hpp>
 #include <sim/core/slots.hpp>
 #include <sim/core/store_queue.hpp>
@@ -41,6 +42,7 @@ struct core_memory_counters {
     std::uint64_t forwarded_loads = 0;     ///< answered by the store queue
     std::uint64_t partial_overlaps = 0;    ///< loads that waited for a store to drain
     std::uint64_t store_queue_full = 0;    ///< times that a store was refused
+    std::uint64_t store_prefetches = 0;         ///< lines asked for ahead of their store's drain
     std::uint64_t drained_stores = 0;
     std::uint64_t transactions = 0;
     std::uint64_t line_write_backs = 0;
@@ -51,6 +53,7 @@ struct core_memory_counters {
         visit("forwarded_loads", self.forwarded_loads);
         visit("partial_overlaps", self.partial_overlaps);
         visit("store_queue_full", self.store_queue_full);
+        visit("store_prefetches", self.store_prefetches);
         visit("drained_stores", self.drained_stores);
         visit("transactions", self.transactions);
         visit("line_write_backs", self.line_write_backs);
@@ -67,6 +70,9 @@ public:
     /// Pauses the hart that commits the transaction of this number, counted from now on; and always at the end of the
     /// region of interest.
     void pause_behind_transactions(std::uint64_t count) noexcept { transactions_wanted_ = count; }
+
+    /// Who is told of drains and accesses from now on; outlives this.
+    void set_watch(core_watch& by) noexcept { watch_ = &by; }
 
     // The memory policy.
     template <unsigned Bytes>
@@ -105,22 +111,17 @@ public:
 
     template <unsigned Bytes>
     bool load_reserved(hart& at, std::uint64_t where, std::uint64_t& value) {
-        if (!is_aligned(at, where, Bytes) || !load<Bytes>(at, where, value)) return false;
-        reservations_.reserve(at, where);
-        return true;
+        return load_and_reserve<Bytes>(*this, reservations_, at, where, value);
     }
 
     template <unsigned Bytes>
     bool store_conditional(hart& at, std::uint64_t where, std::uint64_t value, bool& done) {
         if (!may_update<Bytes>(at, where)) return false;
-        done = reservations_.has(at, where);
-        if (done) {
+        lanes_[at.id.value].atomic_done = at.local_time + 1;
+        return store_if_reserved(reservations_, at, where, done, [&] {
             update_now(at, where, Bytes, [&](std::uint64_t) { return std::optional(value); });
-        } else {
-            lanes_[at.id.value].atomic_done = at.local_time + 1;
-        }
-        reservations_.give_up(at);
-        return true;
+            return true;
+        });
     }
 
     template <unsigned Bytes>
@@ -135,7 +136,9 @@ public:
     bool fence(hart& at, fence_order orders) { return orders != fence_order::all || serialize(at); }
     bool synchronize(hart& at) { return serialize(at); }
     bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second);
-    bool read(hart& at, std::uint64_t where, std::span<std::byte> bytes);
+    bool read(hart& at, std::uint64_t where, std::span<std::byte> bytes) {
+        return read_newest(below_, at, space_, where, bytes);
+    }
 
     // For the scoreboard.
 
@@ -151,13 +154,15 @@ public:
     bool entered(hart_id who) const noexcept { return lanes_[who.value].entered; }
     cycle room_at(hart_id who) const noexcept { return lanes_[who.value].room_at; }
     /// The last instruction has its result and commits.
-    void committed(hart_id who, cycle result, cycle commit) noexcept {
+    void committed(hart_id who, cycle result, cycle commit) {
         lane& mine = lanes_[who.value];
         mine.last_commit = commit;
         if (!mine.entered) return;
         mine.entered = false;
-        mine.queue.back().data_ready = result;
-        mine.queue.back().may_drain = commit;
+        queued_store& last = mine.queue.back();
+        last.data_ready = result;
+        last.may_drain = commit;
+        if (store_prefetch_ && last.kind == queued_kind::store) prefetch_for(who, last, commit);
     }
     void in_system_call(hart_id who, bool is_one) noexcept { lanes_[who.value].in_system_call = is_one; }
     /// Drains what begins to drain no later than `now`.
@@ -171,9 +176,11 @@ public:
     std::size_t queued(hart_id who) const noexcept { return lanes_[who.value].queue.size(); }
     const core_memory_counters& counters() const noexcept { return counters_; }
     const core_clock& clock() const noexcept { return clock_; }
-    /// An access of a core's instruction cache; when the bytes are there, besides what every fetch takes.
-    cycle fetch(std::uint32_t core, address line, cycle at) {
+    /// An access of the hart's instruction cache; when the bytes are there, besides what every fetch takes.
+    cycle fetch(hart_id who, address line, cycle at) {
+        const std::uint32_t core = lanes_[who.value].core;
         const access how = below_.fetch(core, line, clock_.time_of(at));
+        tell_of_access(who, l1_user::fetch, line, at, how);
         return how.by == answered_by::l1 ? at : clock_.at_or_after(how.done) - fetch_cycles_;
     }
 
@@ -220,6 +227,13 @@ private:
     static void pass_delay_on(lane& of, cycle done, cycle usual) noexcept {
         of.next_drain = std::max(of.next_drain, done - std::min(done, usual));
     }
+    void tell_of_access(hart_id who, l1_user by, address where, cycle at, const access& how) {
+        if (watch_ != nullptr) [[unlikely]] tell_watch(who, by, where, at, how);
+    }
+    // Out of the way of those whom nobody watches.
+    [[gnu::cold, gnu::noinline]] void tell_watch(hart_id who, l1_user by, address where, cycle at, const access& how);
+    void prefetch_for(hart_id who, const queued_store& store, cycle at);
+    cycle drain_log_operation(hart_id who, custom_operation what, time now);
     bool wait_until(hart& at, cycle when);
     bool wait_for_drain(hart& at);
     bool drain_overlapping(hart& at, address where, std::uint32_t bytes);
@@ -239,6 +253,7 @@ private:
         lane& mine = lanes_[at.id.value];
         const store_source who{mine.core, at.id, mine.transaction};
         const load_result result = below_.update(who, {where}, bytes, clock_.time_of(at.local_time), new_value);
+        tell_of_access(at.id, l1_user::store, {where}, at.local_time, result.how);
         reservations_.stored(at.id, {where}, bytes);
         mine.atomic_done = clock_.at_or_after(result.how.done);
         mine.next_drain = std::max(mine.next_drain, mine.atomic_done);
@@ -252,12 +267,14 @@ private:
     cycle with_miss_registers(std::uint32_t core, address line, cycle at, Begin&& begin);
 
     core_clock clock_;
+    bool store_prefetch_;
     cycle load_cycles_;   ///< a hit
     cycle fetch_cycles_;
     cycle write_back_cycles_;
     const address_space& space_;
     hierarchy& below_;
     port::control_registers& registers_;
+    core_watch* watch_ = nullptr;
     reservations reservations_{};
     std::vector<lane> lanes_;
     std::vector<slots> load_ports_;

@@ -100,6 +100,41 @@ TEST(CoreMemory, ADelayOfTheStoreCommitPortStallsTheDrainByAsMuch) {
     EXPECT_EQ(end_with(ns(40)) - end_with(ns(0)), 4 * 100u);
 }
 
+/// When the last of three stores that miss in different banks has taken effect.
+cycle end_of_three_misses(bool prefetch) {
+    core_config config;
+    config.store_prefetch = prefetch;
+    small_cores cores(config);
+    for (std::uint64_t bank = 0; bank < 3; ++bank) cores.store(here + 2048 * bank, bank);
+    return cores.below.drain_everything();
+}
+
+TEST(CoreMemory, PrefetchedStoreMissesOverlapAndOthersFollowEachOther) {
+    const cycle read_conflict = 250;
+    EXPECT_GT(end_of_three_misses(false), 1000 + 3 * read_conflict);
+    EXPECT_LT(end_of_three_misses(true), 1000 + 3 * read_conflict / 2);
+}
+
+TEST(CoreMemory, AStorePrefetchGetsTheLineAndStoresNothing) {
+    small_cores cores;
+    watch seen;
+    cores.attached.on_store = &seen;
+    cores.store(here, 5);
+    const cache_array& l1 = cores.caches.data_cache(0);
+    const cache_array::place place = l1.find(address{here}.line());
+    ASSERT_NE(place, cache_array::nowhere);
+    EXPECT_TRUE(l1.state(place).writable);
+    EXPECT_FALSE(l1.state(place).dirty);
+    EXPECT_TRUE(seen.times.empty());
+    EXPECT_EQ(cores.in_caches(here), 0u);
+    EXPECT_EQ(cores.below.counters().store_prefetches, 1u);
+    cores.store(here + 8, 6);
+    EXPECT_EQ(cores.below.counters().store_prefetches, 1u) << "the line is already its own";
+    cores.below.drain_everything();
+    EXPECT_EQ(cores.in_caches(here), 5u);
+    EXPECT_EQ(cores.in_caches(here + 8), 6u);
+}
+
 TEST(CoreMemory, AFullStoreQueueRefusesUntilTheOldestHasDrained) {
     core_config config;
     config.store_queue = 4;
@@ -160,6 +195,72 @@ TEST(CoreMemory, AStoreHasTheTransactionInWhichItWasExecuted) {
     cores.below.drain_everything();
     EXPECT_EQ(seen.transactions, (std::vector<std::uint16_t>{3, 4}));
     EXPECT_FALSE(cores.registers.in_transaction({0}));
+}
+
+/// What the log port is told, and when the answers are.
+class log_watch final : public port::log_control {
+public:
+    time create(hart_id, const port::log_region& region, time at) override { return heard("create", region, at); }
+    time truncate(hart_id, time at) override { return heard("truncate", {}, at); }
+    time grow(hart_id, const port::log_region& region, time at) override { return heard("grow", region, at); }
+
+    std::vector<std::string> calls{};
+    std::vector<std::uint64_t> stores_before{};  ///< how many stores had drained
+    const core_memory_counters* counters = nullptr;
+    time delay{};
+
+private:
+    time heard(const char* what, const port::log_region& region, time at) {
+        calls.push_back(std::string(what) + " " + std::to_string(region.begin.value) + " " +
+                        std::to_string(region.bytes));
+        stores_before.push_back(counters->drained_stores);
+        return at + delay;
+    }
+};
+
+TEST(CoreMemory, OperationsOfTheLogReachTheirPortInOrderWithTheStoresAndDelayTheDrain) {
+    const auto run = [](log_watch& seen, time delay) {
+        small_cores cores;
+        seen.counters = &cores.below.counters();
+        seen.delay = delay;
+        cores.attached.on_log = &seen;
+        cores.load(here);
+        cores.operate(custom_operation::log_create, persistent_data, 4096);
+        cores.store(here, 1);
+        cores.operate(custom_operation::log_grow, persistent_data + 8192, 64);
+        cores.store(here, 2);
+        cores.operate(custom_operation::log_truncate);
+        return cores.below.drain_everything();
+    };
+    log_watch seen, slower;
+    EXPECT_EQ(run(slower, ns(80)) - run(seen, ns(40)), 3 * 100u);
+    const std::string begin = std::to_string(persistent_data), further = std::to_string(persistent_data + 8192);
+    EXPECT_EQ(seen.calls,
+              (std::vector<std::string>{"create " + begin + " 4096", "grow " + further + " 64", "truncate 0 0"}));
+    EXPECT_EQ(seen.stores_before, (std::vector<std::uint64_t>{0, 1, 2}));
+}
+
+TEST(CoreMemory, AMachineWithoutALogKeepsTheRegionsAndTheHeadAtTheTail) {
+    small_cores cores;
+    const port::control_registers& registers = cores.registers;
+    cores.operate(custom_operation::log_create, persistent_data, 4096);
+    cores.operate(custom_operation::log_grow, persistent_data + 8192, 64);
+    EXPECT_TRUE(registers.log_regions.empty()) << "not before they drain";
+    cores.below.drain_everything();
+    ASSERT_EQ(registers.log_regions.size(), 2u);
+    EXPECT_EQ(registers.log_regions[0].begin.value, persistent_data);
+    EXPECT_EQ(registers.log_regions[0].bytes, 4096u);
+    EXPECT_EQ(registers.log_regions[1].begin.value, persistent_data + 8192);
+    EXPECT_EQ(registers.log_regions[1].bytes, 64u);
+    EXPECT_EQ(registers.log_head.value, persistent_data);
+    cores.registers.log_tail = {persistent_data + 64};
+    cores.operate(custom_operation::log_truncate);
+    cores.below.drain_everything();
+    EXPECT_EQ(registers.log_head, registers.log_tail);
+    cores.operate(custom_operation::log_create, persistent_data + 4096, 128);
+    cores.below.drain_everything();
+    EXPECT_EQ(registers.log_regions.size(), 1u) << "a new log has no other regions";
+    EXPECT_EQ(registers.log_tail.value, persistent_data + 4096);
 }
 
 TEST(CoreMemory, WhatWasWrittenBackIsInNvramBehindThePersistFence) {

@@ -82,8 +82,8 @@ public:
         execute(what, number);
         return old;
     }
-    void operate(custom_operation what, std::uint64_t first = 0) {
-        again(0, [&] { return below.custom(of(0), what, first, 0); });
+    void operate(custom_operation what, std::uint64_t first = 0, std::uint64_t second = 0) {
+        again(0, [&] { return below.custom(of(0), what, first, second); });
         execute(operation_class::custom, sink_register);
     }
 

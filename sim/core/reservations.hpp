@@ -2,6 +2,7 @@
 // the caches.
 #pragma once
 
+#include <sim/cache/hierarchy.hpp>
 #include <sim/front/address_space.hpp>
 #include <sim/front/hart.hpp>
 
@@ -50,6 +51,34 @@ inline bool is_aligned(hart& at, std::uint64_t where, unsigned bytes) {
     if (where % bytes == 0) [[likely]] return true;
     stop_with(at, {"atomic operation", hexadecimal(where), "a multiple of " + std::to_string(bytes), {}});
     return false;
+}
+
+/// A load-reserved through `memory`, which is a memory policy.
+template <unsigned Bytes, class Memory>
+bool load_and_reserve(Memory& memory, reservations& held, hart& at, std::uint64_t where, std::uint64_t& value) {
+    if (!is_aligned(at, where, Bytes) || !memory.template load<Bytes>(at, where, value)) return false;
+    held.reserve(at, where);
+    return true;
+}
+
+/// The rest of a store-conditional whose address is good: store() does it and may be refused.
+template <class Store>
+bool store_if_reserved(reservations& held, hart& at, std::uint64_t where, bool& done, Store&& store) {
+    done = held.has(at, where);
+    if (done && !store()) return false;
+    held.give_up(at);
+    return true;
+}
+
+/// What a system call reads of a process: the newest bytes, wherever they are, without time.
+inline bool read_newest(const hierarchy& caches, hart& at, const address_space& space, std::uint64_t where,
+                        std::span<std::byte> bytes) {
+    if (bytes.empty()) return true;
+    if (space.find_range(where, bytes.size(), readable).size() != bytes.size()) {
+        return refuse_access(at, space, "read by a system call", where);
+    }
+    caches.peek({where}, bytes);
+    return true;
 }
 
 }  // namespace holdfast::sim

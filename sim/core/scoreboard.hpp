@@ -52,13 +52,17 @@ public:
         }
     }
 
+    /// Who is told of instructions from now on; outlives this.
+    void set_watch(core_watch& by) noexcept { watch_ = &by; }
+
     /// The observer of the interpreter.
     void retired(hart& at, const retired_instruction& what) {
         thread& mine = threads_[at.id.value];
         core& on = cores_[mine.core];
         const cycle entered = enter(at, mine, on, what);
         const cycle operands = std::max({mine.ready[what.source1], mine.ready[what.source2], mine.ready[what.source3]});
-        const cycle result = execute(at.id, mine, on, what, std::max(entered + 1, operands));
+        const cycle issued = on.executing.take(std::max(entered + 1, operands));
+        const cycle result = execute(at.id, mine, on, what, issued);
         mine.ready[what.destination] = result;
         const cycle commit = std::max({result, mine.last_commit, mine.commits.room_at() + 1});
         mine.last_commit = commit;
@@ -67,6 +71,7 @@ public:
         if (what.group == operation_class::load) mine.load_queue.enter(commit);
         mine.counters.instructions += 1;
         at.local_time = entered;
+        if (watch_ != nullptr) [[unlikely]] watch_->executed({at.id, what, entered, issued, result, commit});
         memory_.committed(at.id, result, commit);
         memory_.drain_until(at.id, entered);
         memory_.in_system_call(at.id, what.code == operation_code::ecall);
@@ -109,16 +114,15 @@ private:
         const std::uint64_t line = address{what.pc}.line().value;
         if (line != mine.fetched_line) {
             mine.fetched_line = line;
-            from = memory_.fetch(mine.core, {line}, from);
+            from = memory_.fetch(at.id, {line}, from);
         }
         if (what.group == operation_class::load) from = std::max(from, mine.load_queue.room_at());
         if (memory_.entered(at.id)) from = std::max(from, memory_.room_at(at.id));
         return on.entering.take(from);
     }
 
-    /// When the instruction has its result. `from`: its operands are there.
+    /// When the instruction has its result. `from`: its operands and a slot are there.
     cycle execute(hart_id who, thread& mine, core& on, const retired_instruction& what, cycle from) {
-        from = on.executing.take(from);
         switch (what.group) {
         case operation_class::load:
             mine.counters.loads += 1;
@@ -171,6 +175,7 @@ private:
     core_memory& memory_;
     const harts& all_;
     std::function<void(time)> settle_;
+    core_watch* watch_ = nullptr;
     std::vector<core> cores_{};
     std::vector<thread> threads_{};
     std::uint32_t until_settling_ = settling_interval;

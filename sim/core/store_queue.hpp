@@ -1,5 +1,6 @@
 // The store queue of one hart: what it has stored and memory does not have yet, in program order. Write-backs, persist
-// fences and the marks of transactions wait in it, too, since they are ordered with the stores around them.
+// fences, the marks of transactions and the log's operations wait in it, too, since they are ordered with the stores
+// around them.
 #pragma once
 
 #include <sim/base/units.hpp>
@@ -11,7 +12,18 @@
 
 namespace holdfast::sim {
 
-enum class queued_kind : std::uint8_t { store, streamed_store, write_back, persist_fence, begin, commit };
+enum class queued_kind : std::uint8_t {
+    store,
+    streamed_store,
+    write_back,
+    persist_fence,
+    begin,
+    commit,
+    // Operands in `where` and `value`.
+    log_create,
+    log_truncate,
+    log_grow,
+};
 
 struct queued_store {
     queued_kind kind = queued_kind::store;

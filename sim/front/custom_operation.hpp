@@ -13,13 +13,18 @@ enum class custom_operation : int {
     line_write_back = 3,          ///< first: an address in the line
     persist_fence = 4,            ///< what was written back or streamed before is durable before what follows
     non_temporal = 5,             ///< the hart's next store goes past the caches
-    log_create = 6,               ///< first: where, second: how many bytes
+    log_create = 6,               ///< first: where in NVRAM, second: how many bytes
     log_truncate = 7,             ///< the log's head moves to its tail
-    log_grow = 8,                 ///< first: by how many bytes
+    log_grow = 8,                 ///< one more region. first: where in NVRAM, second: how many bytes
     region_of_interest_begin = 9,
     region_of_interest_end = 10,
     spin_begin = 11,              ///< what follows waits for another hart: counted apart
     spin_end = 12,
 };
+
+constexpr bool is_log_operation(custom_operation what) noexcept {
+    return what == custom_operation::log_create || what == custom_operation::log_truncate ||
+           what == custom_operation::log_grow;
+}
 
 }  // namespace holdfast::sim

@@ -49,7 +49,8 @@ TEST(CustomOperations, reach_the_memory_with_their_operands_in_the_order_of_the_
     const std::uint64_t words = memory.heard[2].first;
     EXPECT_EQ(memory.heard[5].first, words);
     EXPECT_EQ(memory.heard[5].second, 4096u);
-    EXPECT_EQ(memory.heard[7].first, 8192u);
+    EXPECT_EQ(memory.heard[7].first, words + 32);
+    EXPECT_EQ(memory.heard[7].second, 8192u);
     ASSERT_EQ(memory.streamed.size(), 1u);
     EXPECT_EQ(memory.streamed[0], (std::pair<std::uint64_t, std::uint64_t>{words + 8, 22}));
     EXPECT_EQ(guest.output, "stored 11 22 3\n");

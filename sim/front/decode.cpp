@@ -50,18 +50,6 @@ constexpr operation_code pick(std::initializer_list<operation_code> table, std::
     return index < table.size() ? table.begin()[index] : illegal;
 }
 
-operation made_of(operation_code code, std::uint8_t destination, std::uint8_t source1, std::uint8_t source2,
-                  std::int64_t immediate) noexcept {
-    operation made;
-    made.code = code;
-    made.destination = destination;
-    made.source1 = source1;
-    made.source2 = source2;
-    made.parcels = 2;
-    made.immediate = immediate;
-    return made;
-}
-
 operation decode_immediate_arithmetic(instruction in) noexcept {
     // slti to x0 does nothing, and the specification leaves it to custom use: the guest's operations are written so.
     if (in.funct3() == 2 && in.x(7) == 0) {

@@ -54,32 +54,20 @@ struct parcel_fields {
     }
 };
 
-operation short_operation(operation_code code, std::uint8_t destination, std::uint8_t source1, std::uint8_t source2,
-                          std::int64_t immediate) noexcept {
-    operation made;
-    made.code = code;
-    made.destination = destination;
-    made.source1 = source1;
-    made.source2 = source2;
-    made.parcels = 1;
-    made.immediate = immediate;
-    return made;
-}
-
 operation decode_quadrant0(parcel_fields in) noexcept {
     const std::uint8_t base = in.short_x(7);
     switch (in.bits(15, 13)) {
     case 0: {
         const std::int64_t step = in.bits(12, 11, 4) | in.bits(10, 7, 6) | in.bits(6, 6, 2) | in.bits(5, 5, 3);
-        return short_operation(step == 0 ? illegal : addi, in.short_x(2), stack_pointer, 0, step);
+        return made_of(step == 0 ? illegal : addi, in.short_x(2), stack_pointer, 0, step);
     }
-    case 1: return short_operation(fld, in.short_f(2), base, 0, in.double_offset());
-    case 2: return short_operation(lw, in.short_x(2), base, 0, in.word_offset());
-    case 3: return short_operation(ld, in.short_x(2), base, 0, in.double_offset());
-    case 5: return short_operation(fsd, sink_register, base, in.short_f(2), in.double_offset());
-    case 6: return short_operation(sw, sink_register, base, in.short_x(2), in.word_offset());
-    case 7: return short_operation(sd, sink_register, base, in.short_x(2), in.double_offset());
-    default: return short_operation(illegal, sink_register, 0, 0, 0);
+    case 1: return made_of(fld, in.short_f(2), base, 0, in.double_offset());
+    case 2: return made_of(lw, in.short_x(2), base, 0, in.word_offset());
+    case 3: return made_of(ld, in.short_x(2), base, 0, in.double_offset());
+    case 5: return made_of(fsd, sink_register, base, in.short_f(2), in.double_offset());
+    case 6: return made_of(sw, sink_register, base, in.short_x(2), in.word_offset());
+    case 7: return made_of(sd, sink_register, base, in.short_x(2), in.double_offset());
+    default: return made_of(illegal, sink_register, 0, 0, 0);
     }
 }
 
@@ -87,32 +75,32 @@ operation decode_short_arithmetic(parcel_fields in) noexcept {
     const std::uint8_t target = in.short_x(7);
     const std::int64_t distance = in.immediate() & 63;
     switch (in.bits(11, 10)) {
-    case 0: return short_operation(srli, target, target, 0, distance);
-    case 1: return short_operation(srai, target, target, 0, distance);
-    case 2: return short_operation(andi, target, target, 0, in.immediate());
+    case 0: return made_of(srli, target, target, 0, distance);
+    case 1: return made_of(srai, target, target, 0, distance);
+    case 2: return made_of(andi, target, target, 0, in.immediate());
     default: break;
     }
     constexpr operation_code codes[] = {sub, xor_, or_, and_, subw, addw, illegal, illegal};
-    return short_operation(codes[in.bits(12, 12, 2) | in.bits(6, 5)], target, target, in.short_x(2), 0);
+    return made_of(codes[in.bits(12, 12, 2) | in.bits(6, 5)], target, target, in.short_x(2), 0);
 }
 
 operation decode_quadrant1(parcel_fields in) noexcept {
     const std::uint8_t target = in.x(7);
     switch (in.bits(15, 13)) {
-    case 0: return short_operation(addi, in.x_destination(), target, 0, in.immediate());
-    case 1: return short_operation(target == 0 ? illegal : addiw, target, target, 0, in.immediate());
-    case 2: return short_operation(load_constant, in.x_destination(), 0, 0, in.immediate());
+    case 0: return made_of(addi, in.x_destination(), target, 0, in.immediate());
+    case 1: return made_of(target == 0 ? illegal : addiw, target, target, 0, in.immediate());
+    case 2: return made_of(load_constant, in.x_destination(), 0, 0, in.immediate());
     case 3: {
         const bool moves_stack = target == stack_pointer;
         const std::int64_t value = moves_stack ? in.stack_step() : in.immediate() << 12;
-        if (value == 0) return short_operation(illegal, sink_register, 0, 0, 0);
-        if (moves_stack) return short_operation(addi, target, target, 0, value);
-        return short_operation(load_constant, in.x_destination(), 0, 0, value);
+        if (value == 0) return made_of(illegal, sink_register, 0, 0, 0);
+        if (moves_stack) return made_of(addi, target, target, 0, value);
+        return made_of(load_constant, in.x_destination(), 0, 0, value);
     }
     case 4: return decode_short_arithmetic(in);
-    case 5: return short_operation(jal, sink_register, 0, 0, in.jump_distance());
-    case 6: return short_operation(beq, sink_register, in.short_x(7), 0, in.branch_distance());
-    default: return short_operation(bne, sink_register, in.short_x(7), 0, in.branch_distance());
+    case 5: return made_of(jal, sink_register, 0, 0, in.jump_distance());
+    case 6: return made_of(beq, sink_register, in.short_x(7), 0, in.branch_distance());
+    default: return made_of(bne, sink_register, in.short_x(7), 0, in.branch_distance());
     }
 }
 
@@ -120,21 +108,21 @@ operation decode_moves_and_jumps(parcel_fields in) noexcept {
     const std::uint8_t first = in.x(7);
     const std::uint8_t second = in.x(2);
     const bool upper = in.bits(12, 12) != 0;
-    if (second != 0) return short_operation(add, in.x_destination(), upper ? first : std::uint8_t{0}, second, 0);
-    if (first != 0) return short_operation(jalr, upper ? return_address : sink_register, first, 0, 0);
-    return short_operation(upper ? ebreak : illegal, sink_register, 0, 0, 0);
+    if (second != 0) return made_of(add, in.x_destination(), upper ? first : std::uint8_t{0}, second, 0);
+    if (first != 0) return made_of(jalr, upper ? return_address : sink_register, first, 0, 0);
+    return made_of(upper ? ebreak : illegal, sink_register, 0, 0, 0);
 }
 
 operation decode_quadrant2(parcel_fields in) noexcept {
     switch (in.bits(15, 13)) {
-    case 0: return short_operation(slli, in.x_destination(), in.x(7), 0, in.immediate() & 63);
-    case 1: return short_operation(fld, in.f(7), stack_pointer, 0, in.stack_double_load());
-    case 2: return short_operation(in.x(7) == 0 ? illegal : lw, in.x(7), stack_pointer, 0, in.stack_word_load());
-    case 3: return short_operation(in.x(7) == 0 ? illegal : ld, in.x(7), stack_pointer, 0, in.stack_double_load());
+    case 0: return made_of(slli, in.x_destination(), in.x(7), 0, in.immediate() & 63);
+    case 1: return made_of(fld, in.f(7), stack_pointer, 0, in.stack_double_load());
+    case 2: return made_of(in.x(7) == 0 ? illegal : lw, in.x(7), stack_pointer, 0, in.stack_word_load());
+    case 3: return made_of(in.x(7) == 0 ? illegal : ld, in.x(7), stack_pointer, 0, in.stack_double_load());
     case 4: return decode_moves_and_jumps(in);
-    case 5: return short_operation(fsd, sink_register, stack_pointer, in.f(2), in.stack_double_store());
-    case 6: return short_operation(sw, sink_register, stack_pointer, in.x(2), in.stack_word_store());
-    default: return short_operation(sd, sink_register, stack_pointer, in.x(2), in.stack_double_store());
+    case 5: return made_of(fsd, sink_register, stack_pointer, in.f(2), in.stack_double_store());
+    case 6: return made_of(sw, sink_register, stack_pointer, in.x(2), in.stack_word_store());
+    default: return made_of(sd, sink_register, stack_pointer, in.x(2), in.stack_double_store());
     }
 }
 
@@ -148,6 +136,7 @@ operation decode_compressed(std::uint16_t parcel) noexcept {
     case 1: made = decode_quadrant1(in); break;
     default: made = decode_quadrant2(in); break;
     }
+    made.parcels = 1;
     return made.code == illegal ? illegal_operation(parcel, 1) : made;
 }
 

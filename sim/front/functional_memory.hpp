@@ -10,7 +10,8 @@
 namespace holdfast::sim {
 
 /// Custom operations do nothing here, but that the harts may be told to pause behind one of them: that is how a program
-/// gets to its region of interest. Requires: the address space and the harts outlive it; a little-endian host.
+/// gets to its region of interest; and those of the log are remembered for the machine that the program goes on with.
+/// Requires: the address space and the harts outlive it; a little-endian host.
 class functional_memory {
 public:
     explicit functional_memory(const address_space& space) noexcept : space_(&space) {}
@@ -61,10 +62,17 @@ public:
 
     bool fence(hart&, fence_order) noexcept { return true; }
     bool synchronize(hart&) noexcept { return true; }
-    bool custom(hart& at, custom_operation what, std::uint64_t, std::uint64_t) noexcept {
+    bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {
         if (what == pause_behind_) at.stop = hart_stop::paused;
+        if (is_log_operation(what)) log_operations_.push_back({at.id, what, first, second});
         return true;
     }
+    struct log_operation {
+        hart_id by{};
+        custom_operation what{};
+        std::uint64_t first = 0, second = 0;
+    };
+    const std::vector<log_operation>& log_operations() const noexcept { return log_operations_; }
 
     bool read(hart& at, std::uint64_t address, std::span<std::byte> bytes);
 
@@ -78,6 +86,7 @@ private:
     const address_space* space_;
     std::vector<hart*> reservations_{};  ///< harts that have one
     custom_operation pause_behind_{};
+    std::vector<log_operation> log_operations_{};
 };
 
 }  // namespace holdfast::sim

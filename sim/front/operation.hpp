@@ -134,4 +134,10 @@ struct operation {
 };
 static_assert(sizeof(operation) == 16, "four to a cache line of the host");
 
+/// An operation without a third source, of an instruction of 32 bits.
+constexpr operation made_of(operation_code code, std::uint8_t destination, std::uint8_t source1, std::uint8_t source2,
+                            std::int64_t immediate) noexcept {
+    return {code, destination, source1, source2, 0, 2, 0, immediate};
+}
+
 }  // namespace holdfast::sim

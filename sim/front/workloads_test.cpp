@@ -115,28 +115,31 @@ TEST(Workloads, that_wait_for_each_other_sleep) {
 /// The registers before an instruction, as qemu shows them.
 struct registers_there {
     std::uint64_t pc = 0;
-    std::array<std::uint64_t, 32> x{};
+    std::array<std::uint64_t, 64> all{};  ///< x0 to x31, f0 to f31
 };
 
-/// Reads "x5/t0  0000000000000001 x6/t1 …" into registers.
+/// Reads "x5/t0  0000000000000001 x6/t1 …" or "f5/ft5 …" into registers.
 void read_registers(const char* line, registers_there& into) {
-    for (const char* at = line; (at = std::strchr(at, 'x')) != nullptr;) {
-        char* end = nullptr;
-        const unsigned long number = std::strtoul(at + 1, &end, 10);
-        if (*end != '/' || number > 31) break;
-        at = std::strchr(end, ' ');
-        into.x[number] = std::strtoull(at, &end, 16);
-        at = end;
+    char name[16];
+    unsigned long long value = 0;
+    for (int read = 0; std::sscanf(line, "%15s %llx%n", name, &value, &read) == 2; line += read) {
+        const unsigned long number = std::strtoul(name + 1, nullptr, 10);
+        if (number < 32) into.all[number + (name[0] == 'f' ? first_fp_register : 0)] = value;
     }
 }
 
-std::vector<registers_there> steps_there(const std::string& program, const arguments& given) {
+/// At most so many instructions, from the first on.
+std::vector<registers_there> steps_there(const std::string& program, const arguments& given, const char* shown,
+                                         std::size_t most) {
     std::vector<registers_there> steps;
-    const std::string command = emulator_command("-singlestep -d nochain,cpu", program, given) + to_log;
+    // 17 lines each at most.
+    const std::string command = emulator_command(std::string("-singlestep -d nochain,") + shown, program, given) +
+                                to_log + " | head -n " + std::to_string(17 * most);
     read_lines(command, [&](const char* line) {
         if (std::string_view(line).starts_with(" pc ")) {
             steps.emplace_back().pc = std::strtoull(line + 4, nullptr, 16);
-        } else if (!steps.empty() && std::string_view(line).starts_with(" x")) {
+        } else if (!steps.empty() && (std::string_view(line).starts_with(" x") ||
+                                      std::string_view(line).starts_with(" f"))) {
             read_registers(line, steps.back());
         }
     });
@@ -155,15 +158,17 @@ public:
         const registers_there& there = (*steps_)[count_];
         if (count_ == 1) stack_here_ = at.registers[2];
         differs_ = (*steps_)[count_ - 1].pc != record.pc || there.pc != record.next_pc;
-        for (unsigned i = 1; i < 32; ++i) {
+        for (unsigned i = 1; i < 64; ++i) {
             const bool is_answer = i == 10 && record.code == operation_code::ecall;  // the kernel has it still to give
-            if (is_answer || at.registers[i] == there.x[i]) continue;
-            const bool in_stacks = is_in(stack_here_, at.registers[i]) && is_in((*steps_)[0].x[2], there.x[i]);
+            if (is_answer || at.registers[i] == there.all[i]) continue;
+            const bool in_stacks = is_in(stack_here_, at.registers[i]) && is_in((*steps_)[0].all[2], there.all[i]);
             differs_ = differs_ || !in_stacks;
         }
         EXPECT_FALSE(differs_) << "at instruction " << count_ << ", pc " << hexadecimal(record.pc);
+        if (record.destination >= first_fp_register && record.destination < sink_register) ++floating_results_;
     }
     std::uint64_t count() const { return count_; }
+    std::uint64_t floating_results() const { return floating_results_; }
 
 private:
     static bool is_in(std::uint64_t stack, std::uint64_t address) { return address - stack < (1u << 20); }
@@ -171,18 +176,28 @@ private:
     const std::vector<registers_there>* steps_;
     std::uint64_t count_ = 0;
     std::uint64_t stack_here_ = 0;
+    std::uint64_t floating_results_ = 0;
     bool differs_ = false;
 };
 
 TEST(Workloads, have_the_same_registers_as_under_qemu_after_every_instruction) {
     for (const char* const program : programs) {
         const arguments given{"--footprint", "4096", "--operations", "40", "--shards", "4"};
-        const std::vector<registers_there> steps = steps_there(program, given);
+        // They have no floating point.
+        const std::vector<registers_there> steps = steps_there(program, given, "cpu", 1'000'000);
         guest_run<comparing_observer> here(program, comparing_observer(steps));
         ASSERT_TRUE(here.run(given));
         EXPECT_GT(steps.size(), 5000u);
         EXPECT_EQ(here.observer.count(), steps.size()) << program;
     }
+}
+
+TEST(Workloads, have_the_same_floating_point_registers_as_under_qemu_after_every_instruction) {
+    const std::vector<registers_there> steps = steps_there("instructions_floating", {}, "cpu,fpu", 50'000);
+    guest_run<comparing_observer> here("instructions_floating", comparing_observer(steps));
+    ASSERT_TRUE(here.run({}));
+    EXPECT_EQ(steps.size(), 50'000u);
+    EXPECT_GT(here.observer.floating_results(), 400u);
 }
 
 TEST(Guest, says_what_is_wrong_with_its_arguments) {

@@ -13,7 +13,7 @@ int main(int, char**) {
     commit_transaction();
     create_log(words, 4096);
     truncate_log();
-    grow_log(8192);
+    grow_log(words + 4, 8192);
     begin_region_of_interest();
     end_region_of_interest();
     begin_spinning();

@@ -39,7 +39,9 @@ inline void create_log(void* begin, std::size_t bytes) noexcept {
     operate<custom_operation::log_create>(reinterpret_cast<std::uintptr_t>(begin), bytes);
 }
 inline void truncate_log() noexcept { operate<custom_operation::log_truncate>(); }
-inline void grow_log(std::size_t bytes) noexcept { operate<custom_operation::log_grow>(bytes); }
+inline void grow_log(void* begin, std::size_t bytes) noexcept {
+    operate<custom_operation::log_grow>(reinterpret_cast<std::uintptr_t>(begin), bytes);
+}
 inline void begin_region_of_interest() noexcept { operate<custom_operation::region_of_interest_begin>(); }
 inline void end_region_of_interest() noexcept { operate<custom_operation::region_of_interest_end>(); }
 inline void begin_spinning() noexcept { operate<custom_operation::spin_begin>(); }

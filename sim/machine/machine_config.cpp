@@ -92,15 +92,9 @@ std::optional<configuration_error> set(machine_config& config, std::string_view 
     std::string known(key);
     if (key.starts_with("cache.") && key.ends_with(".size")) known.replace(known.size() - 4, 4, "bytes");
     const std::string value = without_suffix(text);
-    bool found = false;
-    std::optional<configuration_error> error;
-    for_each_part(config, [&](std::string_view prefix, auto& part) {
-        field_setter visitor(prefix, known, value);
-        part.visit_fields(part, visitor);
-        found = found || visitor.found();
-        if (!error) error = std::move(visitor).error();
-    });
-    if (!found) return configuration_error{std::string(key), std::string(text), "a key of this machine"};
+    auto error = set_field(known, value, [&config](auto&& take) { for_each_part(config, take); });
+    // The words that were given, which are not always those that were looked for.
+    if (error) *error = {std::string(key), std::string(text), error->allowed};
     return error;
 }
 

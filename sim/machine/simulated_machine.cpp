@@ -33,16 +33,20 @@ cache_counters sum_of(const hierarchy& caches, cache_counters core_counters::* p
 
 }  // namespace
 
-void fill(simulated_machine& machine, const address_space& space) {
+std::uint64_t fill(simulated_machine& machine, const address_space& space) {
+    std::uint64_t nvram_lines = 0;
     for_each_page(space, [&](address begin, page_bytes bytes) {
         for (std::uint64_t at = 0; at < bytes.size(); at += line_bytes) {
             line_write line{begin + at, byte_mask::all(), {}};
             const line_data zeros{};
             std::memcpy(line.bytes.data(), bytes.data() + at, line_bytes);
             // What was never written is zero anyway, and takes no memory of the host.
-            if (line.bytes != zeros) machine.memory.poke(line);
+            if (line.bytes == zeros) continue;
+            machine.memory.poke(line);
+            if (machine.memory.map().is_nvram(line.line)) ++nvram_lines;
         }
     });
+    return nvram_lines * line_bytes;
 }
 
 void take_back(const simulated_machine& machine, const address_space& space) {
@@ -76,8 +80,7 @@ std::vector<statistic> energy_of(const simulated_machine& machine) {
     const double l2 = energy_of(machine.caches.l2_counters(), table.l2);
     return {{"nvram_energy_pj", "pJ", nvram},
             {"l1_energy_pj", "pJ", l1},
-            {"l2_energy_pj", "pJ", l2},
-            {"energy_pj", "pJ", nvram + l1 + l2}};
+            {"l2_energy_pj", "pJ", l2}};
 }
 
 }  // namespace holdfast::sim

@@ -24,14 +24,15 @@ struct simulated_machine {
     hierarchy caches;
 };
 
-/// What the program has in its address space becomes what the memory has. Requires: the caches are empty.
-void fill(simulated_machine& machine, const address_space& space);
+/// What the program has in its address space becomes what the memory has. Returns how many bytes of the NVRAM that
+/// took, in lines that are not all zero. Requires: the caches are empty.
+std::uint64_t fill(simulated_machine& machine, const address_space& space);
 /// The newest bytes, wherever they are, back into the address space.
 void take_back(const simulated_machine& machine, const address_space& space);
 
 /// The counters of caches and memory as they are now.
 counter_list counters_of(const simulated_machine& machine);
-/// Dynamic energy of caches and NVRAM until now, in picojoules.
+/// Dynamic energy of NVRAM and caches until now, in picojoules.
 std::vector<statistic> energy_of(const simulated_machine& machine);
 
 }  // namespace holdfast::sim

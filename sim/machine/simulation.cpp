@@ -1,6 +1,8 @@
 // The phases of a run: fill, warm up, measure, finish, and once more without a machine to compare.
 #include <sim/machine/simulation.hpp>
 
+#include <sim/core/log_operation.hpp>
+#include <sim/energy/energy.hpp>
 #include <sim/front/functional_memory.hpp>
 #include <sim/front/machine.hpp>
 #include <sim/machine/simulated_machine.hpp>
@@ -30,7 +32,15 @@ public:
         functional_memory memory(*space_);
         if (to_region_of_interest) memory.pause_behind(custom_operation::region_of_interest_begin);
         no_observer nobody;
-        return machine<functional_memory>(*process_, memory, nobody).run();
+        auto status = machine<functional_memory>(*process_, memory, nobody).run();
+        log_operations_ = memory.log_operations();
+        return status;
+    }
+    /// What the program did with its log in the phase without time that came last, for the machine that goes on.
+    void repeat_log_operations(port::control_registers& registers) const {
+        for (const functional_memory::log_operation& each : log_operations_) {
+            operate_log(registers, each.by, each.what, each.first, each.second, time{});
+        }
     }
     /// The last phase; what the program says then is its result.
     result<std::string> finish() {
@@ -57,6 +67,7 @@ private:
     program loaded_{};
     std::optional<sim::process> process_{};
     std::string said_{};
+    std::vector<functional_memory::log_operation> log_operations_{};
 };
 
 result<std::unique_ptr<running_program>> running_program::start(const simulation_options& options,
@@ -83,6 +94,7 @@ result<std::unique_ptr<running_program>> running_program::start(const simulation
 }
 
 struct warm_up {
+    std::uint64_t filled_bytes = 0;  ///< of the NVRAM
     std::uint64_t transactions = 0;
     bool complete = false;
 };
@@ -96,14 +108,16 @@ std::uint64_t warm_up_most(const machine_config& config, const simulation_option
 
 result<warm_up> warm(running_program& guest, simulated_machine& built, std::uint64_t transactions_most) {
     built.memory.set_instant(true);
-    fill(built, guest.space());
+    const std::uint64_t filled_bytes = fill(built, guest.space());
+    guest.repeat_log_operations(built.registers);
     guest.restart_clocks(untimed_quantum);
-    warming_memory memory(built.placement, guest.space(), built.caches, {transactions_most});
+    warming_memory memory(built.placement, guest.space(), built.caches, built.registers,
+                          {transactions_most});
     no_observer nobody;
     const auto status = machine<warming_memory>(guest.process(), memory, nobody).run();
     if (!status) return status.problem();
     built.memory.set_instant(false);
-    return warm_up{memory.transactions(), memory.is_warm() && memory.transactions() < transactions_most};
+    return warm_up{filled_bytes, memory.transactions(), memory.is_warm() && memory.transactions() < transactions_most};
 }
 
 void add_core_statistics(std::vector<statistic>& to, const scoreboard& board, const core_memory& memory,
@@ -143,6 +157,14 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
     memory.pause_behind_transactions(options.operations);
     scoreboard board(config.core, built.placement, memory, guest.process().harts(),
                      [&built](time now) { built.memory.settle(now); });
+    std::optional<run_trace> trace;
+    if (options.trace) {
+        trace.emplace(config, built.placement, *options.trace);
+        memory.set_watch(*trace);
+        board.set_watch(*trace);
+        built.ports.on_cache = &*trace;
+        built.ports.on_bank = &*trace;
+    }
     const counter_list before = counters_of(built);
     const std::vector<statistic> energy_before = energy_of(built);
     const double began_s = cpu_seconds();
@@ -155,14 +177,30 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
                        std::to_string(memory.counters().transactions)};
     }
     const cycle cycles = memory.drain_everything();
+    if (options.measured) options.measured(built, memory.clock().time_of(cycles));
+    if (trace) {
+        built.ports.on_cache = nullptr;
+        built.ports.on_bank = nullptr;
+        if (cycles <= options.trace->from) {
+            return problem{"the run ended before the window to be traced", options.program,
+                           "more than " + std::to_string(options.trace->from) + " cycles", std::to_string(cycles)};
+        }
+        into.trace = std::move(*trace).collected("cycles " + std::to_string(options.trace->from) + " to " +
+                                                 std::to_string(options.trace->to));
+    }
     add_core_statistics(into.statistics, board, memory, guest, cycles);
     const std::vector<statistic> below = counters_of(built).since(before);
     into.statistics.insert(into.statistics.end(), below.begin(), below.end());
+    const double instructions = into.statistics.front().value;
+    double energy_pj = instructions * energy_table{}.core_pj_per_instruction;
+    into.statistics.push_back({"core_energy_pj", "pJ", energy_pj});
     const std::vector<statistic> energy = energy_of(built);
     for (std::size_t i = 0; i < energy.size(); ++i) {
         into.statistics.push_back({energy[i].name, energy[i].unit, energy[i].value - energy_before[i].value});
+        energy_pj += into.statistics.back().value;
     }
-    into.host = {{"host_instructions_per_s", "1/s", into.statistics.front().value / took_s},
+    into.statistics.push_back({"energy_pj", "pJ", energy_pj});
+    into.host = {{"host_instructions_per_s", "1/s", instructions / took_s},
                  {"host_detailed_cpu_s", "s", took_s}};
     return std::nullopt;
 }
@@ -180,11 +218,13 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
     simulation_result made;
     {
         simulated_machine built(config, options.threads);
+        if (options.attach) options.attach(built);
         progress("warming up");
         const auto warmed = warm(**guest, built, warm_up_transactions);
         if (!warmed) return warmed.problem();
         progress("measuring");
         if (auto failed = measure(**guest, built, config, options, made)) return *failed;
+        made.statistics.push_back({"filled_bytes", "bytes", static_cast<double>(warmed->filled_bytes)});
         made.statistics.push_back({"warm_up_transactions", "count", static_cast<double>(warmed->transactions)});
         made.statistics.push_back({"warm_up_complete", "1", warmed->complete ? 1.0 : 0.0});
         take_back(built, (*guest)->space());

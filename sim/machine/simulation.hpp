@@ -2,11 +2,14 @@
 #pragma once
 
 #include <sim/machine/machine_config.hpp>
+#include <sim/machine/run_trace.hpp>
 #include <sim/machine/statistics.hpp>
 
 #include <functional>
 
 namespace holdfast::sim {
+
+struct simulated_machine;
 
 struct simulation_options {
     std::string program{};  ///< the path of its ELF file
@@ -15,6 +18,12 @@ struct simulation_options {
     std::uint64_t operations = 100'000;  ///< that are measured, of all threads together
     std::uint64_t seed = 1;
     std::string element = "int";
+    std::optional<trace_window> trace{};
+    /// For hardware of one's own: called with the machine before anything runs on it, to put pointers into its ports;
+    /// and when the last store of the measured phase has taken effect, at `end`. What is attached has to live until
+    /// simulate returns, and may be called after `measured`, too.
+    std::function<void(simulated_machine& built)> attach{};
+    std::function<void(simulated_machine& built, time end)> measured{};
 };
 
 struct simulation_result {
@@ -22,6 +31,7 @@ struct simulation_result {
     std::vector<statistic> statistics{};
     /// Those that depend on the host.
     std::vector<statistic> host{};
+    std::optional<timeline> trace{};  ///< if it was asked for
     bool verified = false;
     std::string said{};      ///< the program's last line
     std::string expected{};  ///< the same without caches and time
@@ -33,7 +43,8 @@ using simulation_progress = std::function<void(const char* phase)>;
 /// Fills without time, warms the caches with operations, measures `operations` transactions in detail, and lets the
 /// program finish without time on the bytes that caches and memory have then; compares what the program found with a
 /// run that never saw them. Requires: check(config) finds nothing.
-/// Errors: the program is not there or fails, or ends before as many operations were measured.
+/// Errors: the program is not there or fails, or ends before as many operations were measured, or before the window
+/// that is to be traced.
 /// Thread safety: several may run side by side.
 result<simulation_result> simulate(const machine_config& config, const simulation_options& options,
                                    const simulation_progress& progress);

@@ -56,6 +56,11 @@ TEST_P(Workloads, EndWithTheChecksumOfARunWithoutCachesAndTime) {
     EXPECT_GT(number_of(*result, "l2_read_misses"), 0);
     EXPECT_GT(number_of(*result, "nvram_writes"), 0);
     EXPECT_GT(number_of(*result, "instructions_per_cycle"), 0);
+    EXPECT_NEAR(number_of(*result, "filled_bytes"), 512 << 10, 512 << 8) << "of what was asked for";
+    EXPECT_DOUBLE_EQ(number_of(*result, "energy_pj"),
+                     number_of(*result, "core_energy_pj") + number_of(*result, "nvram_energy_pj") +
+                         number_of(*result, "l1_energy_pj") + number_of(*result, "l2_energy_pj"));
+    EXPECT_EQ(number_of(*result, "core_energy_pj"), 1350 * number_of(*result, "instructions"));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Workloads,

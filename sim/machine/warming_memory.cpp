@@ -1,5 +1,7 @@
 #include <sim/machine/warming_memory.hpp>
 
+#include <sim/core/log_operation.hpp>
+
 namespace holdfast::sim {
 
 static_assert(memory_policy<warming_memory>);
@@ -13,25 +15,21 @@ bool warming_memory::has_warmed() const noexcept {
     return below_.l2_counters().write_backs >= lines && l2.full_sets() == l2.sets();
 }
 
-bool warming_memory::custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t) {
+bool warming_memory::custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {
     if (what == custom_operation::line_write_back) {
         if (space_.find<1>(first, readable) == nullptr) return refuse_access(at, space_, "line write-back", first);
         below_.write_back(source_of(at), {first}, time{});
     }
+    if (is_log_operation(what)) operate_log(registers_, at.id, what, first, second, time{});
+    if (what == custom_operation::transaction_begin) {
+        registers_.begin(at.id, {static_cast<std::uint16_t>(first)}, time{});
+    }
     if (what == custom_operation::region_of_interest_end) at.stop = hart_stop::paused;
     if (what != custom_operation::transaction_commit) return true;
+    registers_.commit(at.id, time{});
     transactions_ += 1;
     warm_ = has_warmed();
     if (warm_) at.stop = hart_stop::paused;
-    return true;
-}
-
-bool warming_memory::read(hart& at, std::uint64_t where, std::span<std::byte> bytes) {
-    if (bytes.empty()) return true;
-    if (space_.find_range(where, bytes.size(), readable).size() != bytes.size()) {
-        return refuse_access(at, space_, "read by a system call", where);
-    }
-    below_.peek({where}, bytes);
     return true;
 }
 

@@ -18,8 +18,9 @@ struct warmth {
 /// Requires: the memory behind the caches has been set to be instant.
 class warming_memory {
 public:
-    warming_memory(const hart_placement& placement, const address_space& space, hierarchy& below, warmth enough)
-        : placement_(placement), space_(space), below_(below), enough_(enough) {}
+    warming_memory(const hart_placement& placement, const address_space& space, hierarchy& below,
+                   port::control_registers& registers, warmth enough)
+        : placement_(placement), space_(space), below_(below), registers_(registers), enough_(enough) {}
 
     template <unsigned Bytes>
     bool load(hart& at, std::uint64_t where, std::uint64_t& value) {
@@ -40,17 +41,12 @@ public:
     }
     template <unsigned Bytes>
     bool load_reserved(hart& at, std::uint64_t where, std::uint64_t& value) {
-        if (!is_aligned(at, where, Bytes) || !load<Bytes>(at, where, value)) return false;
-        reservations_.reserve(at, where);
-        return true;
+        return load_and_reserve<Bytes>(*this, reservations_, at, where, value);
     }
     template <unsigned Bytes>
     bool store_conditional(hart& at, std::uint64_t where, std::uint64_t value, bool& done) {
         if (!is_aligned(at, where, Bytes)) return false;
-        done = reservations_.has(at, where);
-        if (done && !store<Bytes>(at, where, value)) return false;
-        reservations_.give_up(at);
-        return true;
+        return store_if_reserved(reservations_, at, where, done, [&] { return store<Bytes>(at, where, value); });
     }
     template <unsigned Bytes>
     bool update(hart& at, std::uint64_t where, atomic_update how, std::uint64_t operand, std::uint64_t& old) {
@@ -60,20 +56,25 @@ public:
     }
     bool fence(hart&, fence_order) noexcept { return true; }
     bool synchronize(hart&) noexcept { return true; }
-    bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t);
-    bool read(hart& at, std::uint64_t where, std::span<std::byte> bytes);
+    bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second);
+    bool read(hart& at, std::uint64_t where, std::span<std::byte> bytes) {
+        return read_newest(below_, at, space_, where, bytes);
+    }
 
     bool is_warm() const noexcept { return warm_; }
     std::uint64_t transactions() const noexcept { return transactions_; }
 
 private:
     std::uint32_t core_of(const hart& at) const noexcept { return placement_.core_of(at.id.value); }
-    store_source source_of(const hart& at) const noexcept { return {core_of(at), at.id, {}}; }
+    store_source source_of(const hart& at) const noexcept {
+        return {core_of(at), at.id, registers_.transaction(at.id)};
+    }
     bool has_warmed() const noexcept;
 
     hart_placement placement_;
     const address_space& space_;
     hierarchy& below_;
+    port::control_registers& registers_;
     warmth enough_;
     reservations reservations_{};
     std::uint64_t transactions_ = 0;

@@ -246,6 +246,16 @@ TEST_F(Controller, as_persist_point_it_takes_the_log_in_order_though_harts_run_a
     EXPECT_EQ(byte_in(survives, 64), 0) << "a log has no holes";
 }
 
+TEST_F(Controller, a_sequential_log_costs_a_row_hit_a_line_and_opens_rows_meanwhile) {
+    // Rows of 32 lines lie in one bank each. The next row opens while the last lines of this one are written, and its
+    // first line ends with the last of them; the other 31 are row hits.
+    const std::uint64_t rows = 24;
+    time now{};
+    for (std::uint64_t line = 0; line < 32 * rows; ++line) now = append(64 * line, 64, now);
+    EXPECT_EQ(controller().flush(now), ns(300 + 31 * 36 * rows));
+    EXPECT_EQ(controller().dimm().counters().write_row_hits, 31 * rows);
+}
+
 TEST_F(Controller, a_flushed_log_is_durable_when_the_flush_returns) {
     append(0, 40, ns(0));
     EXPECT_EQ(controller().flush(ns(10)), ns(310));

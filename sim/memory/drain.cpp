@@ -65,7 +65,12 @@ nvram_bank::plan nvram_controller::send(std::size_t age, time at) {
     queued_write& write = queue_[age];
     // A held one among the older was pressed, and the drain that this set off has sent this one, too.
     if (!write.waits()) return {write.completes, time{}, false};
-    const nvram_bank::plan chance = reserve(write.what.line, write.place, access_kind::write, from);
+    const nvram_bank::plan chance = write.from == port::source::log
+                                        ? reserve_in_order(write.place, from)
+                                        : reserve(write.place, access_kind::write, from);
+    if (attached_.on_bank) {
+        tell_bank(chance, write.place, access_kind::write, write.what.line, write.from, write.accepted);
+    }
     write.completes = chance.end();
     waiting_ -= 1;
     queue_.sent(write);
@@ -86,8 +91,18 @@ time nvram_controller::after_older_ones(std::size_t age, time at) {
         if (write.waits()) send(older, at);
         if (same_line) at = std::max(at, write.completes);
     }
-    // No access is shorter than a row hit, so this one ends after the last one.
-    return is_log ? std::max(at, last_log_ - std::min(last_log_, dimm_.config().row_hit)) : at;
+    return at;
+}
+
+// A line of the log may begin before the one in front of it is done, so that a new row opens while the last one is
+// written to, but not end before it.
+nvram_bank::plan nvram_controller::reserve_in_order(const nvram_place& place, time from) {
+    nvram_bank::plan chance = dimm_.find(place, access_kind::write, from);
+    while (chance.end() < last_log_) {
+        chance = dimm_.find(place, access_kind::write, chance.begin + (last_log_ - chance.end()));
+    }
+    dimm_.take(chance, place, access_kind::write);
+    return chance;
 }
 
 }  // namespace holdfast::sim

@@ -44,20 +44,12 @@ std::optional<configuration_error> check(const memory_config& config) {
 }
 
 std::optional<configuration_error> set(memory_config& config, std::string_view key, std::string_view text) {
-    bool found = false;
-    std::optional<configuration_error> error;
-    const auto try_part = [&](std::string_view prefix, auto& part) {
-        field_setter visitor(prefix, key, text);
-        part.visit_fields(part, visitor);
-        found = found || visitor.found();
-        if (!error) error = std::move(visitor).error();
-    };
-    try_part("memory.", config.map);
-    try_part("nvram.", config.nvram);
-    try_part("controller.", config.controller);
-    try_part("dram.", config.dram);
-    if (!found) return configuration_error{std::string(key), std::string(text), "a key of this machine"};
-    return error;
+    return set_field(key, text, [&config](auto&& take) {
+        take("memory.", config.map);
+        take("nvram.", config.nvram);
+        take("controller.", config.controller);
+        take("dram.", config.dram);
+    });
 }
 
 }  // namespace holdfast::sim

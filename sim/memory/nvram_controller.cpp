@@ -28,21 +28,25 @@ time nvram_controller::read(address line, line_data& into, time at) {
     }
     at = take_read_entry(at);
     if (config_.drain == drain_policy::marks_block) at = std::max(at, drain_until_);
-    const nvram_bank::plan chance = reserve(line, dimm_.place_of(line), access_kind::read, at);
+    const nvram_place place = dimm_.place_of(line);
+    const nvram_bank::plan chance = reserve(place, access_kind::read, at);
+    if (attached_.on_bank) tell_bank(chance, place, access_kind::read, line, port::source::data, at);
     reads_in_flight_[next_read_] = chance.end();
     next_read_ = next_read_ + 1 == reads_in_flight_.size() ? 0 : next_read_ + 1;
     counters_.read_time += chance.end() - asked;
     return chance.end();
 }
 
-nvram_bank::plan nvram_controller::reserve(address line, const nvram_place& place, access_kind kind, time from) {
+nvram_bank::plan nvram_controller::reserve(const nvram_place& place, access_kind kind, time from) {
     const nvram_bank::plan chance = dimm_.find(place, kind, from);
     dimm_.take(chance, place, kind);
-    if (attached_.on_bank) {
-        attached_.on_bank->access(
-            {line, place.bank, place.row, kind == access_kind::write, chance.hit, chance.begin, chance.end()});
-    }
     return chance;
+}
+
+void nvram_controller::tell_bank(const nvram_bank::plan& chance, const nvram_place& place, access_kind kind,
+                                 address line, port::source from, time queued) const {
+    attached_.on_bank->access({line, place.bank, place.row, kind == access_kind::write, chance.hit, chance.begin,
+                               chance.end(), from, queued});
 }
 
 time nvram_controller::take_read_entry(time at) const noexcept {
@@ -162,6 +166,13 @@ time nvram_controller::stream(hart_id hart, address where, std::span<const std::
 }
 
 time nvram_controller::append(address where, std::span<const std::byte> bytes, time at) {
+    if (instant_) {
+        image_.write_bytes(where, bytes);
+        line_write made{where.line(), byte_mask{}, {}};
+        made.add(where.offset_in_line(), bytes);
+        if (attached_.on_persist) attached_.on_persist->reached({made, port::source::log, at});
+        return at;
+    }
     return combine(where, bytes, port::source::log, hart_set::none(), at);
 }
 

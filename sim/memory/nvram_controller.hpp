@@ -71,7 +71,8 @@ public:
     /// Everything accepted so far goes to the array; returns when it is there.
     time finish(time at);
 
-    /// Without time, for filling memory: reads cost nothing, writes are in the image at once.
+    /// Without time, for filling memory: reads cost nothing, writes are in the image at once. Of those only the log's
+    /// are told to the persist point.
     void set_instant(bool instant);
 
     const memory_image& image() const noexcept { return image_; }
@@ -108,7 +109,10 @@ private:
     bool send_one_per_bank(port::source from, time at);
     void send_while_idle(time until);
     std::optional<std::size_t> next_to_send() const noexcept;
-    nvram_bank::plan reserve(address line, const nvram_place& place, access_kind kind, time from);
+    nvram_bank::plan reserve(const nvram_place& place, access_kind kind, time from);
+    void tell_bank(const nvram_bank::plan& chance, const nvram_place& place, access_kind kind, address line,
+                   port::source from, time queued) const;
+    nvram_bank::plan reserve_in_order(const nvram_place& place, time from);
     nvram_bank::plan send(std::size_t age, time at);
     time after_older_ones(std::size_t age, time at);
 

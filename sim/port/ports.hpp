@@ -93,6 +93,24 @@ public:
     virtual time commit(hart_id hart, transaction_id transaction, time at) = 0;
 };
 
+/// A part of the NVRAM that the software has given to the log.
+struct log_region {
+    address begin{};
+    std::uint64_t bytes = 0;
+};
+
+/// (f) The log's library functions, which software calls for the hardware; the answers are when the instruction is
+/// done. The registers have the regions already; head and tail are the hardware's, which moves them as it can: a
+/// truncation may have to wait until homes are durable.
+class log_control {
+public:
+    virtual ~log_control() = default;
+    virtual time create(hart_id hart, const log_region& region, time at) = 0;
+    virtual time truncate(hart_id hart, time at) = 0;
+    /// One more region, for a transaction that the log is too short for.
+    virtual time grow(hart_id hart, const log_region& region, time at) = 0;
+};
+
 /// (d) The second source of writes at the NVRAM controller: uncacheable, in order, through the write-combining buffer.
 class log_source {
 public:
@@ -111,6 +129,8 @@ struct bank_event {
     bool is_write = false;
     bool row_hit = false;
     time begin{}, end{};
+    source from = source::data;  ///< whose write it is
+    time queued{};               ///< from then to `end` it has an entry in the controller's queue
 };
 
 class bank_watch {
@@ -119,13 +139,32 @@ public:
     virtual void access(const bank_event& event) = 0;
 };
 
+/// What a cache did, for timelines. Lookups are L2's: whoever asks an L1 is told how it went. It changes nothing.
+struct cache_event {
+    enum class kind : std::uint8_t { hit, miss, eviction, write_back };
+    kind what{};
+    level where{};
+    std::uint32_t cache = 0;    ///< which L1, 0 elsewhere
+    bool instructions = false;  ///< an IL1
+    address line{};
+    time begin{}, end{};  ///< of a lookup until the line is there
+};
+
+class cache_watch {
+public:
+    virtual ~cache_watch() = default;
+    virtual void happened(const cache_event& event) = 0;
+};
+
 /// What is attached; the machine has one of these and hands it to its components.
 struct ports {
     store_commit* on_store = nullptr;
     write_back* on_write_back = nullptr;
     persisted* on_persist = nullptr;
     transactions* on_transaction = nullptr;
+    log_control* on_log = nullptr;
     bank_watch* on_bank = nullptr;
+    cache_watch* on_cache = nullptr;
 };
 
 /// (f) The registers that logging hardware reads and writes: the transaction of each hart, head and tail of the log.
@@ -148,8 +187,28 @@ public:
     transaction_id transaction(hart_id hart) const { return current_[hart.value].id; }
     bool in_transaction(hart_id hart) const { return current_[hart.value].open; }
 
+    /// log_create, log_truncate and log_grow. On a machine without a log nothing is written, so the tail stays where
+    /// the head is, and they take no time.
+    time create_log(hart_id hart, const log_region& region, time at) {
+        log_regions.assign(1, region);
+        log_head = log_tail = region.begin;
+        active_log_region = 0;
+        return attached_.on_log ? attached_.on_log->create(hart, region, at) : at;
+    }
+    time truncate_log(hart_id hart, time at) {
+        if (attached_.on_log) return attached_.on_log->truncate(hart, at);
+        log_head = log_tail;
+        return at;
+    }
+    time grow_log(hart_id hart, const log_region& region, time at) {
+        log_regions.push_back(region);
+        return attached_.on_log ? attached_.on_log->grow(hart, region, at) : at;
+    }
+
     address log_head{};
     address log_tail{};
+    std::vector<log_region> log_regions{};  ///< that of log_create first, then those of log_grow
+    std::size_t active_log_region = 0;      ///< which of them head and tail are in
 
 private:
     struct transaction_register {

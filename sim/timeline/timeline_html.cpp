@@ -6,7 +6,7 @@
 namespace holdfast::sim {
 namespace {
 
-constexpr double row_pixels = 18, lane_gap_pixels = 8, axis_pixels = 22, letter_pixels = 6.7;
+constexpr double lane_gap_pixels = 8, axis_pixels = 22, letter_pixels = 6.7, text_pixels = 14;
 
 // Colours by Okabe and Ito, which people who confuse colours can tell apart; light on dark pages, too.
 constexpr std::string_view style = R"(
@@ -71,7 +71,7 @@ std::string cycles_text(time span, time cycle) {
 }
 
 double lane_pixels(const placed_lane& lane) {
-    return static_cast<double>(lane.rows) * row_pixels + lane_gap_pixels;
+    return static_cast<double>(lane.rows) * lane.row_pixels + lane_gap_pixels;
 }
 
 class page {
@@ -106,7 +106,10 @@ private:
     void add_legend() {
         std::array<bool, timeline_colour_names.size()> used{};
         for (const placed_lane& lane : layout_.lanes) {
-            for (const placed_span& each : lane.spans) used[static_cast<std::size_t>(each.span->colour)] = true;
+            for (const placed_span& each : lane.spans) {
+                used[static_cast<std::size_t>(each.span->colour)] = true;
+                if (each.span->active) used[static_cast<std::size_t>(timeline_colour::wait)] = true;
+            }
         }
         out_ += "<p class=\"legend\">";
         for (std::size_t i = 0; i < used.size(); ++i) {
@@ -136,7 +139,7 @@ private:
         double top = head_pixels();
         for (const placed_lane& lane : layout_.lanes) {
             out_ += "<g class=\"lane\">\n";
-            for (const placed_span& each : lane.spans) add_span(each, top);
+            for (const placed_span& each : lane.spans) add_span(each, lane, top);
             out_ += "</g>\n";
             top += lane_pixels(lane);
         }
@@ -167,18 +170,30 @@ private:
         }
     }
 
-    void add_span(const placed_span& each, double lane_top) {
+    static std::string rectangle(timeline_colour colour, double left, double width, double top, double height) {
+        const std::string name(timeline_colour_names[static_cast<std::size_t>(colour)]);
+        return "<rect class=\"" + name + "\"" + attribute("x", left) + attribute("y", top) +
+               attribute("width", width) + attribute("height", height);
+    }
+
+    void add_span(const placed_span& each, const placed_lane& lane, double lane_top) {
         const timeline_span& what = *each.span;
-        const double top = lane_top + lane_gap_pixels / 2 + static_cast<double>(each.row) * row_pixels;
+        const double height = lane.row_pixels, gap = height > text_pixels ? 1 : 0.5;
+        const double top = lane_top + lane_gap_pixels / 2 + static_cast<double>(each.row) * height;
         const time duration = what.end - what.begin;
-        out_ += "<g class=\"span\"><rect class=\"" +
-                std::string(timeline_colour_names[static_cast<std::size_t>(what.colour)]) + "\"" +
-                attribute("x", each.left) + attribute("y", top + 1) + attribute("width", each.width) +
-                attribute("height", row_pixels - 2) + "><title>" + escaped_text(what.name) + "\n" +
-                escaped_text(shown_.lanes[what.lane]) + "\n" + ns_text(what.begin) + " to " + ns_text(what.end) + ": " +
-                ns_text(duration) + cycles_text(duration, shown_.cycle) + "</title></rect>";
-        if (static_cast<double>(what.name.size()) * letter_pixels + 4 <= each.width) {
-            out_ += "<text" + attribute("x", each.left + 3) + attribute("y", top + row_pixels - 5) + ">" +
+        out_ += "<g class=\"span\">" + rectangle(what.active ? timeline_colour::wait : what.colour, each.left,
+                                                 each.width, top + gap, height - 2 * gap);
+        out_ += "><title>" + escaped_text(what.name) + "\n" + escaped_text(shown_.lanes[what.lane]) + "\n" +
+                ns_text(what.begin) + " to " + ns_text(what.end) + ": " + ns_text(duration) +
+                cycles_text(duration, shown_.cycle);
+        if (!what.detail.empty()) out_ += "\n" + escaped_text(what.detail);
+        out_ += "</title></rect>";
+        if (what.active) {
+            out_ += rectangle(what.colour, each.active_left, each.active_width, top + gap, height - 2 * gap) +
+                    " pointer-events=\"none\"/>";
+        }
+        if (height > text_pixels && static_cast<double>(what.name.size()) * letter_pixels + 4 <= each.width) {
+            out_ += "<text" + attribute("x", each.left + 3) + attribute("y", top + height - 5) + ">" +
                     escaped_text(what.name) + "</text>";
         }
         out_ += "</g>\n";

@@ -8,6 +8,8 @@ namespace {
 constexpr double pixels_least = 1200, pixels_most = 30'000;
 constexpr double span_pixels = 40;  // what a typical span should have, to be seen and to have its name in it
 constexpr double mark_pixels = 2;
+constexpr double row_pixels_most = 18, row_pixels_least = 5;
+constexpr double tall_lane_pixels = 24 * row_pixels_most;  // what has more rows gets thinner ones
 
 bool is_in_window(const timeline& shown, const timeline_span& span) {
     return span.begin < shown.end && (span.begin >= shown.begin || span.end > shown.begin);
@@ -43,6 +45,7 @@ void assign_rows(placed_lane& lane) {
         row_ends[each.row] = each.left + each.width - 1e-6;
     }
     lane.rows = std::max<std::uint64_t>(1, row_ends.size());
+    lane.row_pixels = std::clamp(tall_lane_pixels / static_cast<double>(lane.rows), row_pixels_least, row_pixels_most);
 }
 
 }  // namespace
@@ -57,7 +60,12 @@ timeline_layout lay_out(const timeline& shown) {
         if (!is_in_window(shown, each)) continue;
         const time begin = std::max(each.begin, shown.begin), end = std::min(each.end, shown.end);
         const double width = std::max(mark_pixels, made.position(end - begin));
-        made.lanes[each.lane].spans.push_back({&each, 0, made.position(begin - shown.begin), width});
+        placed_span placed{&each, 0, made.position(begin - shown.begin), width, 0, 0};
+        const time active_begin = each.active ? std::clamp(each.active->begin, begin, end) : begin;
+        const time active_end = each.active ? std::clamp(each.active->end, begin, end) : end;
+        placed.active_left = made.position(active_begin - shown.begin);
+        placed.active_width = each.active ? made.position(active_end - active_begin) : width;
+        made.lanes[each.lane].spans.push_back(placed);
     }
     for (placed_lane& lane : made.lanes) assign_rows(lane);
     return made;

@@ -12,11 +12,13 @@ struct placed_span {
     const timeline_span* span = nullptr;
     std::uint64_t row = 0;  ///< of its lane
     double left = 0, width = 0;
+    double active_left = 0, active_width = 0;  ///< all of it, if the span has no active part
 };
 
 struct placed_lane {
     std::vector<placed_span> spans{};
     std::uint64_t rows = 1;
+    double row_pixels = 0;
 };
 
 struct timeline_layout {

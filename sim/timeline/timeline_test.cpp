@@ -137,6 +137,35 @@ TEST(Timeline, is_wide_enough_for_its_spans_and_still_a_page) {
     EXPECT_LE(lay_out(shown).pixels, 30'000);
 }
 
+TEST(Timeline, shows_the_active_part_of_a_span_in_its_colour_and_the_rest_as_waiting) {
+    timeline shown = example();
+    shown.spans = {{2, "read", ns(1200), ns(1600), timeline_colour::read, timeline_part{ns(1400), ns(1500)}, "row 7"}};
+    const timeline_layout made = lay_out(shown);
+    const placed_span& read = made.lanes[2].spans[0];
+    EXPECT_NEAR(read.active_left, made.pixels * 0.4, 0.01);
+    EXPECT_NEAR(read.active_width, made.pixels * 0.1, 0.01);
+    const std::string page = timeline_html(shown);
+    EXPECT_EQ(count(page, "<rect class=\"wait\""), 1u);
+    EXPECT_EQ(count(page, "<rect class=\"read\""), 1u);
+    EXPECT_EQ(count(page, "<span class=\"wait\"></span>wait"), 1u);
+    EXPECT_NE(page.find("1000 cycles\nrow 7</title>"), std::string::npos);
+    EXPECT_EQ(unbalanced(page), "");
+}
+
+TEST(Timeline, makes_the_rows_of_a_lane_thin_when_there_are_many) {
+    timeline shown = example();
+    shown.spans.clear();
+    for (int i = 0; i < 168; ++i) shown.spans.push_back({0, "ld", ns(1000), ns(2000)});
+    shown.spans.push_back({1, "load", ns(1000), ns(2000)});
+    const timeline_layout made = lay_out(shown);
+    EXPECT_EQ(made.lanes[0].rows, 168u);
+    EXPECT_LT(made.lanes[0].row_pixels * 168, 1000);
+    EXPECT_GT(made.lanes[1].row_pixels, 2 * made.lanes[0].row_pixels);
+    const std::string page = timeline_html(shown);
+    EXPECT_EQ(page.find(">ld</text>"), std::string::npos) << "no letter is as low";
+    EXPECT_NE(page.find(">load</text>"), std::string::npos);
+}
+
 TEST(Timeline, has_ticks_at_round_numbers) {
     EXPECT_EQ(tick_distance(1, 90), 100u);
     EXPECT_EQ(tick_distance(10, 90), 10u);

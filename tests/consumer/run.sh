@@ -27,6 +27,18 @@ use() {
     "$compiler" -std=c++20 "$here/main.cpp" -o by_pkgconfig \
         $(PKG_CONFIG_PATH=$(dirname "$configuration") pkg-config --cflags --libs holdfast)
     (mkdir run_pkgconfig && cd run_pkgconfig && ../by_pkgconfig)
+    if [[ -e $(dirname "$configuration")/holdfast-itm-value.pc ]]; then
+        by_package/atomic_value
+        by_package/atomic_versioned
+        # shellcheck disable=SC2046
+        "$compiler" -std=c++20 -O2 -c "$here/atomic.cpp" -o atomic.o \
+            $(PKG_CONFIG_PATH=$(dirname "$configuration") pkg-config --cflags holdfast-itm-value)
+        # shellcheck disable=SC2046
+        "$compiler" atomic.o -o atomic_pkgconfig \
+            $(PKG_CONFIG_PATH=$(dirname "$configuration") pkg-config --libs holdfast-itm-value)
+        ./atomic_pkgconfig
+        rm atomic.o atomic_pkgconfig
+    fi
     rm -rf by_package by_pkgconfig run_package run_pkgconfig
 }
 

@@ -1,8 +1,12 @@
-// Shows that every port does what the logger counts on. There are no cores here: a hart is a store queue that drains
-// in program order, which is all of a core that logging hardware can see.
+// Shows that every port does what the logger counts on: first without cores, a hart being a store queue that drains in
+// program order, which is all of a core that logging hardware can see; then on the whole machine, with a program.
 #include "my_logger.hpp"
 
+#include <sim/machine/simulated_machine.hpp>
+#include <sim/machine/simulation.hpp>
+
 #include <cstdio>
+#include <optional>
 
 namespace my {
 namespace {
@@ -145,11 +149,78 @@ void crash(logged_machine& machine, program& run) {
     check(recovered == committed, "the log alone brings back every transaction that committed, and no other");
 }
 
+/// A run of the hash table, whose caches are so small that lines leave all the time.
+struct program_run {
+    explicit program_run(const char* path) {
+        set(config, "cache.dl1.size", "4KiB");
+        set(config, "cache.l2.size", "64KiB");
+        options.program = path;
+        options.footprint_bytes = 512 << 10;
+        options.operations = 1000;
+    }
+    /// Instructions and cycles tell what it was like.
+    double number(const char* name) {
+        for (const statistic& each : done->statistics) {
+            if (each.name == name) return each.value;
+        }
+        return 0;
+    }
+    bool go() {
+        auto result = simulate(config, options, [](const char*) {});
+        if (!result) std::printf("%s\n", result.problem().text().c_str());
+        if (result) done = *std::move(result);
+        return done && done->verified;
+    }
+
+    machine_config config;
+    simulation_options options;
+    std::optional<simulation_result> done{};
+};
+
+/// Whether the newest bytes are what recovery makes of the NVRAM: all transactions had committed.
+bool log_has_everything(const simulated_machine& machine, const logger& log) {
+    memory_image survives;
+    machine.memory.nvram().image().for_each_page([&](address page, std::span<const std::byte> bytes) {
+        survives.write_bytes(page, bytes);
+    });
+    recover(survives, machine.registers.log_head);
+    for (const log_record& each : log.appended()) {
+        std::uint64_t newest = 0;
+        if (each.kind != record_kind::store) continue;
+        machine.caches.peek({each.where}, std::as_writable_bytes(std::span(&newest, 1)).first(each.bytes));
+        if ((word_in(survives, {each.where}) ^ newest) << (64 - 8 * each.bytes) != 0) return false;
+    }
+    return true;
+}
+
+void whole_machine(const char* path) {
+    program_run plain(path), logged(path);
+    std::optional<logger> log;
+    bool complete = false;
+    logged.options.attach = [&](simulated_machine& machine) {
+        log.emplace(machine.ports, machine.registers, machine.memory);
+    };
+    logged.options.measured = [&](simulated_machine& machine, time end) {
+        machine.memory.settle(std::max(end, machine.memory.nvram().flush(end)));
+        complete = log_has_everything(machine, *log);
+    };
+    const bool both = plain.go() && logged.go();
+    check(both, "on the whole machine, a program with the logger attached finds its structure right");
+    if (!both) return;
+    check(logged.number("instructions") == plain.number("instructions"), "it executes no instruction more");
+    check(logged.number("cycles") > plain.number("cycles"), "it waits for its log");
+    check(complete, "homes and log together have what caches and memory have");
+}
+
 }  // namespace
 }  // namespace my
 
-int main() {
+int main(int count, char** arguments) {
     using namespace my;
+    if (count != 2) {
+        std::printf("usage: my_logger PROGRAM, such as hash, compiled for the simulated machine\n");
+        return 2;
+    }
     logged_machine machine;
     program run(machine);
     rebuild_old_memory(machine, run);
@@ -157,6 +228,7 @@ int main() {
     hold(machine, run);
     clean_by_scan(machine, run);
     crash(machine, run);
+    whole_machine(arguments[1]);
     const unsigned long long durable = machine.log.durable(), holds = machine.log.holds();
     std::printf("records: %zu, of which durable by now: %llu; times a line was held: %llu\n",
                 machine.log.appended().size(), durable, holds);

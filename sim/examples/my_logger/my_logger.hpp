@@ -26,7 +26,8 @@ struct log_record {
 static_assert(sizeof(log_record) == line_bytes, "an append lies in one line");
 
 /// The logger is told by being derived from, one class for each port that it listens to.
-class logger : public port::store_commit, public port::write_back, public port::persisted, public port::transactions {
+class logger : public port::store_commit, public port::write_back, public port::persisted, public port::transactions,
+               public port::log_control {
 public:
     logger(port::ports& attached, port::control_registers& registers, memory_system& memory)
         : registers_(registers), memory_(memory) {
@@ -34,7 +35,9 @@ public:
         attached.on_write_back = this;
         attached.on_persist = this;
         attached.on_transaction = this;
-        registers.log_head = registers.log_tail = memory.map().nvram_begin + (1 << 28);
+        attached.on_log = this;
+        // What a program of its own would ask for.
+        registers.create_log({}, {memory.map().nvram_begin + (1 << 28), 1 << 30}, time{});
     }
 
     /// (a) A store is about to change its line: here old and new value are side by side, which is why nothing has to
@@ -92,6 +95,12 @@ public:
     time commit(hart_id, transaction_id transaction, time at) override {
         return memory_.nvram().flush(append({record_kind::commit, transaction.value}, at));
     }
+
+    /// (f) The log's library functions. The registers have head, tail and regions already; with a ring there would be
+    /// something to do here: to move the head, or the tail into another region.
+    time create(hart_id, const port::log_region&, time at) override { return at; }
+    time truncate(hart_id, time at) override { return at; }
+    time grow(hart_id, const port::log_region&, time at) override { return at; }
 
     /// How much longer than necessary every store is refused: what a busy log unit would do.
     time refuse_for{};

@@ -1,0 +1,37 @@
+#include <bench/transactions/process.hpp>
+
+#include <array>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr std::array engines{
+#ifdef HOLDFAST_HAS_COMPILED_TRANSACTIONS
+    transaction_engine{"value", "holdfast-tm-value", nullptr, true},
+    transaction_engine{"versioned", "holdfast-tm-versioned", nullptr, true},
+#endif
+    transaction_engine{"explicit", "holdfast-tm-explicit", nullptr, true},
+#ifdef HOLDFAST_HAS_COMPILED_TRANSACTIONS
+    transaction_engine{"libitm_ml_wt", "holdfast-tm-libitm", "ml_wt", true},
+    transaction_engine{"libitm_gl_wt", "holdfast-tm-libitm", "gl_wt", true},
+#endif
+    transaction_engine{"plain", "holdfast-tm-plain", nullptr, false},
+};
+
+}  // namespace
+
+std::span<const transaction_engine> transaction_engines() noexcept { return engines; }
+
+std::shared_ptr<child_process> start_transactions(const transaction_engine& engine,
+                                                  const std::vector<std::string>& arguments) {
+    std::vector<std::string> all{program_beside(engine.program)};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    auto environment = environment_without({"ITM_"});
+    if (engine.libitm_method != nullptr)
+        environment.emplace_back("ITM_DEFAULT_METHOD=" + std::string(engine.libitm_method));
+    auto child = std::make_shared<child_process>(engine.name, all, environment);
+    child->wait_until_ready();
+    return child;
+}
+
+}  // namespace holdfast::bench

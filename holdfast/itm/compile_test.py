@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""What must compile and link does, what must not is refused with the message that the guide promises.
+
+    compile_test.py COMPILER ROOT RUNTIME LIBRARY FLAG...
+
+ROOT: where holdfast/ is; RUNTIME, LIBRARY: the static libraries of the runtime and of holdfast; FLAG: of atomic blocks.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+COMPILER, ROOT, RUNTIME, LIBRARY, *FLAGS = sys.argv[1:]
+BASE = [COMPILER, "-std=c++20", "-O2", "-w", "-I" + ROOT]
+DEFINED = ["-DHOLDFAST_TM_FLAGS=1"]
+
+TYPES = ["U1", "U2", "U4", "U8", "F", "D", "E", "M64", "M128"] + (["M256"] if "x86" in os.uname().machine else [])
+SYMBOLS = (
+    ["_ITM_" + name for name in
+     ["beginTransaction", "commitTransaction", "commitTransactionEH", "abortTransaction", "changeTransactionMode",
+      "registerTMCloneTable", "deregisterTMCloneTable", "getTMCloneOrIrrevocable", "getTMCloneSafe",
+      "addUserCommitAction", "addUserUndoAction", "inTransaction", "getTransactionId", "malloc", "calloc", "free", "LB",
+      "memcpyRtWt", "memcpyRnWt", "memcpyRtWn", "memmoveRtWt", "memsetW", "cxa_allocate_exception",
+      "cxa_free_exception", "cxa_throw", "cxa_begin_catch", "cxa_end_catch"]]
+    + ["_ITM_" + kind + type for kind in ("R", "RaR", "RaW", "RfW", "W", "WaR", "WaW", "L") for type in TYPES]
+    + ["_ZGTt" + new + form for new in ("nwm", "nam")
+       for form in ("", "RKSt9nothrow_t", "St11align_val_t", "St11align_val_tRKSt9nothrow_t")]
+    + ["_ZGTt" + delete + form for delete in ("dlPv", "daPv")
+       for form in ("", "m", "RKSt9nothrow_t", "mRKSt9nothrow_t", "St11align_val_t", "mSt11align_val_t",
+                    "St11align_val_tRKSt9nothrow_t")])
+
+# What the guide says does not compile in a block: code, and what the compiler says.
+UNSAFE = {
+    "std::list": ("std::list<int> c;", "c.push_back(1);", "unsafe function call"),
+    "std::unordered_map": ("std::unordered_map<int, int> c;", "c[1] = 2;", "unsafe function call"),
+    "std::string": ("std::string c;", "c.append(\"ab\");", "unsafe function call"),
+    "std::shared_ptr": ("std::shared_ptr<int> c, d;", "c = d;", "unsafe function call|asm|atomic"),
+    "vector::at": ("std::vector<int> c;", "c.at(1) = 2;", "unsafe function call"),
+    "aligned new": ("struct alignas(64) wide { long value; }; wide* c;", "c = new wide;", "unsafe function call"),
+    "volatile": ("volatile int c;", "c = 1;", "volatile"),
+    "std::atomic": ("std::atomic<int> c;", "c = 1;", "unsafe|volatile|transaction"),
+    "printf": ("", "std::printf(\"a\");", "unsafe function call"),
+    "std::mutex": ("std::mutex c;", "c.lock();", "unsafe function call"),
+    "asm": ("", "asm volatile(\"\");", "asm"),
+}
+STANDARD = "".join(f"#include <{name}>\n" for name in
+                   ("atomic", "cstdio", "list", "memory", "mutex", "string", "unordered_map"))
+
+problems = []
+
+
+def run(command, **how):
+    done = subprocess.run(command, capture_output=True, text=True, **how)
+    return done.returncode, done.stdout + done.stderr
+
+
+def expect(holds, what, said=""):
+    if not holds:
+        problems.append(what)
+        print(f"{what}\n{said}")
+
+
+def write(directory, name, text):
+    path = os.path.join(directory, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def check_symbols(directory):
+    """A program that refers to every symbol links without libitm, and the dynamic linker loads none."""
+    lines = [f'extern "C" void {name}();' for name in SYMBOLS]
+    lines += ["using function = void();", "function* const volatile all[] = {" + ", ".join(SYMBOLS) + "};",
+              "int main() { for (auto each : all) if (each == nullptr) return 1; return 0; }"]
+    source, program = write(directory, "symbols.cpp", "\n".join(lines) + "\n"), os.path.join(directory, "symbols")
+    status, said = run([*BASE, "-fno-builtin", source, "-o", program, RUNTIME, LIBRARY])
+    expect(status == 0, f"a program with all {len(SYMBOLS)} symbols does not link", said)
+    if status == 0:
+        expect(run([program])[0] == 0, "a symbol is null")
+        expect("libitm" not in run(["ldd", program])[1], "the program loads libitm")
+    expect(len(SYMBOLS) >= 114, f"only {len(SYMBOLS)} symbols")
+
+
+def check_header(directory):
+    """itm.hpp compiles with the flags only; std.hpp only as the first header."""
+    source = write(directory, "header.cpp", "#include <holdfast/itm/itm.hpp>\nlong v;\nvoid f() { __transaction_atomic { ++v; } }\n")
+    compile_only = ["-c", "-o", os.devnull, source]
+    status, said = run([*BASE, *FLAGS, *DEFINED, *compile_only])
+    expect(status == 0, "itm.hpp does not compile with its flags", said)
+    status, said = run([*BASE, *FLAGS, *compile_only])
+    expect(status != 0 and "-fno-code-hoisting" in said, "itm.hpp compiles without the definition", said)
+    status, said = run([*BASE, *DEFINED, *compile_only])
+    expect(status != 0 and "-fgnu-tm" in said, "itm.hpp compiles without -fgnu-tm", said)
+    late = write(directory, "late.cpp", "#include <vector>\n#include <holdfast/itm/std.hpp>\n")
+    status, said = run([*BASE, *FLAGS, *DEFINED, "-c", "-o", os.devnull, late])
+    expect(status != 0 and "before every header" in said, "std.hpp compiles after <vector>", said)
+
+
+def check_unsafe(directory):
+    """Each line of the guide's table of what does not compile, and the same without it, which does."""
+    for name, (declared, body, message) in UNSAFE.items():
+        for inside in (True, False):
+            text = f"#include <holdfast/itm/std.hpp>\n{STANDARD}{declared}\nlong v;\nvoid f() {{ __transaction_atomic {{ ++v; "
+            text += body if inside else ""
+            source = write(directory, "unsafe.cpp", text + " } }\n")
+            status, said = run([*BASE, *FLAGS, *DEFINED, "-c", "-o", os.devnull, source])
+            if inside:
+                expect(status != 0 and re.search(message, said), f"{name} compiles in a block, or fails otherwise", said)
+            else:
+                expect(status == 0, f"what is around {name} does not compile", said)
+
+
+def check_libitm(directory):
+    """Without the runtime a program does not link, and beside libitm it does not start."""
+    text = "#include <holdfast/itm/itm.hpp>\nlong v;\nint main() { __transaction_atomic { ++v; } return v == 1 ? 0 : 2; }\n"
+    source, program = write(directory, "main.cpp", text), os.path.join(directory, "main")
+    object_file = os.path.join(directory, "main.o")
+    status, said = run([*BASE, *FLAGS, *DEFINED, "-c", source, "-o", object_file])
+    expect(status == 0, "a block does not compile", said)
+    status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+    expect(status == 0 and run([program])[0] == 0, "a block does not run", said)
+    expect("libitm" not in run(["ldd", program])[1], "the program loads libitm")
+    if not os.path.isabs(run([COMPILER, "-print-file-name=libitm.so"])[1].strip()):
+        print("libitm is not installed: what comes of it is not looked at")
+        return
+    status, said = run([COMPILER, "-fgnu-tm", object_file, "-o", program])
+    expect(status != 0 and "holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked" in said,
+           "a program links with libitm instead of the runtime", said)
+    status, said = run([COMPILER, "-fgnu-tm", "-Wl,--no-as-needed", object_file, "-o", program, RUNTIME, LIBRARY])
+    if status == 0:
+        status, said = run([program])
+    expect(status != 0 and "libitm" in said, "a program starts beside libitm", said)
+
+
+def check_unsafe_pointer(directory):
+    """A call by pointer of a function without a clone says which and where."""
+    text = """#include <holdfast/itm/itm.hpp>
+void plain() { asm volatile(""); }
+typedef void safe() __attribute__((transaction_safe));
+safe* volatile step = reinterpret_cast<safe*>(&plain);
+long v;
+int main() { safe* now = step; __transaction_atomic { ++v; now(); } }
+"""
+    source, program = write(directory, "pointer.cpp", text), os.path.join(directory, "pointer")
+    object_file = os.path.join(directory, "pointer.o")
+    status, said = run([*BASE, *FLAGS, *DEFINED, "-c", source, "-o", object_file])
+    if status == 0:
+        status, said = run([COMPILER, "-rdynamic", object_file, "-o", program, RUNTIME, LIBRARY])
+    expect(status == 0, "a call by pointer does not compile", said)
+    if status == 0:
+        status, said = run([program])
+        expect(status != 0 and "plain" in said and "transaction_safe" in said, "an unsafe call does not say where", said)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        for check in (check_symbols, check_header, check_unsafe, check_libitm, check_unsafe_pointer):
+            check(directory)
+    print(f"{len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

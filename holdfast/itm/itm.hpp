@@ -1,0 +1,64 @@
+// What a source with `__transaction_atomic` includes: it refuses to compile with flags under which blocks would be
+// wrong, and does not link with another runtime than this library's. docs/guide/atomic-blocks.md says what can stand
+// in a block.
+#pragma once
+
+#if !defined(__GNUC__) || defined(__clang__)
+#error "holdfast: atomic blocks need g++: other compilers have no -fgnu-tm"
+#endif
+// __cpp_transactional_memory is what g++ defines under -fgnu-tm.
+#if !defined(__cpp_transactional_memory)
+#error "holdfast: compile with -fgnu-tm (CMake: holdfast_target_tm(target); pkg-config: holdfast-itm-value)"
+#endif
+// No macro of the compiler tells of the two other flags; who brings them brings this one. Without them g++ 12 moves
+// loads out of atomic blocks.
+#if !defined(HOLDFAST_TM_FLAGS)
+#error "holdfast: compile with -fno-code-hoisting -fno-tree-pre -DHOLDFAST_TM_FLAGS (CMake: holdfast_target_tm(target))"
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+/// `__transaction_cancel`, also in templates: g++ 12 drops that one from them without a word.
+#define HOLDFAST_CANCEL __builtin__ITM_abortTransaction(1)
+
+extern "C" {
+extern const char holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked;
+using holdfast_itm_action = void(void*);
+
+/// Runs `run(argument)` after the outermost block has committed; never, if it is rolled back or a nested block that
+/// this was called in is cancelled. Actions run in the order of the calls, outside of transactions. `id`: any.
+[[gnu::transaction_pure]] void _ITM_addUserCommitAction(holdfast_itm_action* run, std::uint64_t id, void* argument);
+/// Runs `run(argument)` when what was stored until now is rolled back: before each new attempt, and at a cancel. Newest
+/// first, outside of transactions, but that of a nested block runs in the outer one.
+[[gnu::transaction_pure]] void _ITM_addUserUndoAction(holdfast_itm_action* run, void* argument);
+/// 0: in no transaction, 1: in one, 2: in one that is irrevocable.
+[[gnu::transaction_pure]] int _ITM_inTransaction();
+/// Differs between attempts; 1 in no transaction.
+[[gnu::transaction_pure]] std::uint64_t _ITM_getTransactionId();
+}
+
+namespace holdfast::itm {
+
+/// `::operator new` with an alignment, which the compiler takes for unsafe in blocks, in a form that it does not;
+/// outside of blocks the same. Throws std::bad_alloc.
+[[nodiscard, gnu::transaction_safe]] void* allocate_aligned(std::size_t bytes, std::size_t alignment);
+/// Gives such a block back; in a block, at its commit. nullptr does nothing.
+[[gnu::transaction_safe]] void free_aligned(void* block, std::size_t alignment) noexcept;
+
+/// A base of types with more alignment than usual, whose objects blocks make by new and destroy by delete:
+///     struct alignas(64) line : holdfast::itm::aligned_new<64> { … };
+template <std::size_t Alignment>
+struct aligned_new {
+    [[nodiscard]] static void* operator new(std::size_t bytes) { return allocate_aligned(bytes, Alignment); }
+    [[nodiscard]] static void* operator new[](std::size_t bytes) { return allocate_aligned(bytes, Alignment); }
+    static void operator delete(void* block) noexcept { free_aligned(block, Alignment); }
+    static void operator delete[](void* block) noexcept { free_aligned(block, Alignment); }
+};
+
+}  // namespace holdfast::itm
+
+namespace holdfast::itm::detail {
+/// The reference by which a program without the runtime does not link.
+[[gnu::used]] inline const char* const runtime_mark = &holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked;
+}  // namespace holdfast::itm::detail

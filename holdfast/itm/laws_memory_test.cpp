@@ -1,0 +1,240 @@
+// Laws of memory. Every allocation is counted, by replacements of the global operators.
+#include <holdfast/itm/itm.hpp>
+#include <holdfast/itm/laws_test.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <limits>
+#include <new>
+#include <vector>
+
+extern "C" [[noreturn, gnu::transaction_pure]] void _ITM_abortTransaction(std::uint32_t);
+
+/// Blocks that the replaced operators have given out and not taken back; counted_new_test.cpp.
+extern thread_local constinit long living_blocks;
+
+namespace holdfast::itm {
+namespace {
+
+int attempts;
+long seen;
+[[gnu::transaction_pure, gnu::noinline]] void look() { seen = living_blocks; }
+[[gnu::transaction_pure, gnu::noinline]] void restart_once() {
+    if (++attempts < 2) _ITM_abortTransaction(2);
+}
+/// Commits that make earlier frees due, where the algorithm waits with them for older transactions.
+long any_value;
+char* no_block;
+void let_frees_happen() {
+    for (int each = 0; each < 1000; ++each) __transaction_atomic {
+            long* const block = new long(each);
+            any_value = *block;
+            delete block;
+        }
+}
+
+struct alignas(64) line : aligned_new<64> {
+    explicit line(long first) : value(first) {}
+    long value;
+};
+struct counted_element {
+    long value = 3;
+    static inline long destroyed = 0;
+    [[gnu::transaction_safe]] ~counted_element() { destroyed += 1; }
+};
+
+const char* freed_at_commit_only() {
+    let_frees_happen();
+    long* const block = new long(5);
+    const long before = living_blocks;
+    static long* shared;
+    shared = block;
+    __transaction_atomic {
+        delete shared;
+        look();
+        if (any_value >= 0) __transaction_cancel;
+    }
+    HOLDFAST_ITM_HOLDS(seen == before);
+    HOLDFAST_ITM_HOLDS(living_blocks == before);
+    HOLDFAST_ITM_HOLDS(*shared == 5);
+    __transaction_atomic {
+        delete shared;
+        look();
+    }
+    HOLDFAST_ITM_HOLDS(seen == before);
+    let_frees_happen();
+    HOLDFAST_ITM_HOLDS(living_blocks < before + 600);
+    return nullptr;
+}
+
+const char* cancel_gives_back() {
+    let_frees_happen();
+    const long before = living_blocks;
+    static long* kept;
+    kept = nullptr;
+    for (int round = 0; round < 3000; ++round) {
+        __transaction_atomic {
+            kept = new long[10];
+            kept[3] = 7;
+            void* const plain = std::malloc(100);
+            std::free(plain);
+            line* const aligned = new line(0);
+            aligned->value = kept[3];
+            if (aligned->value == 7) __transaction_cancel;
+        }
+    }
+    HOLDFAST_ITM_HOLDS(kept == nullptr && living_blocks <= before + 600);
+    return nullptr;
+}
+
+const char* restart_gives_back() {
+    let_frees_happen();
+    const long before = living_blocks;
+    for (int round = 0; round < 3000; ++round) {
+        attempts = 0;
+        long* made;
+        __transaction_atomic {
+            made = new long(round);
+            restart_once();
+        }
+        HOLDFAST_ITM_HOLDS(*made == round);
+        delete made;
+    }
+    HOLDFAST_ITM_HOLDS(living_blocks <= before + 600);
+    return nullptr;
+}
+
+const char* nested_blocks_go_with_their_cancel() {
+    let_frees_happen();
+    const long before = living_blocks;
+    for (int round = 0; round < 3000; ++round) {
+        static long* shared;
+        static long* inside;
+        shared = new long(1);
+        inside = nullptr;
+        __transaction_atomic {
+            *shared += 1;
+            __transaction_atomic {
+                delete shared;
+                inside = new long(2);
+                shared = inside;
+                if (*inside == 2) __transaction_cancel;
+            }
+            *shared += 1;
+        }
+        HOLDFAST_ITM_HOLDS(inside == nullptr && *shared == 3);
+        delete shared;
+    }
+    let_frees_happen();
+    HOLDFAST_ITM_HOLDS(living_blocks <= before + 600 && living_blocks >= before - 600);
+    return nullptr;
+}
+
+const char* nested_commit_frees() {
+    let_frees_happen();
+    const long before = living_blocks;
+    for (int round = 0; round < 3000; ++round) {
+        static long* shared;
+        shared = new long(round);
+        __transaction_atomic {
+            __transaction_atomic {
+                delete shared;
+                shared = nullptr;
+                if (shared != nullptr) __transaction_cancel;
+            }
+        }
+    }
+    let_frees_happen();
+    HOLDFAST_ITM_HOLDS(living_blocks <= before + 600 && living_blocks >= before - 600);
+    return nullptr;
+}
+
+const char* all_forms_work() {
+    let_frees_happen();
+    const long before = living_blocks;
+    counted_element::destroyed = 0;
+    for (int round = 0; round < 100; ++round) {
+        static long sum;
+        sum = 0;
+        __transaction_atomic {
+            counted_element* const elements = new counted_element[5];
+            for (int each = 0; each < 5; ++each) sum += elements[each].value;
+            line* const aligned = new line(4);
+            sum += aligned->value;
+            auto* const cleared = static_cast<long*>(std::calloc(3, sizeof(long)));
+            sum += cleared[2];
+            std::free(cleared);
+            delete aligned;
+            delete[] elements;
+        }
+        HOLDFAST_ITM_HOLDS(sum == 19);
+    }
+    let_frees_happen();
+    HOLDFAST_ITM_HOLDS(counted_element::destroyed == 500 && living_blocks <= before + 600);
+    return nullptr;
+}
+
+struct thrown {
+    long* owned;
+};
+[[gnu::transaction_safe, gnu::noinline]] void throw_block(long value) {
+    if (value != 0) throw thrown{new long(value)};
+}
+
+const char* exceptions_carry_memory() {
+    let_frees_happen();
+    const long before = living_blocks;
+    for (int round = 0; round < 500; ++round) {
+        attempts = 0;
+        long caught = 0;
+        try {
+            __transaction_atomic {
+                restart_once();
+                throw_block(round + 1);
+            }
+        } catch (const thrown& what) {
+            caught = *what.owned;
+            delete what.owned;
+        }
+        HOLDFAST_ITM_HOLDS(caught == round + 1);
+    }
+    HOLDFAST_ITM_HOLDS(living_blocks <= before + 600);
+    return nullptr;
+}
+
+const char* no_room_is_an_exception() {
+    static long reached;
+    reached = 0;
+    static volatile std::size_t too_many = std::numeric_limits<std::size_t>::max() / 16;
+    const std::size_t many = too_many;
+    bool caught = false;
+    try {
+        __transaction_atomic {
+            reached = 1;
+            no_block = new char[many];
+            reached = 2;
+        }
+    } catch (const std::bad_alloc&) {
+        caught = true;
+    }
+    HOLDFAST_ITM_HOLDS(caught && reached == 1 && std::uncaught_exceptions() == 0);
+    return nullptr;
+}
+
+}  // namespace
+
+std::vector<law> laws_of_memory() {
+    return {
+        {"what a block frees is freed at its commit only", freed_at_commit_only},
+        {"a cancel gives back what the block allocated", cancel_gives_back},
+        {"a restart gives back what the attempt allocated", restart_gives_back},
+        {"a nested cancel gives back its blocks and frees nothing", nested_blocks_go_with_their_cancel},
+        {"what a nested block freed is freed with the outer commit", nested_commit_frees},
+        {"all forms of new, delete, malloc and free work in a block", all_forms_work},
+        {"an exception carries memory of the block out", exceptions_carry_memory},
+        {"where there is no room, std::bad_alloc leaves the block", no_room_is_an_exception},
+    };
+}
+
+}  // namespace holdfast::itm

@@ -1,0 +1,336 @@
+// Begin, end, cancel, restart and irrevocability of the compiler's transactions over an algorithm of stm/.
+//
+//   1. `_ITM_beginTransaction` (begin_assembly.hpp) saves the registers a callee must keep: of the outermost block in
+//      the thread's state, of an inner one on the stack. Then it calls begin or begin_inner here.
+//   2. Instrumented code calls the barriers (barriers.hpp). A conflict inside one calls `restart`: the algorithm rolls
+//      back, locals and exceptions are as they were, and begin returns once more.
+//   3. The end of an inner block counts down. One that may be cancelled (the compiler says so) has a mark in every
+//      list: a cancel takes back what came after the mark, stores through the algorithm, and begin returns once more.
+//   4. The end of the outermost commits; what is left to do afterwards (user actions) runs then.
+#pragma once
+
+#include <holdfast/itm/exceptions.hpp>
+#include <holdfast/itm/planted.hpp>
+#include <holdfast/itm/state.hpp>
+#include <holdfast/itm/undo_log.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace holdfast::itm {
+
+/// Releases a thread's lists when it ends.
+struct lists_of_thread {
+    ~lists_of_thread() {
+        thread_state& thread = state();
+        thread.undo.release();
+        thread.nested.release();
+        thread.commit_actions.release();
+        thread.undo_actions.release();
+        thread.exceptions.release();
+        thread.allocated.release();
+        thread.freed.release();
+    }
+    bool constructed = true;
+};
+inline thread_local lists_of_thread lists_of_this_thread;
+
+/// Runs actions that may use transactions themselves; `list` is empty afterwards.
+inline void run_actions(grown<user_action>& list, std::size_t mark, bool newest_first) {
+    if (list.size() == mark) return;
+    grown<user_action> actions;
+    for (std::size_t each = mark; each < list.size(); ++each) actions.push(list[each]);
+    list.shrink(mark);
+    const std::size_t count = actions.size();
+    for (std::size_t each = 0; each < count; ++each) {
+        const user_action& next = actions[newest_first ? count - 1 - each : each];
+        next.run(next.argument);
+    }
+    actions.release();
+}
+
+/// The compiler's transactions over `Algorithm` (stm::algorithm). All of it belongs to the calling thread. Nothing
+/// throws; what can conflict does not return then, but restarts the outermost block.
+template <class Algorithm>
+class runtime {
+public:
+    /// Begins the outermost block, whose checkpoint is in `thread`. Returns the action.
+    static std::uint32_t begin(std::uint32_t properties, thread_state& thread) noexcept {
+        Algorithm& algorithm = Algorithm::of_this_thread();
+        if (algorithm.active()) [[unlikely]]
+            return join(properties, thread);
+        thread.depth = 1;
+        thread.id = ++thread.last_id + no_transaction;
+        thread.frames_below = stack_pointer_of(thread.outermost);
+        if (needs_no_rollback(properties)) [[unlikely]] {
+            begin_irrevocably(algorithm, thread);
+        } else {
+            stm::start start;
+            start.read_only = (properties & property::read_only) != 0;
+            start.frames_below = thread.frames_below;
+            start.restart = &restart;
+            algorithm.begin(start);
+        }
+        return action::run_instrumented | action::save_live_variables;
+    }
+
+    /// Begins a block inside another one, with its checkpoint on the stack.
+    static std::uint32_t begin_inner(std::uint32_t properties, thread_state& thread,
+                                     const stm::checkpoint& where) noexcept {
+        if (!Algorithm::of_this_thread().active()) [[unlikely]] {
+            // A transaction that this one had joined was restarted from outside: what is here is left over from it.
+            forget_everything(thread);
+            thread.outermost = where;
+            return begin(properties, thread);
+        }
+        ++thread.depth;
+        if ((properties & property::no_abort) == 0) open_nested(thread, where);
+        if (needs_no_rollback(properties)) become_irrevocable();
+        return action::run_instrumented | action::save_live_variables;
+    }
+
+    /// Ends the innermost block.
+    static void commit() noexcept {
+        thread_state& thread = state();
+        if (thread.depth != 1 && !is_planted(fault::flat_commit_ends_all)) {
+            end_inner(thread);
+            return;
+        }
+        if (!Algorithm::of_this_thread().commit()) [[unlikely]]
+            restart();
+        thread.depth = 0;
+        if (thread.used_lists) [[unlikely]]
+            finish(thread);
+    }
+
+    /// Ends the innermost block, which an exception leaves: the language says that it commits.
+    static void commit_after_exception() noexcept {
+        if (is_planted(fault::exception_rolls_back)) {
+            Algorithm::of_this_thread().roll_back();
+            forget_everything(state());
+            return;
+        }
+        commit();
+    }
+
+    /// `__transaction_cancel`.
+    [[noreturn]] static void abort(std::uint32_t why) noexcept {
+        thread_state& thread = state();
+        if ((why & reason::user_retry) != 0) restart();
+        const bool outer = (why & reason::outer_cancel) != 0 && !is_planted(fault::reason_outer_ignored);
+        if (outer && thread.joined) thread.nested.shrink(1);
+        if (!thread.nested.empty() && (!outer || thread.joined)) cancel_nested(thread);
+        Algorithm& algorithm = Algorithm::of_this_thread();
+        if (thread.joined || algorithm.irrevocable())
+            stop("cancel of a transaction", "the outermost block is irrevocable, or not the compiler's");
+        take_all_back(algorithm, thread);
+        thread.depth = 0;
+        finish(thread);
+        leave(thread.outermost);
+    }
+
+    /// What a barrier calls at a conflict: the outermost block begins again.
+    [[noreturn]] static void restart() noexcept {
+        thread_state& thread = state();
+        Algorithm& algorithm = Algorithm::of_this_thread();
+        take_all_back(algorithm, thread);
+        thread.used_lists = true;
+        thread.patience.conflict();
+        stm::start start;
+        start.serial = thread.wants_serial || thread.patience.should_be_serial();
+        start.frames_below = thread.frames_below;
+        start.restart = &restart;
+        thread.depth = 1;
+        algorithm.begin(start);
+        stm::resume(thread.outermost, action::run_instrumented | action::restore_live_variables);
+    }
+
+    /// Goes on alone, with stores that are home at once; begins again that way if others are in between.
+    static void become_irrevocable() noexcept {
+        Algorithm& algorithm = Algorithm::of_this_thread();
+        if (algorithm.irrevocable() || algorithm.become_irrevocable()) return;
+        if (state().joined)
+            stop("a block in a transaction that it did not begin", "it has to become irrevocable, and cannot here");
+        state().wants_serial = true;
+        restart();
+    }
+
+    /// Outside of transactions it runs at once: the compiler leaves out a block around nothing but pure calls.
+    static void add_commit_action(user_action action) {
+        thread_state& thread = state();
+        if (thread.depth == 0) {
+            action.run(action.argument);
+            return;
+        }
+        thread.used_lists = true;
+        thread.commit_actions.push(action);
+    }
+    static void add_undo_action(user_action action) noexcept {
+        thread_state& thread = state();
+        if (thread.depth == 0) return;
+        thread.used_lists = true;
+        thread.undo_actions.push(action);
+    }
+
+private:
+    static std::uintptr_t stack_pointer_of(const stm::checkpoint& where) noexcept {
+#if defined(__x86_64__)
+        return where.rsp;
+#else
+        return where.sp;
+#endif
+    }
+
+    /// Such a block has code without barriers alone.
+    static bool needs_no_rollback(std::uint32_t properties) noexcept {
+        return (properties & (property::instrumented | property::goes_irrevocable)) == property::goes_irrevocable;
+    }
+
+    [[gnu::cold, gnu::noinline]] static void begin_irrevocably(Algorithm& algorithm, thread_state& thread) noexcept {
+        for (;;) {
+            stm::start start;
+            start.serial = true;
+            start.frames_below = thread.frames_below;
+            start.restart = &restart;
+            algorithm.begin(start);
+            if (algorithm.become_irrevocable()) return;
+            algorithm.roll_back();
+            thread.used_lists = true;
+            thread.patience.conflict();
+        }
+    }
+
+    /// Runs inside a transaction that explicit calls opened: flat, but that it can be cancelled alone.
+    [[gnu::cold, gnu::noinline]] static std::uint32_t join(std::uint32_t properties, thread_state& thread) noexcept {
+        forget_everything(thread);
+        thread.joined = true;
+        thread.depth = 2;  // the first is the caller's
+        thread.id = ++thread.last_id + no_transaction;
+        thread.frames_below = stack_pointer_of(thread.outermost);
+        if ((properties & property::no_abort) == 0) open_nested(thread, thread.outermost);
+        if (needs_no_rollback(properties)) become_irrevocable();
+        return action::run_instrumented | action::save_live_variables;
+    }
+
+    [[gnu::noinline]] static void open_nested(thread_state& thread, const stm::checkpoint& where) noexcept {
+        thread.nested.push({where, stack_pointer_of(where), thread.depth, thread.undo.size(),
+                            thread.commit_actions.size(), thread.undo_actions.size(), thread.exceptions.size(),
+                            thread.allocated.size(), thread.freed.size()});
+        thread.notes_stores = true;
+        thread.used_lists = true;
+    }
+
+    [[gnu::noinline]] static void end_inner(thread_state& thread) noexcept {
+        if (!thread.nested.empty() && thread.nested.back().depth == thread.depth) {
+            const std::size_t mark = thread.nested.back().undo;
+            thread.nested.pop();
+            if (thread.nested.empty()) {
+                thread.notes_stores = false;
+                thread.allocated.shrink(0);
+                hand_over_frees(thread);
+                forget_shared(thread, mark);
+            }
+        }
+        --thread.depth;
+        if (thread.joined && thread.depth == 1) {
+            thread.depth = 0;
+            thread.joined = false;
+            run_actions(thread.commit_actions, 0, false);
+            forget_everything(thread);
+        }
+    }
+
+    static void hand_over_frees(thread_state& thread) noexcept {
+        for (const memory_block& block : thread.freed)
+            Algorithm::of_this_thread().free_at_commit(block.address, block.bytes, block.alignment, block.give_back);
+        thread.freed.shrink(0);
+    }
+
+    [[noreturn, gnu::noinline]] static void cancel_nested(thread_state& thread) noexcept {
+        Algorithm& algorithm = Algorithm::of_this_thread();
+        nested_block cancelled = thread.nested.back();
+        if (is_planted(fault::nested_undoes_all)) cancelled.undo = 0;
+        take_back_to(thread, cancelled.undo, &algorithm, cancelled.frames_below);
+        drop_exceptions(thread, cancelled.exceptions);
+        if (!is_planted(fault::nested_blocks_lost))
+            for (std::size_t each = cancelled.allocated; each < thread.allocated.size(); ++each) {
+                const memory_block& block = thread.allocated[each];
+                algorithm.free_at_commit(block.address, block.bytes, block.alignment, block.give_back);
+            }
+        thread.allocated.shrink(cancelled.allocated);
+        if (!is_planted(fault::nested_frees_kept)) thread.freed.shrink(cancelled.freed);
+        if (!is_planted(fault::cancelled_actions_kept)) thread.commit_actions.shrink(cancelled.commit_actions);
+        thread.nested.pop();
+        if (thread.nested.empty()) {
+            thread.notes_stores = false;
+            thread.allocated.shrink(0);
+            hand_over_frees(thread);
+        }
+        thread.depth = cancelled.depth - 1;
+        run_actions(thread.undo_actions, cancelled.undo_actions, true);
+        if (thread.joined && thread.depth == 1) {
+            run_actions(thread.commit_actions, 0, false);
+            forget_everything(thread);
+        }
+        leave(cancelled.where);
+    }
+
+    [[noreturn]] static void leave(stm::checkpoint& where) noexcept {
+        const std::uint32_t next =
+            is_planted(fault::cancel_returns_run) ? action::run_instrumented : action::leave_block;
+        stm::resume(where, static_cast<int>(next | action::restore_live_variables));
+    }
+
+    /// Nothing of the outermost block has happened; the algorithm is inactive.
+    [[gnu::noinline]] static void take_all_back(Algorithm& algorithm, thread_state& thread) noexcept {
+        algorithm.roll_back();
+        take_back_to<Algorithm>(thread, 0, nullptr, thread.frames_below);
+        drop_exceptions(thread, 0);
+        grown<user_action> actions = std::exchange(thread.undo_actions, {});
+        const stm::checkpoint outermost = thread.outermost;
+        const auto patience = thread.patience;
+        const bool wants_serial = thread.wants_serial;
+        const std::uintptr_t frames_below = thread.frames_below;
+        forget_everything(thread);
+        run_actions(actions, 0, true);
+        actions.release();
+        thread.outermost = outermost;
+        thread.patience = patience;
+        thread.wants_serial = wants_serial;
+        thread.frames_below = frames_below;
+    }
+
+    /// After the end of the outermost block.
+    [[gnu::noinline]] static void finish(thread_state& thread) noexcept {
+        if (is_planted(fault::undo_actions_at_commit)) run_actions(thread.undo_actions, 0, true);
+        grown<user_action> actions = std::exchange(thread.commit_actions, {});
+        forget_everything(thread);
+        if (!thread.gives_back_at_exit) thread.gives_back_at_exit = lists_of_this_thread.constructed;
+        run_actions(actions, 0, is_planted(fault::commit_actions_backwards));
+        if (thread.commit_actions.empty()) {
+            thread.commit_actions.release();
+            thread.commit_actions = actions;
+        } else {
+            actions.release();
+        }
+    }
+
+    static void forget_everything(thread_state& thread) noexcept {
+        thread.undo.shrink(0);
+        thread.nested.shrink(0);
+        thread.commit_actions.shrink(0);
+        thread.undo_actions.shrink(0);
+        thread.exceptions.shrink(0);
+        thread.allocated.shrink(0);
+        thread.freed.shrink(0);
+        thread.depth = 0;
+        thread.joined = false;
+        thread.used_lists = false;
+        thread.notes_stores = false;
+        thread.wants_serial = false;
+        thread.patience.reset();
+    }
+};
+
+}  // namespace holdfast::itm

@@ -1,0 +1,98 @@
+#include <workload/places_test.hpp>
+#include <workload/random.hpp>
+#include <workload/rbtree.hpp>
+#include <workload/sets.hpp>
+
+#include <holdfast/engine/redo.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+namespace holdfast::workload {
+namespace {
+
+template <class Place>
+class Sets : public ::testing::Test {
+protected:
+    /// Random operations on a set and on a std::set, each in a transaction, until both are empty again.
+    template <class Set>
+    void compare_with_model(const Set& set) {
+        const std::int64_t blocks = place.live_blocks();
+        std::set<std::int64_t> model;
+        random numbers(1);
+        for (int i = 0; i < 4000; ++i) {
+            const auto key = static_cast<std::int64_t>(numbers.below(200)) - 100;
+            const bool grows = i < 2000;
+            bool done = false;
+            if (numbers.below(3) == 0) {
+                ASSERT_TRUE(place.access().atomically([&] { done = set.contains(key); }));
+                ASSERT_EQ(done, model.contains(key));
+            } else if ((numbers.below(4) != 0) == grows) {
+                ASSERT_TRUE(place.access().atomically([&] { done = set.insert(key); }));
+                ASSERT_EQ(done, model.insert(key).second);
+            } else {
+                ASSERT_TRUE(place.access().atomically([&] { done = set.remove(key); }));
+                ASSERT_EQ(done, model.erase(key) == 1);
+            }
+            const check_report report = set.check();
+            ASSERT_TRUE(report.ok()) << report.problem;
+            ASSERT_EQ(report.count, model.size());
+        }
+        for (const std::int64_t key : model)
+            ASSERT_TRUE(place.access().atomically([&] { EXPECT_TRUE(set.remove(key)); }));
+        EXPECT_EQ(set.check().count, 0u);
+        EXPECT_EQ(place.live_blocks(), blocks) << "nodes were lost";
+    }
+
+    Place place;
+};
+
+using SetPlaces = ::testing::Types<plain_place, pool_place<redo>>;
+TYPED_TEST_SUITE(Sets, SetPlaces);
+
+TYPED_TEST(Sets, ASortedListBehavesLikeASet) {
+    auto* root = this->place.template make_root<list_set_root>();
+    this->compare_with_model(list_set(this->place.access(), root));
+}
+
+TYPED_TEST(Sets, AHashTableOfListsBehavesLikeASet) {
+    using buckets = std::array<list_set_root, 16>;
+    auto* root = this->place.template make_root<buckets>();
+    this->compare_with_model(hash_set(this->place.access(), root->data(), root->size()));
+}
+
+/// The map's operations as a set's.
+template <class Map>
+struct map_as_set {
+    Map map;
+    bool insert(std::int64_t key) const { return map.insert(key, key); }
+    bool remove(std::int64_t key) const { return map.remove(key); }
+    bool contains(std::int64_t key) const {
+        std::int64_t value = 0;
+        return map.get(key, value) && value == key;
+    }
+    check_report check() const { return map.check(); }
+};
+
+TYPED_TEST(Sets, ATreeWithoutACountBehavesLikeASet) {
+    auto* root = this->place.template make_root<rbtree_uncounted_root>();
+    this->compare_with_model(map_as_set<rbtree<decltype(this->place.access()), rbtree_uncounted_root>>{
+        {this->place.access(), root}});
+}
+
+TEST(ListSet, ACheckFindsKeysOutOfOrderAndCycles) {
+    set_node second{1, nullptr}, first{2, &second};
+    list_set_root root{&first};
+    test::plain_memory memory;
+    const list_set set(test::plain_access(memory), &root);
+    EXPECT_FALSE(set.check().ok());
+    second = {3, &first};
+    EXPECT_FALSE(set.check().ok());
+    second = {3, nullptr};
+    EXPECT_TRUE(set.check().ok());
+}
+
+}  // namespace
+}  // namespace holdfast::workload
