@@ -52,6 +52,19 @@ TEST(WriteLog, HoldsWhatAMapHoldsAndStoresItHomeHoweverOftenItIsEmptied) {
     log.release();
 }
 
+/// In a table where pages overlap a walk by short strides through full pages would take as many steps as there are
+/// words.
+TEST(WriteLog, LargeSetsInTheOrderOfMemoryAreFoundWhereverTheyBegin) {
+    std::vector<word> homes(400'000);
+    for (std::size_t begin = 0; begin < 200'000; begin += 39'999) {
+        write_log log;
+        for (std::size_t i = 0; i < 200'000; ++i) log.put(&homes[begin + i], i, 0xFF);
+        ASSERT_EQ(log.size(), 200'000u);
+        for (std::size_t i = 0; i < 200'000; ++i) ASSERT_EQ(log.find(&homes[begin + i])->value, i);
+        log.release();
+    }
+}
+
 TEST(FreshWords, AreThoseOfTheBlocksAndNoOthers) {
     fresh_words fresh;
     std::vector<word> area(10'000);

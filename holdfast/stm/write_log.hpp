@@ -108,7 +108,11 @@ private:
         constexpr unsigned page_shift = 12;
         const auto at = reinterpret_cast<std::uintptr_t>(home);
         const std::uint64_t spread = (at >> page_shift) * 0x9E3779B97F4A7C15ull;
-        return {((spread >> 32) + at / sizeof(word)) & slot_mask_, (spread >> 20) | 1};
+        // Odd, so that a walk comes by every slot; an odd number of pages and one more, so that it leaves a page at
+        // once.
+        constexpr std::uintptr_t words_of_page = (std::uintptr_t{1} << page_shift) / sizeof(word);
+        const std::uint64_t stride = (spread >> 20 & ~(2 * words_of_page - 1)) | (words_of_page + 1);
+        return {((spread >> 32) + at / sizeof(word) % words_of_page) & slot_mask_, stride};
     }
     bool is_current(slot each) const noexcept { return (each ^ generation_) < one_generation; }
     entry* entry_of(slot current) const noexcept {
