@@ -17,7 +17,7 @@ bool soaking() { return std::getenv("HOLDFAST_SOAK") != nullptr; }
 constexpr std::uint64_t test_seed = 20;
 
 injection_counts run(unsigned bits, std::uint64_t trials, unsigned jobs = 2) {
-    const injection_counts counts = inject({.bits = bits, .trials = trials, .test_seed = test_seed, .jobs = jobs}, [](auto) {});
+    const injection_counts counts = inject({.bits = bits, .trials = trials, .seed = test_seed, .jobs = jobs}, [](auto) {});
     EXPECT_EQ(counts.trials, trials);
     EXPECT_EQ(counts.repaired + counts.refused + counts.wrong + counts.undetected, trials);
     return counts;
@@ -26,29 +26,29 @@ injection_counts run(unsigned bits, std::uint64_t trials, unsigned jobs = 2) {
 TEST(EccInjection, EveryPatternOf1To3FlipsIsPutRight) {
     constexpr std::uint64_t patterns[]{128, 8128, 341376};
     for (unsigned bits = 1; bits <= 3; ++bits) {
-        const injection all{.bits = bits, .exhaustive = true, .test_seed = test_seed, .jobs = 2};
+        const injection all{.bits = bits, .exhaustive = true, .seed = test_seed, .jobs = 2};
         const injection_counts counts = inject(all, [](auto) {});
         EXPECT_EQ(counts.trials, patterns[bits - 1]);
-        EXPECT_EQ(counts.repaired, counts.trials) << bits << " flips, test_seed " << test_seed;
+        EXPECT_EQ(counts.repaired, counts.trials) << bits << " flips, seed " << test_seed;
     }
 }
 
 TEST(EccInjection, OfRandomPatternsUpTo6FlipsAllArePutRight) {
     for (unsigned bits = 1; bits <= 6; ++bits) {
         const std::uint64_t trials = soaking() && bits >= 4 ? 100'000'000 : 500'000;
-        EXPECT_EQ(run(bits, trials).repaired, trials) << bits << " flips, test_seed " << test_seed;
+        EXPECT_EQ(run(bits, trials).repaired, trials) << bits << " flips, seed " << test_seed;
     }
 }
 
 TEST(EccInjection, OfRandomPatternsOf7FlipsNoneIsWrongAndAsManyAreRefusedAsTheoryHas) {
     const std::uint64_t trials = soaking() ? 100'000'000 : 300'000;
     const injection_counts counts = run(7, trials);
-    EXPECT_EQ(counts.wrong, 0u) << "test_seed " << test_seed;
-    EXPECT_EQ(counts.undetected, 0u) << "test_seed " << test_seed;
+    EXPECT_EQ(counts.wrong, 0u) << "seed " << test_seed;
+    EXPECT_EQ(counts.undetected, 0u) << "seed " << test_seed;
     // 335 C(14, 7) / C(128, 7)
     const double expected = static_cast<double>(trials) * 335 * 3432 / 94525795200;
     const double deviation = std::sqrt(expected);
-    EXPECT_NEAR(static_cast<double>(counts.refused), expected, 4 * deviation) << "test_seed " << test_seed;
+    EXPECT_NEAR(static_cast<double>(counts.refused), expected, 4 * deviation) << "seed " << test_seed;
 }
 
 TEST(EccInjection, UpTo13FlipsAreSeen) {
@@ -57,8 +57,8 @@ TEST(EccInjection, UpTo13FlipsAreSeen) {
 }
 
 TEST(EccInjection, TheCountsDependOnTheSeedAndNotOnTheThreads) {
-    // Seven in ten million patterns of 8 flips are 6 flips away from another word: with this test_seed one is.
-    injection asked{.bits = 8, .trials = 100'000, .test_seed = 26, .jobs = 1};
+    // Seven in ten million patterns of 8 flips are 6 flips away from another word: with this seed one is.
+    injection asked{.bits = 8, .trials = 100'000, .seed = 26, .jobs = 1};
     const injection_counts one = inject(asked, [](auto) {});
     EXPECT_EQ(one.wrong, 1u);
     asked.jobs = 3;
