@@ -14,10 +14,11 @@ namespace {
 
 bool soaking() { return std::getenv("HOLDFAST_SOAK") != nullptr; }
 
-constexpr std::uint64_t test_seed = 20;
+constexpr std::uint64_t own_seed = 20;
 
 injection_counts run(unsigned bits, std::uint64_t trials, unsigned jobs = 2) {
-    const injection_counts counts = inject({.bits = bits, .trials = trials, .seed = test_seed, .jobs = jobs}, [](auto) {});
+    const injection asked{.bits = bits, .trials = trials, .seed = own_seed, .jobs = jobs};
+    const injection_counts counts = inject(asked, [](auto) {});
     EXPECT_EQ(counts.trials, trials);
     EXPECT_EQ(counts.repaired + counts.refused + counts.wrong + counts.undetected, trials);
     return counts;
@@ -26,29 +27,29 @@ injection_counts run(unsigned bits, std::uint64_t trials, unsigned jobs = 2) {
 TEST(EccInjection, EveryPatternOf1To3FlipsIsPutRight) {
     constexpr std::uint64_t patterns[]{128, 8128, 341376};
     for (unsigned bits = 1; bits <= 3; ++bits) {
-        const injection all{.bits = bits, .exhaustive = true, .seed = test_seed, .jobs = 2};
+        const injection all{.bits = bits, .exhaustive = true, .seed = own_seed, .jobs = 2};
         const injection_counts counts = inject(all, [](auto) {});
         EXPECT_EQ(counts.trials, patterns[bits - 1]);
-        EXPECT_EQ(counts.repaired, counts.trials) << bits << " flips, seed " << test_seed;
+        EXPECT_EQ(counts.repaired, counts.trials) << bits << " flips, seed " << own_seed;
     }
 }
 
 TEST(EccInjection, OfRandomPatternsUpTo6FlipsAllArePutRight) {
     for (unsigned bits = 1; bits <= 6; ++bits) {
         const std::uint64_t trials = soaking() && bits >= 4 ? 100'000'000 : 500'000;
-        EXPECT_EQ(run(bits, trials).repaired, trials) << bits << " flips, seed " << test_seed;
+        EXPECT_EQ(run(bits, trials).repaired, trials) << bits << " flips, seed " << own_seed;
     }
 }
 
 TEST(EccInjection, OfRandomPatternsOf7FlipsNoneIsWrongAndAsManyAreRefusedAsTheoryHas) {
     const std::uint64_t trials = soaking() ? 100'000'000 : 300'000;
     const injection_counts counts = run(7, trials);
-    EXPECT_EQ(counts.wrong, 0u) << "seed " << test_seed;
-    EXPECT_EQ(counts.undetected, 0u) << "seed " << test_seed;
+    EXPECT_EQ(counts.wrong, 0u) << "seed " << own_seed;
+    EXPECT_EQ(counts.undetected, 0u) << "seed " << own_seed;
     // 335 C(14, 7) / C(128, 7)
     const double expected = static_cast<double>(trials) * 335 * 3432 / 94525795200;
     const double deviation = std::sqrt(expected);
-    EXPECT_NEAR(static_cast<double>(counts.refused), expected, 4 * deviation) << "seed " << test_seed;
+    EXPECT_NEAR(static_cast<double>(counts.refused), expected, 4 * deviation) << "seed " << own_seed;
 }
 
 TEST(EccInjection, UpTo13FlipsAreSeen) {
@@ -63,7 +64,7 @@ TEST(EccInjection, TheCountsDependOnTheSeedAndNotOnTheThreads) {
     EXPECT_EQ(one.wrong, 1u);
     asked.jobs = 3;
     EXPECT_EQ(inject(asked, [](auto) {}), one);
-    asked.test_seed = 27;
+    asked.seed = 27;
     EXPECT_EQ(inject(asked, [](auto) {}).wrong, 0u);
 }
 
