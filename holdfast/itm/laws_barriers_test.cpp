@@ -205,6 +205,32 @@ const char* fills_are_exact() {
     return nullptr;
 }
 
+/// g++ 12 makes barriers behind a block whose inner one was cancelled, in no transaction at all.
+const char* barriers_outside_are_plain() {
+    static struct {
+        std::uint64_t wide;
+        std::uint32_t narrow;
+        std::uint8_t bytes[4];
+    } shared;
+    static std::uint64_t other;
+    for (int round = 0; round < 2; ++round) {
+        shared = {1, 2, {3, 4, 5, 6}};
+        _ITM_WU8(&shared.wide, _ITM_RU8(&shared.wide) + 10);
+        _ITM_WaRU4(&shared.narrow, _ITM_RaRU4(&shared.narrow) + 10);
+        _ITM_WaWU1(&shared.bytes[1], static_cast<std::uint8_t>(_ITM_RfWU1(&shared.bytes[1]) + 10));
+        HOLDFAST_ITM_HOLDS(shared.wide == 11 && shared.narrow == 12 && shared.bytes[1] == 14);
+        HOLDFAST_ITM_HOLDS(_ITM_RaWU8(&shared.wide) == 11);
+        // No later block stores them once more.
+        shared.wide = 21;
+        shared.bytes[1] = 24;
+        __transaction_atomic { ++other; }
+        HOLDFAST_ITM_HOLDS(shared.wide == 21 && shared.narrow == 12 && shared.bytes[1] == 24);
+    }
+    HOLDFAST_ITM_HOLDS(other == 2);
+    other = 0;
+    return nullptr;
+}
+
 struct big {
     std::uint64_t words[100];
 };
@@ -262,6 +288,7 @@ std::vector<law> laws_of_barriers() {
         {"moves may overlap in both directions", moves_overlap},
         {"fills of every size are exact", fills_are_exact},
         {"copies and fills return where they went", copies_return_where_they_went},
+        {"barriers in no transaction are plain loads and stores", barriers_outside_are_plain, true},
         {"a cancel takes back ranges", cancelled_ranges_leave_nothing},
         {"floating values go through blocks and restarts", values_go_through_blocks},
     };

@@ -36,7 +36,7 @@ template <class Algorithm>
 struct memory {
     /// Makes `block` the transaction's. nullptr is passed through.
     static void* allocated(void* block, std::size_t bytes, std::size_t alignment, stm::give_back how) {
-        if (block == nullptr) return nullptr;
+        if (block == nullptr || !Algorithm::of_this_thread().active()) return block;
         Algorithm::of_this_thread().note_allocated(block, bytes, alignment, how);
         if (state().notes_stores) [[unlikely]]
             state().allocated.push({block, bytes, alignment, how});
@@ -45,7 +45,7 @@ struct memory {
 
     static void free(void* block, std::size_t bytes, std::size_t alignment, stm::give_back how) {
         if (block == nullptr) return;
-        if (is_planted(fault::freed_at_once)) {
+        if (is_planted(fault::freed_at_once) || !Algorithm::of_this_thread().active()) {
             how(block, bytes, alignment);
         } else if (state().notes_stores) [[unlikely]] {
             state().freed.push({block, bytes, alignment, how});

@@ -34,7 +34,7 @@ public:
 
     void store(stm::word* home, stm::word value, std::uint8_t mask) noexcept {
         auto* const bytes = reinterpret_cast<unsigned char*>(home);
-        if (!irrevocable_ && !stm::detail::is_own_frame(home, frames_below_)) {
+        if (active_ && !irrevocable_ && !stm::detail::is_own_frame(home, frames_below_)) {
             stm::word old = 0;
             for (unsigned each = 0; each < 8; ++each)
                 if ((mask >> each & 1) != 0) old |= stm::word{bytes[each]} << (8 * each);

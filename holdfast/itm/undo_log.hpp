@@ -46,6 +46,7 @@ inline void* push_undo(thread_state& thread, void* home, std::size_t bytes, bool
 
 /// Notes a variable of this thread that is about to be stored to without a barrier.
 inline void note_local(thread_state& thread, const void* variable, std::size_t bytes) noexcept {
+    if (thread.depth == 0) return;
     std::memcpy(push_undo(thread, const_cast<void*>(variable), bytes, false), variable, bytes);
 }
 

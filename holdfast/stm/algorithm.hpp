@@ -39,8 +39,7 @@ using give_back = void (*)(void* block, std::size_t bytes, std::size_t alignment
 ///
 ///   begin(start)          opens a transaction. Requires: not active
 ///   load(home)            the word as the transaction sees it. At a conflict it calls start.restart and does not
-///   return;
-///                         so do all that load or store
+///                         return; so do all that load or store
 ///   load_after_read, load_after_write, load_for_write
 ///                         the same for a word that was loaded, was stored to, will be stored to in this transaction
 ///   store(home, value, byte_mask)
@@ -51,10 +50,14 @@ using give_back = void (*)(void* block, std::size_t bytes, std::size_t alignment
 ///   commit()              true: all stores are home, inactive. False: conflict; still open: roll back, begin again
 ///   roll_back()           nothing happened; blocks noted as allocated are given back; inactive
 ///   become_irrevocable()  true: alone, all stores are home, loads and stores go home directly from now on, commit
-///   cannot
-///                         fail and roll_back must not be called. False: conflict; roll back, begin again as serial
-///   note_allocated(block, bytes, alignment, give_back)   the block is private until commit: its stores go straight
-///   home free_at_commit(block, bytes, alignment, give_back)   given back once no transaction can load from it any more
+///                         cannot fail and roll_back must not be called. False: conflict; roll back, begin again serial
+///   note_allocated(block, bytes, alignment, give_back)
+///                         the block is private until commit: its stores go straight home
+///   free_at_commit(block, bytes, alignment, give_back)
+///                         given back once no transaction can load from it any more
+///
+/// All loads and stores, of ranges too, may be called while inactive, and are plain ones then. After a word was loaded
+/// for write, it may be stored to by store_after_write.
 template <class A>
 concept algorithm = requires(A& each, const A& open, const start& how, word* home, const word* from, void* to,
                              const void* other, std::size_t bytes, std::uint8_t mask, give_back back) {

@@ -83,9 +83,10 @@ template <class A, class F>
     A& transaction = A::of_this_thread();
     if (arrived == met_conflict) open_block<A>->pauses.conflict();
     for (;;) {
+        // All of this frame, which f may be inlined into: on aarch64 its variables are above the frame address.
         transaction.begin({.read_only = read_only,
                            .serial = open_block<A>->pauses.should_be_serial(),
-                           .frames_below = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+                           .frames_below = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa()),
                            .restart = restart_block<A>});
         run_once(f, transaction);
         if (transaction.commit()) return true;

@@ -79,6 +79,7 @@ word value::load_and_keep(const word* home) {
 
 /// Loads again once the snapshot is the counter.
 word value::load_moved(const word* home) {
+    if (!active_) return detail::load_home(home);
     for (;;) {
         if (!validate()) conflict();
         const word found = detail::load_home(home);
@@ -155,7 +156,7 @@ void value::roll_back() noexcept {
     alone_ = false;
     writes_.clear();
     reads_.clear();
-    active_ = false;
+    become_inactive();
     if (slot_ != nullptr) registry::retract(*slot_);
     blocks_.rolled_back();
 }
@@ -170,6 +171,7 @@ bool value::become_irrevocable() noexcept {
     writes_.clear();
     reads_.clear();
     keeps_reads_ = false;
+    loads_ = loads::plainly;
     irrevocable_ = some_go_home_ = true;
     blocks_.keep_allocated();
     return true;
@@ -211,11 +213,12 @@ void value::begin_slowly(const start& how) noexcept {
     if (slot_ != nullptr) registry::publish_cheaply(*slot_, snapshot_ - 1);
     alone_ = true;
     keeps_reads_ = false;
+    loads_ = loads::plainly;
 }
 
 /// Home, where nobody else can see it or all others wait; otherwise into the write set.
 void value::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
-    if (irrevocable_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
+    if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
     put(home, what, byte_mask);
 }
 
@@ -244,7 +247,7 @@ void value::store_line(const detail::line_piece& piece, const word* values) {
 }
 
 bool value::is_private(const void* from, std::size_t bytes) const noexcept {
-    return blocks_.fresh().last_holds(from, bytes) || detail::is_own_frame(from, frames_below_);
+    return !active_ || blocks_.fresh().last_holds(from, bytes) || detail::is_own_frame(from, frames_below_);
 }
 
 void value::read_range(void* to, const void* from, std::size_t bytes) { detail::read_range(*this, to, from, bytes); }

@@ -119,10 +119,17 @@ private:
         some_go_home_ = false;
         active_ = true;
     }
+    /// From here on loads and stores are plain ones: g++ 12 has barriers behind a block whose inner one was cancelled.
+    void become_inactive() noexcept {
+        active_ = false;
+        keeps_reads_ = false;
+        loads_ = loads::plainly;
+        some_go_home_ = true;
+    }
     /// The end of every transaction.
     void close() noexcept {
         reads_.clear();
-        active_ = false;
+        become_inactive();
         had_conflict_ = false;
         if (slot_ != nullptr) [[likely]]
             registry::retract(*slot_);
@@ -182,7 +189,7 @@ private:
     bool active_ = false;
     bool keeps_reads_ = false;
     loads loads_ = loads::plainly;
-    bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
+    bool some_go_home_ = true;  ///< irrevocable, has fresh blocks, or inactive
     bool irrevocable_ = false;
     bool alone_ = false;  ///< the sequence is odd because of this transaction
     bool had_conflict_ = false;

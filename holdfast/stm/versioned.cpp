@@ -71,6 +71,7 @@ bool versioned_exit_key_made = false;
 
 /// The lock is held, or younger than the snapshot, or has changed.
 word versioned::load_slowly(const word* home) {
+    if (!active_) return detail::load_home(home);
     const lock& of_line = lock_of(home);
     for (;;) {
         const std::uint64_t version = of_line.load(std::memory_order_acquire);
@@ -117,6 +118,7 @@ void versioned::lock_slowly(lock& of_line) {
 }
 
 word versioned::load_for_write_slowly(const word* home) {
+    if (!active_) return detail::load_home(home);
     const bool goes_home =
         detail::is_own_frame(home, frames_below_) || irrevocable_ || (some_go_home_ && blocks_.fresh().holds(home));
     if (!goes_home) lock_line_of(home);
@@ -163,7 +165,7 @@ bool versioned::commit_stores() noexcept {
     const bool was_alone = alone_;
     end_alone();
     reads_.clear();
-    active_ = false;
+    become_inactive();
     if (slot_ != nullptr) registry::retract(*slot_);
     if (!was_alone && !is_planted(fault::versioned_no_quiescence)) registry_.wait_for_older(version, slot_);
     close(0);
@@ -188,7 +190,7 @@ void versioned::roll_back() noexcept {
     held_.clear();
     writes_.clear();
     reads_.clear();
-    active_ = false;
+    become_inactive();
     end_alone();
     if (slot_ != nullptr) registry::retract(*slot_);
     blocks_.rolled_back();
@@ -266,7 +268,7 @@ void versioned::begin_after_serial() noexcept {
 
 /// Home, where nobody else can see it or all others wait; otherwise into the write set.
 void versioned::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
-    if (irrevocable_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
+    if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
     put(home, what, byte_mask);
 }
 
@@ -295,7 +297,7 @@ void versioned::store_line(const detail::line_piece& piece, const word* values) 
 }
 
 bool versioned::is_private(const void* from, std::size_t bytes) const noexcept {
-    return blocks_.fresh().last_holds(from, bytes) || detail::is_own_frame(from, frames_below_);
+    return !active_ || blocks_.fresh().last_holds(from, bytes) || detail::is_own_frame(from, frames_below_);
 }
 
 void versioned::read_range(void* to, const void* from, std::size_t bytes) {

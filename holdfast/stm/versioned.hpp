@@ -150,10 +150,16 @@ private:
         some_go_home_ = false;
         active_ = true;
     }
+    /// From here on loads and stores are plain ones: g++ 12 has barriers behind a block whose inner one was cancelled.
+    void become_inactive() noexcept {
+        active_ = false;
+        keeps_reads_ = false;
+        some_go_home_ = true;
+    }
     /// The end of every transaction that commits; `older_than`: what must be over before freed blocks are given back.
     void close(std::uint64_t older_than) noexcept {
         reads_.clear();
-        active_ = false;
+        become_inactive();
         had_conflict_ = false;
         if (slot_ != nullptr) [[likely]]
             registry::retract(*slot_);
@@ -226,7 +232,7 @@ private:
     const lock* last_noted_ = nullptr;
     bool active_ = false;
     bool keeps_reads_ = false;
-    bool some_go_home_ = false;  ///< irrevocable, or has fresh blocks
+    bool some_go_home_ = true;  ///< irrevocable, has fresh blocks, or inactive
     bool irrevocable_ = false;
     bool alone_ = false;
     bool had_conflict_ = false;
