@@ -216,10 +216,10 @@ const char* barriers_outside_are_plain() {
     for (int round = 0; round < 2; ++round) {
         shared = {1, 2, {3, 4, 5, 6}};
         _ITM_WU8(&shared.wide, _ITM_RU8(&shared.wide) + 10);
-        _ITM_WaRU4(&shared.narrow, _ITM_RaRU4(&shared.narrow) + 10);
+        _ITM_WaRU4(&shared.narrow, _ITM_RU4(&shared.narrow) + 10);
         _ITM_WaWU1(&shared.bytes[1], static_cast<std::uint8_t>(_ITM_RfWU1(&shared.bytes[1]) + 10));
         HOLDFAST_ITM_HOLDS(shared.wide == 11 && shared.narrow == 12 && shared.bytes[1] == 14);
-        HOLDFAST_ITM_HOLDS(_ITM_RaWU8(&shared.wide) == 11);
+        HOLDFAST_ITM_HOLDS(_ITM_RaWU8(&shared.wide) == 11 && _ITM_RaRU4(&shared.narrow) == 12);
         // No later block stores them once more.
         shared.wide = 21;
         shared.bytes[1] = 24;
