@@ -1,8 +1,8 @@
 // The softwrap_lat engine: what must be inlined. The protocol stands in softwrap_lat.cpp.
 #pragma once
 
-#include <holdfast/engine/streaming.hpp>
 #include <holdfast/base/word_map.hpp>
+#include <holdfast/engine/streaming.hpp>
 
 namespace holdfast {
 
