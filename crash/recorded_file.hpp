@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 
 #include <unistd.h>
 
@@ -13,8 +14,8 @@
 
 namespace holdfast::crash {
 
-/// A cut that only a power failure explains is followed by another boot.
-inline void set_boot(bool same) { ::setenv("HOLDFAST_BOOT_ID", same ? "before" : "after", 1); }
+/// A cut that only a power failure explains is followed by another boot. Images count as the file they are of.
+inline void set_boot(bool same) { stand_ins_now = {same ? "before" : "after", 1}; }
 
 /// Where images lie that are opened by name.
 inline std::string path_of_images() { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }
