@@ -187,10 +187,13 @@ private:
     result<std::uint64_t> hold_commits(std::chrono::milliseconds patience_in_all);
     void release_commits() noexcept;
     result<std::uint64_t> copy_at_boundary(persist::file& copy, const snapshot_options& options,
-                                           snapshot_report& report);
+                                           snapshot_report& report, format::superblock& block);
     enum class copying : std::uint8_t { all, changes };
-    result<void> copy_homes(persist::file& copy, copying how, const snapshot_options& options) const;
-    result<void> finish_copy(persist::file& copy, std::uint64_t last_sequence) const;
+    result<void> copy_homes(persist::file& copy, const format::superblock& now, copying how,
+                            const snapshot_options& options) const;
+    result<void> copy_whole(persist::file& copy) const;
+    static result<void> finish_copy(persist::file& copy, format::superblock block, std::uint64_t last_sequence);
+    format::superblock superblock_now() const;
     error poisoned_error() const;
     result<void> check_usable(const char* what_for) const;
 
@@ -217,7 +220,9 @@ private:
     std::string engine_name_;
     std::array<heap_zone, format::zone_limit> zones_{};
     std::atomic<std::size_t> zone_count_{0};
-    std::mutex care_;            ///< one growth or snapshot at a time
+    // Apart, because a snapshot may wait for a transaction that grows.
+    std::mutex growing_;         ///< one growth at a time
+    std::mutex copying_;         ///< one snapshot at a time
     mutable std::mutex header_;  ///< guards superblock_ against who looks while it grows
     /// A sync that was not the log's own failed: nobody knows what the file lacks.
     std::atomic<bool> sync_failed_{false};
