@@ -15,7 +15,7 @@
 # Stages share two cores and some directories: make itself runs them one after another.
 .NOTPARALLEL:
 
-suites ?= floor sps hash btree rbtree open bounded-buffer lines wrap intset itm ecc
+suites ?= floor sps hash btree rbtree open bounded-buffer lines wrap intset itm ecc memory
 
 packages:
 	@cmake/packages.sh

@@ -19,6 +19,7 @@ std::vector<planned_match> plan_hash(const options& wanted, scratch& space);
 std::vector<planned_match> plan_btree(const options& wanted, scratch& space);
 std::vector<planned_match> plan_rbtree(const options& wanted, scratch& space);
 std::vector<planned_match> plan_open(const options& wanted, scratch& space);
+std::vector<planned_match> plan_memory(const options& wanted, scratch& space);
 std::vector<planned_match> plan_bounded_buffer(const options& wanted, scratch& space);
 std::vector<planned_match> plan_lines(const options& wanted, scratch& space);
 std::vector<planned_match> plan_wrap(const options& wanted, scratch& space);

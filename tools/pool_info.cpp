@@ -34,6 +34,9 @@ std::string report_of(const pool_info& info) {
     facts.add("address", fmt::format("{}, {} reserved", hexadecimal(info.base), readable_bytes(info.reserved_bytes)));
     facts.add("pool id", hexadecimal(info.pool_id));
     facts.add("generation", std::to_string(info.generation));
+    if (info.storage.kind == persist::medium::file)
+        facts.add("memory", "at level power at most " + readable_bytes(persist::memory_bytes() / 4) +
+                                " for pages that were changed, unless a program says otherwise");
     facts.add("medium", fmt::format("{} on {}", persist::name_of(info.storage.kind), info.storage.file_system));
     return facts.text();
 }
