@@ -121,6 +121,8 @@ result<std::uint64_t> open_pool::copy_at_boundary(persist::file& copy, const sna
 }
 
 result<snapshot_report> open_pool::snapshot(const std::string& path, const snapshot_options& options) {
+    // Before the lock, which in a child nobody lets go.
+    if (auto here = check_here("copy it"); !here) return here.error();
     const std::lock_guard lock(care_);
     if (auto usable = check_usable("copy it"); !usable) return usable.error();
     const auto mode = file_->mode();
