@@ -101,7 +101,6 @@ std::vector<entry_point<World>> pool_entry_points() {
     using engine = typename World::engine;
     using pool_type = basic_pool<engine>;
     const unsigned refused = no_handle | in_child | in_handler;
-    const unsigned in_place = in_child | no_handle;  // what is not mapped there
     return {
         {"basic_pool::create", in_handler, [](World& w) {
              create_options options = w.options;
@@ -136,11 +135,24 @@ std::vector<entry_point<World>> pool_entry_points() {
          }},
         {"basic_pool::close", refused | inside, [](World& w) { return outcome_of([&] { return w.pool->close(); }); }},
         {"basic_pool::abandon", 0, [](World& w) { return outcome_of([&] { w.pool->abandon(); }); }},
-        {"basic_pool::is_open", 0, [](World& w) { return outcome_of([&] { static_cast<void>(w.pool->is_open()); }); }},
-        {"basic_pool::info", refused, [](World& w) { return outcome_of([&] { static_cast<void>(w.pool->info()); }); }},
-        {"basic_pool::usage", refused, [](World& w) { return outcome_of([&] { static_cast<void>(w.pool->usage()); }); }},
+        {"basic_pool::is_open", 0,
+         [](World& w) { return outcome_of([&] { static_cast<void>(w.pool->is_open()); }); }},
+    };
+}
+
+template <class World>
+std::vector<entry_point<World>> more_pool_entry_points() {
+    using engine = typename World::engine;
+    using pool_type = basic_pool<engine>;
+    const unsigned refused = no_handle | in_child | in_handler;
+    return {
+        {"basic_pool::info", refused,
+         [](World& w) { return outcome_of([&] { static_cast<void>(w.pool->info()); }); }},
+        {"basic_pool::usage", refused,
+         [](World& w) { return outcome_of([&] { static_cast<void>(w.pool->usage()); }); }},
         {"basic_pool::roots", refused, [](World& w) { return outcome_of([&] { return w.pool->roots(); }); }},
-        {"basic_pool::core", no_handle, [](World& w) { return outcome_of([&] { static_cast<void>(w.pool->core()); }); }},
+        {"basic_pool::core", no_handle,
+         [](World& w) { return outcome_of([&] { static_cast<void>(w.pool->core()); }); }},
         {"open_pool::checkpoint", no_handle | in_child,
          [](World& w) { return outcome_of([&] { return w.pool->core().checkpoint(); }); }, in_handler},
         {"open_pool::grow", no_handle | in_child,
@@ -160,21 +172,35 @@ std::vector<entry_point<World>> pool_entry_points() {
              });
          }},
         {"basic_pool::~basic_pool", 0, [](World& w) { return outcome_of([&] { w.pool.reset(); }); }},
-        {"engine_interface::allocate engine_interface::deallocate", all_states & ~(inside | handler_inside),
+        {"run_transaction", in_child | in_handler | gone, [](World& w) {
+             auto f = [] {};
+             return outcome_of([&] { return run_transaction<engine>(w.pool->core(), f); });
+         }, no_handle},
+    };
+}
+
+template <class World>
+std::vector<entry_point<World>> engine_entry_points() {
+    using engine = typename World::engine;
+    const unsigned refused = no_handle | in_child | in_handler;
+    const unsigned in_place = in_child | no_handle;  // what is not mapped there
+    const unsigned outside_all = all_states & ~(inside | handler_inside);
+    return {
+        {"engine_interface::allocate engine_interface::deallocate", outside_all,
          [](World&) { return outcome_of([&] { engine::deallocate(engine::allocate(64)); }); }},
-        {"engine_interface::make engine_interface::destroy", all_states & ~(inside | handler_inside),
+        {"engine_interface::make engine_interface::destroy", outside_all,
          [](World&) { return outcome_of([&] { engine::destroy(engine::template make<typename World::data>()); }); }},
-        {"engine_interface::construct_at", all_states & ~(inside | handler_inside),
+        {"engine_interface::construct_at", outside_all,
          [](World& w) {
              return outcome_of([&] { engine::template construct_at<std::int64_t>(&w.object->other, 1); });
          }},
-        {"engine_interface::fill_zero", all_states & ~(inside | handler_inside),
+        {"engine_interface::fill_zero", outside_all,
          [](World& w) { return outcome_of([&] { engine::fill_zero(&w.object->other, 8); }); }},
-        {"engine_interface::will_write", all_states & ~(inside | handler_inside),
+        {"engine_interface::will_write", outside_all,
          [](World& w) { return outcome_of([&] { engine::will_write(&w.object->other, 8); }); }},
-        {"engine_interface::on_commit", all_states & ~(inside | handler_inside),
+        {"engine_interface::on_commit", outside_all,
          [](World&) { return outcome_of([&] { engine::on_commit([] {}); }); }},
-        {"engine_interface::on_abort", all_states & ~(inside | handler_inside),
+        {"engine_interface::on_abort", outside_all,
          [](World&) { return outcome_of([&] { engine::on_abort([] {}); }); }},
         {"engine_interface::in_transaction", 0,
          [](World&) { return outcome_of([&] { static_cast<void>(engine::in_transaction()); }); }},
@@ -182,23 +208,19 @@ std::vector<entry_point<World>> pool_entry_points() {
          [](World& w) { return outcome_of([&] { engine::transact(w.object, [&] { w.object->other = 3; }); }); }},
         {"basic_field::get basic_field::operator-> basic_field::operator* basic_field::operator T", 0,
          [](World& w) { return outcome_of([&] { static_cast<void>(w.object->value.get()); }); }, in_place},
-        {"basic_field::set basic_field::basic_field basic_field::operator=", all_states & ~(inside | handler_inside),
+        {"basic_field::set basic_field::basic_field basic_field::operator=", outside_all,
          [](World& w) { return outcome_of([&] { w.object->other.set(5); }); }},
         {"basic_field::operator+= basic_field::operator-= basic_field::operator*= basic_field::operator/= "
          "basic_field::operator|= basic_field::operator&= basic_field::operator^= basic_field::operator++ "
          "basic_field::operator--",
-         all_states & ~(inside | handler_inside), [](World& w) { return outcome_of([&] { w.object->other += 5; }); },
+         outside_all, [](World& w) { return outcome_of([&] { w.object->other += 5; }); },
          in_place},
-        {"swap", all_states & ~(inside | handler_inside), [](World& w) {
+        {"swap", outside_all, [](World& w) {
              return outcome_of([&] {
                  swap(w.object->other, w.object->value);
                  swap(w.object->other, w.object->value);
              });
          }, in_place},
-        {"run_transaction", in_child | in_handler | gone, [](World& w) {
-             auto f = [] {};
-             return outcome_of([&] { return run_transaction<engine>(w.pool->core(), f); });
-         }, no_handle},
     };
 }
 

@@ -181,8 +181,8 @@ outcome call_in_state(state which, World& world, const entry_point<World>& entry
     return seen;
 }
 
-/// Calls each entry point in each state of `states`. World(with_wrap) opens a pool with known data; `is_intact` says, at
-/// the end, whether they survived.
+/// Calls each entry point in each state of `states`. World(with_wrap) opens a pool with known data; `is_intact` says,
+/// at the end, whether they survived.
 template <class World>
 void expect_works_or_misuse(const std::vector<entry_point<World>>& entries, unsigned states) {
     for (const auto& entry : entries) {
@@ -200,8 +200,8 @@ void expect_works_or_misuse(const std::vector<entry_point<World>>& entries, unsi
         for (const auto& [which, process] : running) {
             const int said = said_by(process);
             const outcome wanted = (entry.refused & which) != 0 ? outcome::misuse : outcome::works;
-            EXPECT_EQ(said, static_cast<int>(wanted)) << entry.covers << " in " << name_of(which)
-                                                      << (said < 0 ? " was killed by a signal" : "");
+            EXPECT_EQ(said, static_cast<int>(wanted))
+                << entry.covers << " in " << name_of(which) << (said < 0 ? " was killed by a signal" : "");
         }
     }
 }

@@ -219,7 +219,7 @@ result<void> line_pool::grow(std::uint64_t bytes) {
 
 result<std::byte*> line_pool::root_of(std::string_view name, std::string_view version,
                                       const detail::lines_root& what) {
-    if (auto entered = detail::check_entry(core_.get(), detail::inside_transaction::refused); !entered)
+    if (auto entered = detail::check_entry(core_.get(), detail::inside_transaction::allowed); !entered)
         return entered.error();
     const std::string kept = full_version(version, what);
     const root_type type{what.element_bytes * what.count, format::cache_line_bytes, kept};

@@ -80,8 +80,8 @@ struct lines_root_of<array_of_lines<Element, N>> {
 /// its own transactions, which need no call of the pool. On byte-addressable media at `power` one fence makes them
 /// durable; at `process` nothing is written back; on an ordinary file at `power` the lines go through the pool's log,
 /// one sync for those that commit together.
-/// Thread safety, and misuse in which states: as basic_pool. While several pools of lines are open, each commit does what the most demanding of
-/// them needs.
+/// Thread safety, and misuse in which states: as basic_pool. While several pools of lines are open, each commit does
+/// what the most demanding of them needs.
 class line_pool {
 public:
     /// As basic_pool's.
@@ -113,11 +113,11 @@ public:
 
     /// Makes the pool larger; see open_pool::grow. Errors besides: misuse (closed, or shared).
     result<void> grow(std::uint64_t bytes);
-    /// Closes cleanly; a shared pool is clean when the last closes it. Errors as of basic_pool::close; also misuse inside
-    /// a transaction of this thread on an object of the pool.
+    /// Closes cleanly; a shared pool is clean when the last closes it. Errors as of basic_pool::close; also misuse
+    /// inside a transaction of this thread on an object of the pool.
     result<void> close();
-    /// Lets the pool go as a killed process would, for tests of recovery. In a transaction, a child and a signal handler
-    /// as destruction, which is as basic_pool's; inside a line's transaction the pool stays open.
+    /// Lets the pool go as a killed process would, for tests of recovery. In a transaction, a child and a signal
+    /// handler as destruction, which is as basic_pool's; inside a line's transaction the pool stays open.
     void abandon() noexcept;
     bool is_open() const noexcept { return core_ != nullptr; }
 

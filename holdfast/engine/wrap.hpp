@@ -63,8 +63,8 @@ private:
 
 /// One failure-atomic region on a pool of `Engine` (softwrap_lat, softwrap). Move-only.
 ///
-/// It is misuse, as a result or a thrown failure, to use one whose pool was closed, or that was opened before a fork, or
-/// on a thread whose state is destroyed; and to open, close, allocate and free in a signal handler. Destroying it is
+/// It is misuse, as a result or a thrown failure, to use one whose pool was closed, or that was opened before a fork,
+/// or on a thread whose state is destroyed; and to open, close, allocate and free in a signal handler. Destroying it is
 /// harmless there: then nothing of it happened.
 ///
 /// What it stores is its own until it is closed: loads through it see it, nobody else does. Isolation is the caller's,
