@@ -206,9 +206,9 @@ std::vector<entry_point<World>> engine_entry_points() {
          [](World&) { return outcome_of([&] { static_cast<void>(engine::in_transaction()); }); }},
         {"engine_interface::transact", (refused & ~(handler_inside | moved_from)) | gone,
          [](World& w) { return outcome_of([&] { engine::transact(w.object, [&] { w.object->other = 3; }); }); }},
-        {"basic_field::get basic_field::operator-> basic_field::operator* basic_field::operator T", 0,
+        {"basic_field::get basic_field::operator-> basic_field::operator* basic_field::operator_T", 0,
          [](World& w) { return outcome_of([&] { static_cast<void>(w.object->value.get()); }); }, in_place},
-        {"basic_field::set basic_field::basic_field basic_field::operator=", outside_all,
+        {"basic_field::set basic_field::basic_field basic_field::~basic_field basic_field::operator=", outside_all,
          [](World& w) { return outcome_of([&] { w.object->other.set(5); }); }},
         {"basic_field::operator+= basic_field::operator-= basic_field::operator*= basic_field::operator/= "
          "basic_field::operator|= basic_field::operator&= basic_field::operator^= basic_field::operator++ "
@@ -271,6 +271,20 @@ std::vector<entry_point<World>> wrap_entry_points() {
         {"eager_load", 0, [](World& w) {
              return outcome_of([&] { eager_load(reinterpret_cast<const std::int64_t*>(&w.object->other)); });
          }, in_place},
+    };
+}
+
+/// Loads that name no wrap.
+template <class World>
+std::vector<entry_point<World>> shared_load_entry_points() {
+    const unsigned in_place = in_child | closed;
+    return {
+        {"softwrap::read", 0, [](World& w) {
+             std::int64_t value;
+             return outcome_of([&] { softwrap::read(&w.object->value, &value, sizeof value); });
+         }, in_place, true},
+        {"softwrap::require_shared", in_place,
+         [](World& w) { return outcome_of([&] { softwrap::require_shared(w.object); }); }, 0, true},
     };
 }
 
