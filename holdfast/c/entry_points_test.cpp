@@ -118,7 +118,8 @@ TEST(EntryPointsInC, OfAWrapWorkOrAreMisuseInEveryState) {
          }, 0, true},
         {"CloseWrap", in_child | handler | gone,
          [](c_world& w) { return outcome_of_status(CloseWrap(std::exchange(w.id, nullptr))); }, 0, true},
-        {"AbortWrap", 0, [](c_world& w) { return outcome_of_status(AbortWrap(std::exchange(w.id, nullptr))); }, 0, true},
+        {"AbortWrap", 0,
+         [](c_world& w) { return outcome_of_status(AbortWrap(std::exchange(w.id, nullptr))); }, 0, true},
         {"wrapAllocate wrapFree", in_child | handler | gone, [](c_world& w) {
              void* block = nullptr;
              const int status = wrapAllocate(w.id, 64, &block);

@@ -81,9 +81,10 @@ TEST(Unloaded, APoolThatTheModuleNeverClosedDoesNotHarmTheProgramsEnd) {
                           world w;
                           module loaded;
                           const std::string path = w.scratch.file("module");
-                          const bool used =
-                              leaks ? loaded.function<leak_module>("leak_pool_of_module")(path.c_str(), module_base)
-                                    : loaded.function<use_module>("use_pool_of_module")(path.c_str(), module_base, false);
+                          const auto leak = loaded.function<leak_module>("leak_pool_of_module");
+                          const auto use = loaded.function<use_module>("use_pool_of_module");
+                          const bool used = leaks ? leak(path.c_str(), module_base)
+                                                  : use(path.c_str(), module_base, false);
                           const bool counted = loaded.function<use_program>("use_pool_of_program")(&*w.pool);
                           return used && counted && (!unloads || loaded.unload()) && goes_on(w);
                       }),
