@@ -5,6 +5,8 @@
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/wrap.hpp>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <string>
@@ -74,13 +76,13 @@ struct pool_in_c final : holdfast_pool {
     basic_pool<Engine> pool;
 };
 
-std::string& last_error() {
-    thread_local std::string text;
-    return text;
-}
+/// The sentence, cut where it is longer. Trivially destructible: a function may fail while its thread ends.
+inline constinit thread_local std::array<char, 1024> last_error{};
 
 int note(const error& reason) {
-    last_error() = reason.text();
+    const std::string text = reason.text();
+    const std::size_t size = std::min(text.size(), last_error.size() - 1);
+    last_error[text.copy(last_error.data(), size)] = '\0';
     return static_cast<int>(reason.code) + 1;
 }
 
@@ -217,6 +219,6 @@ int wrapFree(wrap_id id, void* block) {
     });
 }
 
-const char* holdfast_last_error(void) { return holdfast::last_error().c_str(); }
+const char* holdfast_last_error(void) { return holdfast::last_error.data(); }
 
 }  // extern "C"

@@ -6,7 +6,9 @@
  *     if (CloseWrap(id) != HOLDFAST_OK) puts(holdfast_last_error());
  *
  * Every function that returns int returns HOLDFAST_OK or another holdfast_status, and then holdfast_last_error() has
- * the sentence. No function throws, and none ends the process. A pool is for all threads, a wrap for one at a time. */
+ * the sentence. No function throws, and none ends the process. A pool is for all threads, a wrap for one at a time.
+ * HOLDFAST_MISUSE: in a process forked after the pool was opened; opening, closing, allocating and looking for a root
+ * in a signal handler; roots and wraps in destructors that run when the thread's own state is destroyed. */
 #pragma once
 
 #include <stddef.h>
@@ -68,7 +70,8 @@ typedef struct holdfast_wrap* wrap_id;
 int holdfast_open_or_create(const char* path, const struct holdfast_options* options, holdfast_pool** pool);
 /* The same of a pool that must be there. */
 int holdfast_open(const char* path, const struct holdfast_options* options, holdfast_pool** pool);
-/* Closes it cleanly and forgets it, also after an error. Requires: no wrap is open. NULL does nothing. */
+/* Closes it cleanly and forgets it, also after an error; in a signal handler it stays open until the process ends.
+ * Requires: no wrap is used any more but by CloseWrap and AbortWrap. NULL does nothing. */
 int holdfast_close(holdfast_pool* pool);
 
 /* The object `name` of `bytes` bytes, where a program finds its data again; all zero when it is new. Size and version

@@ -117,7 +117,8 @@ struct engine_interface {
     static bool in_transaction() noexcept { return open_transaction_of<Engine> != nullptr; }
 
     /// Runs f in the open transaction, or else in one of its own on the pool that holds `object`.
-    /// How containers work alone and composed. Throws failure when its own transaction fails.
+    /// How containers work alone and composed. Throws failure when its own transaction fails, and misuse where one may
+    /// not be begun (basic_pool says where).
     template <class F>
     static auto transact(const void* object, F&& f) {
         if (in_transaction()) return f();

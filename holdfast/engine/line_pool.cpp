@@ -6,6 +6,8 @@
 // a moment ago. On an ordinary file at `power`, where every commit is in the log, order of the log is enough.
 #include <holdfast/engine/line_pool.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <mutex>
 #include <optional>
@@ -19,13 +21,17 @@ error about(const open_pool& pool, errc code, std::string what) {
     return error{.code = code, .what = std::move(what), .path = pool.path()};
 }
 
-error closed_error() {
-    return error{.code = errc::misuse, .what = "the pool is closed"};
-}
-
 /// The lines as one commit of the log. Their bytes stand in private memory already.
 void commit_in_log(open_pool& pool, void* first, const std::uint64_t* dirty, std::size_t count) {
-    static thread_local write_set words;
+    // Ending threads have no write set any more, and a handler may have interrupted a commit.
+    if (detail::thread_is_gone()) throw failure(detail::refused_by_stage());
+    if (detail::inside_signal_handler()) throw failure(detail::refused_in_signal_handler());
+    struct of_thread {
+        write_set words;
+        detail::end_of_thread end;
+    };
+    static thread_local of_thread mine;
+    write_set& words = mine.words;
     words.clear();
     line_medium::for_each_line(first, dirty, count, [&](void* line) {
         const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(line) - pool.base());
@@ -65,6 +71,14 @@ public:
         publish();
     }
 
+    void before_fork() { mutex_.lock(); }
+    void after_fork_in_parent() { mutex_.unlock(); }
+    void after_fork_in_child() {
+        pools_.clear();
+        publish();
+        mutex_.unlock();
+    }
+
 private:
     struct entry {
         const open_pool* pool;
@@ -91,8 +105,11 @@ private:
 
 /// Never destroyed: a pool with static storage duration may close after this file's statics.
 open_line_pools& pools() {
-    static auto& the_pools = *new open_line_pools;
-    return the_pools;
+    static auto* const the_pools = new open_line_pools;
+    [[maybe_unused]] static const int registered =
+        pthread_atfork([] { the_pools->before_fork(); }, [] { the_pools->after_fork_in_parent(); },
+                       [] { the_pools->after_fork_in_child(); });
+    return *the_pools;
 }
 
 /// The version that the pool keeps: what the objects are, before the user's.
@@ -115,10 +132,12 @@ void store_elements(redo_transaction& transaction, std::byte* at, const detail::
 }  // namespace
 
 result<line_pool> line_pool::create(const std::string& path, const create_options& options) {
+    if (auto entered = detail::check_entry_without_pool(); !entered) return entered.error();
     return wrap(open_pool::create(path, line_engine::description, options));
 }
 
 result<line_pool> line_pool::open(const std::string& path, const open_options& options) {
+    if (auto entered = detail::check_entry_without_pool(); !entered) return entered.error();
     return wrap(open_pool::open(path, line_engine::description, options));
 }
 
@@ -132,6 +151,7 @@ result<line_pool> line_pool::open_or_create(const std::string& path, const creat
 }
 
 result<line_pool> line_pool::open_shared(const std::string& path, const open_options& options) {
+    if (auto entered = detail::check_entry_without_pool(); !entered) return entered.error();
     return wrap(open_pool::open_shared(path, line_engine::description, options));
 }
 
@@ -147,40 +167,60 @@ result<line_pool> line_pool::wrap(result<std::unique_ptr<open_pool>> opened) {
 
 line_pool& line_pool::operator=(line_pool&& other) noexcept {
     if (this == &other) return *this;
-    if (core_) static_cast<void>(close());
+    let_go(detail::letting_go::closes);
     core_ = std::move(other.core_);
     recovered_ = std::move(other.recovered_);
     return *this;
 }
 
-line_pool::~line_pool() {
-    if (core_) static_cast<void>(close());
+line_pool::~line_pool() { let_go(detail::letting_go::closes); }
+
+void line_pool::let_go(detail::letting_go how) noexcept {
+    if (!core_) return;
+    // One that stays open is served as before.
+    if (detail::can_let_go(*core_)) pools().remove(*core_);
+    detail::let_go(std::move(core_), how);
+}
+
+pool_info line_pool::info() const {
+    detail::require_entry(core_.get(), detail::inside_transaction::allowed);
+    return core_->info();
+}
+
+result<std::vector<root_listing>> line_pool::roots() const {
+    if (auto entered = detail::check_entry(core_.get(), detail::inside_transaction::allowed); !entered)
+        return entered.error();
+    return list_roots(*core_);
+}
+
+open_pool& line_pool::core() {
+    if (!core_) throw failure(detail::closed_error());
+    return *core_;
 }
 
 result<void> line_pool::close() {
-    if (!core_) return closed_error();
+    if (auto entered = detail::check_entry(core_.get(), detail::inside_transaction::refused); !entered) {
+        if (core_ && core_->is_inherited()) core_.reset();
+        return entered;
+    }
     pools().remove(*core_);
     auto closed = core_->close();
     core_.reset();
     return closed;
 }
 
-void line_pool::abandon() noexcept {
-    if (!core_) return;
-    pools().remove(*core_);
-    core_->abandon();
-    core_.reset();
-}
+void line_pool::abandon() noexcept { let_go(detail::letting_go::abandons); }
 
 result<void> line_pool::grow(std::uint64_t bytes) {
-    if (!core_) return closed_error();
+    if (auto entered = detail::check_entry(core_.get(), detail::inside_transaction::allowed); !entered) return entered;
     if (core_->is_shared()) return about(*core_, errc::misuse, "a shared pool does not grow; open it alone");
     return core_->grow(bytes);
 }
 
 result<std::byte*> line_pool::root_of(std::string_view name, std::string_view version,
                                       const detail::lines_root& what) {
-    if (!core_) return closed_error();
+    if (auto entered = detail::check_entry(core_.get(), detail::inside_transaction::allowed); !entered)
+        return entered.error();
     const std::string kept = full_version(version, what);
     const root_type type{what.element_bytes * what.count, format::cache_line_bytes, kept};
     return core_->is_shared() ? find_shared(name, type) : find_or_make(name, type, what);

@@ -80,8 +80,8 @@ struct lines_root_of<array_of_lines<Element, N>> {
 /// its own transactions, which need no call of the pool. On byte-addressable media at `power` one fence makes them
 /// durable; at `process` nothing is written back; on an ordinary file at `power` the lines go through the pool's log,
 /// one sync for those that commit together.
-/// Thread safety: as basic_pool. While several pools of lines are open, each commit does what the most demanding of
-/// them needs.
+/// Thread safety, and misuse in which states: as basic_pool. While several pools of lines are open, each commit does
+/// what the most demanding of them needs.
 class line_pool {
 public:
     /// As basic_pool's.
@@ -113,16 +113,19 @@ public:
 
     /// Makes the pool larger; see open_pool::grow. Errors besides: misuse (closed, or shared).
     result<void> grow(std::uint64_t bytes);
-    /// Closes cleanly; a shared pool is clean when the last closes it.
+    /// Closes cleanly; a shared pool is clean when the last closes it. Errors as of basic_pool::close; also misuse
+    /// inside a transaction of this thread on an object of the pool.
     result<void> close();
-    /// Lets the pool go as a killed process would, for tests of recovery.
+    /// Lets the pool go as a killed process would, for tests of recovery. In a transaction, a child and a signal
+    /// handler as destruction, which is as basic_pool's; inside a line's transaction the pool stays open.
     void abandon() noexcept;
     bool is_open() const noexcept { return core_ != nullptr; }
 
-    pool_info info() const { return core_->info(); }
-    result<std::vector<root_listing>> roots() const { return list_roots(*core_); }
-    /// The engine-independent part, for tools and tests.
-    open_pool& core() noexcept { return *core_; }
+    /// Throws failure: misuse.
+    pool_info info() const;
+    result<std::vector<root_listing>> roots() const;
+    /// The engine-independent part, for tools and tests. Throws failure: misuse (closed).
+    open_pool& core();
 
 private:
     explicit line_pool(std::unique_ptr<open_pool> core);
@@ -132,6 +135,7 @@ private:
     result<std::byte*> find_or_make(std::string_view name, const root_type& type, const detail::lines_root& what);
     result<void> recover_once(std::string_view name, std::byte* elements, const detail::lines_root& what);
     result<void> check_log_takes(const detail::lines_root& what) const;
+    void let_go(detail::letting_go how) noexcept;
 
     /// Roots that were recovered since the pool was opened: others may be changing them by now.
     struct recovered_roots {

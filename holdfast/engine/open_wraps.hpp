@@ -1,6 +1,8 @@
 // The wraps that a thread has open, for loads that name none.
 #pragma once
 
+#include <holdfast/engine/gate.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -14,14 +16,14 @@ namespace holdfast {
 template <class Transaction>
 class open_wraps {
 public:
-    static open_wraps& of_this_thread() { return *pointer_of_this_thread(); }
-
-    /// Calls f for each that this thread has open, in the order of its first use here.
+    /// Calls f for each that this thread has open, in the order of its first use here. A thread that is gone has none.
     template <class F>
-    void for_each(F&& f) {
-        if (count_.load(std::memory_order_relaxed) == 0) return;
-        const std::lock_guard lock(mutex_);
-        for (Transaction* each : listed_) f(*each);
+    static void for_each_of_this_thread(F&& f) {
+        if (detail::thread_is_gone()) return;
+        open_wraps& mine = *pointer_of_this_thread();
+        if (mine.count_.load(std::memory_order_relaxed) == 0) return;
+        const std::lock_guard lock(mine.mutex_);
+        for (Transaction* each : mine.listed_) f(*each);
     }
 
     /// Where one wrap is listed.
@@ -41,6 +43,14 @@ public:
             where_->remove(wrap);
             where_.reset();
         }
+        /// The same in a forked child, where a thread that is not there may have had the list. False: it has.
+        bool end_in_child(Transaction& wrap) noexcept {
+            if (where_ == nullptr) return true;
+            if (!where_->mutex_.try_lock()) return false;
+            where_->mutex_.unlock();
+            end(wrap);
+            return true;
+        }
 
     private:
         std::shared_ptr<open_wraps> where_;
@@ -49,8 +59,12 @@ public:
 private:
     // Outlives the thread while a wrap is listed.
     static const std::shared_ptr<open_wraps>& pointer_of_this_thread() {
-        thread_local const std::shared_ptr<open_wraps> mine = std::make_shared<open_wraps>();
-        return mine;
+        struct of_thread {
+            std::shared_ptr<open_wraps> wraps = std::make_shared<open_wraps>();
+            detail::end_of_thread end;
+        };
+        thread_local const of_thread mine;
+        return mine.wraps;
     }
     void add(Transaction& wrap) {
         const std::lock_guard lock(mutex_);

@@ -15,9 +15,14 @@
 
 namespace holdfast {
 
-/// An open pool of one engine. Move-only; closes on destruction (`close` reports errors).
+/// An open pool of one engine. Move-only; closes on destruction (`close` reports errors). A handle that is destroyed or
+/// assigned to inside a transaction on the pool dooms that (misuse) and closes the pool when it has ended. In a forked
+/// child destruction writes nothing; in a signal handler it leaves the pool open until the process ends.
 /// Thread safety: all members but close, abandon and moves may be called concurrently; what a
 /// transaction reads and writes is isolated by the caller's locks.
+/// Errors of each member besides those named there: misuse, as a result or a thrown failure, on a handle that is empty
+/// (closed, abandoned, moved from), in a child forked after opening, and in a signal handler; of transactions also once
+/// the thread's own state is destroyed, in late destructors of thread_local and static objects.
 template <class Engine>
 class basic_pool {
 public:
@@ -25,10 +30,12 @@ public:
 
     /// Creates a pool file and opens it. See open_pool::create for errors and crashes.
     static result<basic_pool> create(const std::string& path, const create_options& options = {}) {
+        if (auto entered = detail::check_entry_without_pool(); !entered) return entered.error();
         return wrap(open_pool::create(path, Engine::description, options));
     }
     /// Opens a pool, recovering it if it was not closed. See open_pool::open.
     static result<basic_pool> open(const std::string& path, const open_options& options = {}) {
+        if (auto entered = detail::check_entry_without_pool(); !entered) return entered.error();
         return wrap(open_pool::open(path, Engine::description, options));
     }
     /// Opens the pool at `path`, or creates it when nothing is there.
@@ -40,6 +47,15 @@ public:
         if (!created && created.error().code == errc::already_exists) return open(path, options);
         return created;
     }
+
+    basic_pool(basic_pool&&) noexcept = default;
+    basic_pool& operator=(basic_pool&& other) noexcept {
+        if (this == &other) return *this;
+        detail::let_go(std::move(core_), detail::letting_go::closes);
+        core_ = std::move(other.core_);
+        return *this;
+    }
+    ~basic_pool() { detail::let_go(std::move(core_), detail::letting_go::closes); }
 
     /// Runs `f` as one transaction: all of its writes or none survive an exception, a killed
     /// process, and at level power a power cut. `atomically(lock…, f)` holds the locks (taken
@@ -78,50 +94,70 @@ public:
         });
     }
 
-    /// Brings all commits to their homes and empties the log. Thread-safe.
-    result<void> checkpoint() { return core_ ? core_->checkpoint() : result<void>(closed_error()); }
+    /// Brings all commits to their homes and empties the log. Thread-safe. Errors: io, poisoned, misuse (also inside a
+    /// transaction on the pool).
+    result<void> checkpoint() {
+        if (auto entered = detail::check_entry(core_.get(), refused_inside); !entered) return entered;
+        return core_->checkpoint();
+    }
     /// Makes the pool `bytes` large in all, while it is in use; see open_pool::grow for errors and crashes. A
     /// transaction that ran out of space may call it and allocate again; the growth stays if it is rolled back.
-    result<void> grow(std::uint64_t bytes) { return core_ ? core_->grow(bytes) : result<void>(closed_error()); }
+    result<void> grow(std::uint64_t bytes) {
+        if (auto entered = detail::check_entry(core_.get(), allowed_inside); !entered) return entered;
+        return core_->grow(bytes);
+    }
     /// Copies the pool to a new file while it is in use; see open_pool::snapshot for what the copy holds, for errors
-    /// and for crashes. Errors besides: misuse (inside a transaction), level_unavailable (an engine that keeps
+    /// and for crashes. Errors besides: misuse (also inside a transaction), level_unavailable (an engine that keeps
     /// nothing through a crash has no moment at which a copy is whole).
     result<snapshot_report> snapshot(const std::string& path, const snapshot_options& options = {}) {
-        if (!core_) return closed_error();
-        if (open_transaction != nullptr) return detail::snapshot_in_transaction(*core_);
+        if (auto entered = detail::check_entry(core_.get(), refused_inside); !entered) return entered.error();
         if constexpr (!Engine::description.recovers) return detail::snapshot_of_volatile(*core_);
         return core_->snapshot(path, options);
     }
-    /// Closes cleanly. Requires: no transaction is open, nothing in the pool is in use.
+    /// Closes cleanly. Requires: no other thread has a transaction open, nothing in the pool is in use. Errors: io,
+    /// poisoned; the handle is empty all the same. Also misuse: inside a transaction on the pool and in a signal
+    /// handler, and then the pool stays open; in a forked child, where the handle is empty and nothing was written.
     result<void> close() {
-        if (!core_) return closed_error();
+        if (auto entered = detail::check_entry(core_.get(), refused_inside); !entered) {
+            if (core_ && core_->is_inherited()) core_.reset();
+            return entered;
+        }
         auto closed = core_->close();
         core_.reset();
         return closed;
     }
-    /// Lets the pool go as a killed process would, for tests of recovery.
-    void abandon() noexcept {
-        if (core_) core_->abandon();
-        core_.reset();
-    }
-    /// False after close, abandon or a move. All but the members above require an open pool.
+    /// Lets the pool go as a killed process would, for tests of recovery. Inside a transaction, in a child and in a
+    /// signal handler as destruction.
+    void abandon() noexcept { detail::let_go(std::move(core_), detail::letting_go::abandons); }
+    /// False after close, abandon or a move.
     bool is_open() const noexcept { return core_ != nullptr; }
 
-    pool_info info() const { return core_->info(); }
+    /// Throws failure: misuse.
+    pool_info info() const {
+        detail::require_entry(core_.get(), allowed_inside);
+        return core_->info();
+    }
+    /// Throws failure: misuse.
     heap_usage usage() {
+        detail::require_entry(core_.get(), allowed_inside);
         core_->bring_home();
         return core_->heap().usage();
     }
-    result<std::vector<root_listing>> roots() const { return list_roots(*core_); }
-    /// The engine-independent part, for tools and tests.
-    open_pool& core() noexcept { return *core_; }
+    result<std::vector<root_listing>> roots() const {
+        if (auto entered = detail::check_entry(core_.get(), allowed_inside); !entered) return entered.error();
+        return list_roots(*core_);
+    }
+    /// The engine-independent part, for tools and tests. Throws failure: misuse (closed).
+    open_pool& core() {
+        if (!core_) throw failure(detail::closed_error());
+        return *core_;
+    }
 
 private:
     explicit basic_pool(std::unique_ptr<open_pool> core) noexcept : core_(std::move(core)) {}
 
-    static error closed_error() {
-        return error{.code = errc::misuse, .what = "the pool is closed"};
-    }
+    static constexpr auto refused_inside = detail::inside_transaction::refused;
+    static constexpr auto allowed_inside = detail::inside_transaction::allowed;
 
     static result<basic_pool> wrap(result<std::unique_ptr<open_pool>> opened) {
         if (!opened) return opened.error();
@@ -132,7 +168,7 @@ private:
     auto call(Tuple&& arguments, std::index_sequence<Indices...>) {
         auto& f = std::get<sizeof...(Indices)>(arguments);
         using returned = decltype(run_transaction<Engine>(*core_, f, std::get<Indices>(arguments)...));
-        if (!core_) return returned(closed_error());
+        if (!core_) return returned(detail::closed_error());
         return run_transaction<Engine>(*core_, f, std::get<Indices>(arguments)...);
     }
 

@@ -53,10 +53,6 @@ error refused_in_child(const open_pool& pool) {
         &pool);
 }
 
-error snapshot_in_transaction(const open_pool& pool) {
-    return refusal(errc::misuse, "a snapshot inside a transaction would wait for it", &pool);
-}
-
 error snapshot_of_volatile(const open_pool& pool) {
     return refusal(
         errc::level_unavailable,

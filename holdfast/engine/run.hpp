@@ -2,10 +2,12 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/engine/gate.hpp>
 #include <holdfast/engine/transaction.hpp>
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -49,11 +51,8 @@ inline bool is_handler_frame(const void* frame, const void* caller) noexcept {
 }
 
 error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
-error refused_in_signal_handler();
 error doomed_by_inner();
 
-error refused_in_child(const open_pool& pool);
-error snapshot_in_transaction(const open_pool& pool);
 error snapshot_of_volatile(const open_pool& pool);
 
 /// What the call's own function returns, held until the commit has succeeded.
@@ -83,8 +82,8 @@ public:
     /// The transaction object of this thread.
     template <class Engine>
     static typename Engine::transaction& of_this_thread() {
-        thread_local typename Engine::transaction transaction;
-        return transaction;
+        thread_local transaction_of_thread<Engine> mine;
+        return mine.transaction;
     }
 
     template <class Engine>
@@ -98,8 +97,24 @@ public:
         open_transaction_of<Engine> = nullptr;
     }
 
-    static bool busy() noexcept { return busy_; }
-    static void set_busy(bool busy) noexcept { busy_ = busy; }
+    /// True while this thread commits, so that only a signal handler can ask; and for ever once the thread is gone.
+    static bool busy() noexcept { return detail::stage_of_thread != detail::thread_stage::ready; }
+    static void set_busy(bool busy) noexcept {
+        detail::stage_of_thread = busy ? detail::thread_stage::committing : detail::thread_stage::ready;
+    }
+
+    /// Drops what the transaction remembers, without touching its pool, which is not there any more. It keeps the
+    /// caller's locks.
+    template <class Transaction>
+    static void forget(Transaction& transaction) noexcept {
+        auto joined = std::move(transaction.joined_locks_);
+        const auto outermost = transaction.outermost_locks_;
+        transaction.blocks_.forget();
+        std::destroy_at(&transaction);
+        std::construct_at(&transaction);
+        transaction.joined_locks_ = std::move(joined);
+        transaction.outermost_locks_ = outermost;
+    }
 
     template <class Transaction>
     static std::optional<error> take_doom(Transaction& transaction) {
@@ -136,8 +151,35 @@ public:
     }
 
 private:
+    template <class Engine>
+    class transaction_of_thread;
+
     static void run_some_actions(transaction_base& transaction, bool committed);
-    static inline constinit thread_local bool busy_ = false;
+};
+
+/// One engine's transaction object of a thread.
+template <class Engine>
+class transaction_runner::transaction_of_thread final : public detail::thread_state {
+public:
+    typename Engine::transaction transaction;
+
+    transaction_of_thread() = default;
+    /// exit() inside a transaction comes here with it open.
+    ~transaction_of_thread() {
+        if (open_transaction != &transaction) return;
+        leave<Engine>();
+        transaction.roll_back();
+        drop_actions(transaction);
+    }
+
+private:
+    void lose() noexcept override {
+        if (open_transaction != &transaction) return;
+        leave<Engine>();
+        forget(transaction);
+    }
+
+    detail::end_of_thread end_;
 };
 
 namespace detail {
@@ -208,6 +250,18 @@ result<R> join_transaction(open_pool& pool, F& f, Locks&... locks) {
     }
 }
 
+/// True in a forked child whose transaction went on in the parent: nothing is left of it but the caller's locks, which
+/// are let go.
+template <class... Locks>
+bool was_lost(transaction_base& transaction, transaction_locks<Locks...>& held_locks) {
+    if (open_transaction == &transaction) [[likely]]
+        return false;
+    static_cast<void>(transaction_runner::take_doom(transaction));
+    held_locks.release();
+    transaction_runner::drop_actions(transaction);
+    return true;
+}
+
 template <class Engine, class R, class F, class... Locks>
 result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
     if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
@@ -246,9 +300,11 @@ result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
         throw;
 #endif
     } catch (...) {
-        abandon();
+        if (!was_lost(transaction, held_locks)) abandon();
         throw;
     }
+    if (was_lost(transaction, held_locks)) [[unlikely]]
+        return lost_in_child();
     if (problem) {
         abandon();
         return *std::move(problem);
@@ -318,7 +374,7 @@ void transaction_runner::hold_joined(transaction_base& transaction, Locks&... lo
 template <class Engine, class F, class... Locks>
 auto run_transaction(open_pool& pool, F& f, Locks&... locks) {
     using R = std::decay_t<typename detail::unwrapped<std::invoke_result_t<F&>>::type>;
-    if (transaction_runner::busy()) return result<R>(detail::refused_in_signal_handler());
+    if (transaction_runner::busy()) return result<R>(detail::refused_by_stage());
     if (pool.is_inherited()) return result<R>(detail::refused_in_child(pool));
     if (open_transaction != nullptr) return detail::join_transaction<R>(pool, f, locks...);
     return detail::run_outermost<Engine, R>(pool, f, locks...);

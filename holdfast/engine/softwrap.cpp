@@ -39,7 +39,7 @@ struct outside_view {
 
     std::uint64_t load(const pool_word* home) const {
         std::uint64_t value = aliases != nullptr ? aliases->load(home) : __atomic_load_n(home, __ATOMIC_RELAXED);
-        open_wraps<softwrap_transaction>::of_this_thread().for_each([&](softwrap_transaction& each) {
+        open_wraps<softwrap_transaction>::for_each_of_this_thread([&](softwrap_transaction& each) {
             if (each.pool() == &pool) value = each.load_over(home, value);
         });
         return value;

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <holdfast/base/words.hpp>
+#include <holdfast/engine/gate.hpp>
 #include <holdfast/engine/open_wraps.hpp>
 #include <holdfast/engine/pool.hpp>
+#include <holdfast/pool/registry.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -35,6 +37,7 @@ public:
         return taken;
     }
     static void give(std::unique_ptr<transaction> done) noexcept {
+        if (thread_is_gone()) return;
         auto& spare = of_this_thread();
         // Room was reserved: a vector of so many does not allocate.
         if (spare.size() < most) spare.push_back(std::move(done));
@@ -43,18 +46,26 @@ public:
 private:
     static constexpr std::size_t most = 8;
     static std::vector<std::unique_ptr<transaction>>& of_this_thread() {
-        thread_local std::vector<std::unique_ptr<transaction>> spare = [] {
-            std::vector<std::unique_ptr<transaction>> room;
-            room.reserve(most);
-            return room;
-        }();
-        return spare;
+        struct of_thread {
+            std::vector<std::unique_ptr<transaction>> spare;
+            end_of_thread end;
+            of_thread() {
+                lane_log::begin_thread();
+                spare.reserve(most);
+            }
+        };
+        thread_local of_thread mine;
+        return mine.spare;
     }
 };
 
 }  // namespace detail
 
 /// One failure-atomic region on a pool of `Engine` (softwrap_lat, softwrap). Move-only.
+///
+/// It is misuse, as a result or a thrown failure, to use one whose pool was closed, or that was opened before a fork,
+/// or on a thread whose state is destroyed; and to open, close, allocate and free in a signal handler. Destroying it is
+/// harmless there: then nothing of it happened.
 ///
 /// What it stores is its own until it is closed: loads through it see it, nobody else does. Isolation is the caller's,
 /// and a lock that guards what the wrap touches may be released only after `close` returns: before, others would read
@@ -68,21 +79,27 @@ class wrap {
     static_assert(Engine::opens_wraps, "this engine's transactions are not opened by hand: use pool.atomically");
 
 public:
-    /// OpenWrap. Requires: the pool outlives the wrap. Throws failure: misuse (the pool is closed, or was opened before
-    /// a fork).
-    explicit wrap(basic_pool<Engine>& pool) : transaction_(detail::spare_transactions<Engine>::take()) {
-        if (!pool.is_open()) fail(errc::misuse, "a wrap was opened on a pool that is closed");
-        if (pool.core().is_inherited()) throw failure(detail::refused_in_child(pool.core()));
-        transaction_->begin(pool.core());
+    /// OpenWrap. Throws failure: misuse (the pool is closed, or was opened before a fork).
+    explicit wrap(basic_pool<Engine>& pool) {
+        open_pool& core = pool.core();
+        if (core.is_inherited()) throw failure(detail::refused_in_child(core));
+        check_thread_and_handler();
+        transaction_ = detail::spare_transactions<Engine>::take();
+        changes_ = pool_changes.load(std::memory_order_acquire);
+        instance_ = core.instance();
+        transaction_->begin(core);
         use();
     }
     /// An open wrap is aborted.
-    ~wrap() { abort(); }
+    ~wrap() { end(); }
     wrap(wrap&& other) noexcept = default;
     wrap& operator=(wrap&& other) noexcept {
-        abort();
+        if (this == &other) return *this;
+        end();
         transaction_ = std::move(other.transaction_);
         listing_ = std::move(other.listing_);
+        instance_ = other.instance_;
+        changes_ = other.changes_;
         return *this;
     }
 
@@ -107,10 +124,12 @@ public:
     /// A block of the pool, contents arbitrary; free again if the wrap is not closed. Throws failure: out_of_space,
     /// misuse.
     void* allocate(std::size_t bytes, std::size_t alignment = 16) {
+        check_thread_and_handler();
         return opened().allocate(bytes, alignment).address;
     }
     /// Others get it only after the wrap is durable. nullptr does nothing. Throws failure: misuse.
     void free(void* address) {
+        check_thread_and_handler();
         auto& transaction = opened();
         if (address != nullptr) transaction.deallocate(address);
     }
@@ -120,6 +139,12 @@ public:
     /// misuse (not open).
     result<void> close() {
         if (!transaction_) return not_open();
+        if (!is_pool_there()) {
+            abort();
+            return pool_gone();
+        }
+        if (is_refused_here()) [[unlikely]]
+            return detail::thread_is_gone() ? detail::refused_by_stage() : detail::refused_in_signal_handler();
         leave_list();
         auto sealed = transaction_->seal();
         if (!sealed) {
@@ -130,9 +155,13 @@ public:
         detail::spare_transactions<Engine>::give(std::move(transaction_));
         return settled;
     }
-    /// AbortWrap: nothing of it happened. Does nothing when it is not open.
+    /// AbortWrap: nothing of it happened. Does nothing when it is not open, and in a signal handler, where it stays
+    /// open.
     void abort() noexcept(persist::noexcept_seam) {
         if (!transaction_) return;
+        if (!is_pool_there()) return forget();
+        if (!detail::thread_is_gone() && is_refused_here()) [[unlikely]]
+            return;
         leave_list();
         transaction_->roll_back();
         detail::spare_transactions<Engine>::give(std::move(transaction_));
@@ -140,11 +169,52 @@ public:
 
 private:
     static error not_open() { return error{.code = errc::misuse, .what = "the wrap is not open"}; }
+    static error pool_gone() {
+        return error{.code = errc::misuse, .what = "the wrap's pool was closed, or opened before a fork"};
+    }
     typename Engine::transaction& opened() {
         if (!transaction_) [[unlikely]]
             throw failure(not_open());
+        if (!is_pool_there()) [[unlikely]]
+            throw failure(pool_gone());
+        if (detail::thread_is_gone()) [[unlikely]]
+            throw failure(detail::refused_by_stage());
         use();
         return *transaction_;
+    }
+    /// Whether the pool is still open, and open here.
+    bool is_pool_there() noexcept {
+        const std::uint64_t now = pool_changes.load(std::memory_order_acquire);
+        if (now == changes_) [[likely]]
+            return true;
+        if (!is_open_pool(transaction_->pool(), instance_)) return false;
+        changes_ = now;
+        return true;
+    }
+    static bool is_refused_here() noexcept {
+        return detail::thread_is_gone() ||
+               detail::is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0));
+    }
+    static void check_thread_and_handler() {
+        if (!is_refused_here()) [[likely]]
+            return;
+        throw failure(detail::thread_is_gone() ? detail::refused_by_stage() : detail::refused_in_signal_handler());
+    }
+    /// Drops what the wrap stored without touching the pool, which is not there.
+    void forget() noexcept {
+        if constexpr (Engine::has_shared_aliases)
+            if (!listing_.end_in_child(*transaction_)) {
+                // The list names it for ever.
+                static_cast<void>(transaction_.release());
+                return;
+            }
+        transaction_runner::forget(*transaction_);
+        transaction_.reset();
+    }
+    void end() noexcept(persist::noexcept_seam) {
+        abort();
+        // In a signal handler: rolling back takes locks.
+        if (transaction_) static_cast<void>(transaction_.release());
     }
     void use() {
         if constexpr (Engine::has_shared_aliases) listing_.use(*transaction_);
@@ -155,6 +225,8 @@ private:
 
     struct not_listed {};
     std::unique_ptr<typename Engine::transaction> transaction_;
+    std::uint64_t instance_ = 0;
+    std::uint64_t changes_ = 0;  ///< the pool was open at that count of pool_changes
     [[no_unique_address]] std::conditional_t<Engine::has_shared_aliases,
                                              typename open_wraps<typename Engine::transaction>::listing, not_listed>
         listing_;

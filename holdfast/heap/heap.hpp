@@ -184,6 +184,8 @@ public:
     void committed(std::uint64_t sequence) noexcept;
     /// The transaction was rolled back. Requires: homes hold what they held before it.
     void rolled_back() noexcept;
+    /// Drops everything without touching the heap, which is not there any more.
+    void forget() noexcept;
 
 private:
     std::unique_ptr<detail::session_state> state_;

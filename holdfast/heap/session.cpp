@@ -216,4 +216,13 @@ void heap::session::rolled_back() noexcept {
     mine.held = nullptr;
 }
 
+void heap::session::forget() noexcept {
+    session_state& mine = *state_;
+    mine.ops.clear();
+    mine.heap = nullptr;
+    mine.heap_id = 0;
+    mine.held = mine.hint = nullptr;
+    mine.writer_failed = false;
+}
+
 }  // namespace holdfast

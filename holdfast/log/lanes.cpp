@@ -58,6 +58,8 @@ private:
     std::vector<owned> owned_;
 };
 
+void lane_log::begin_thread() noexcept { static_cast<void>(lane_owner::of_this_thread()); }
+
 lane_log::lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options)
     : pool_(pool),
       options_(options),

@@ -100,6 +100,9 @@ public:
     /// yet.
     void follow(late_homes& homes) noexcept { late_ = &homes; }
 
+    /// Makes what a thread keeps of logs, before it makes what is to be destroyed earlier. Once a thread is enough.
+    static void begin_thread() noexcept;
+
     /// Takes the lane that this thread owns, without an atomic exchange, or where no lane is left to
     /// own, an idle shared one; waits while all of those are in use. Thread-safe.
     lane& acquire() noexcept { return *try_acquire(~std::size_t{0}); }

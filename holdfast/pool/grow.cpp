@@ -74,6 +74,10 @@ error open_pool::note_failed_sync(error reason) noexcept {
 
 result<void> open_pool::check_usable(const char* what_for) const {
     if (sync_failed_.load(std::memory_order_acquire) || (groups_ && groups_->poisoned())) return poisoned_error();
+    return check_here(what_for);
+}
+
+result<void> open_pool::check_here(const char* what_for) const {
     if ((lanes_ || groups_) && process_ == ::getpid()) return {};
     error reason{.code = errc::misuse,
                  .what = lanes_ || groups_ ? "a forked child has no part in its parent's pool and cannot "
@@ -112,6 +116,8 @@ result<void> open_pool::write_grown_superblocks(heap_zone zone) {
 }
 
 result<void> open_pool::grow(std::uint64_t bytes) {
+    // Before the lock, which in a child nobody lets go.
+    if (auto here = check_here("grow it"); !here) return here;
     const std::lock_guard lock(growing_);
     if (auto usable = check_usable("grow it"); !usable) return usable;
     const auto zone = zone_of_growth(path_, superblock_, bytes);

@@ -283,6 +283,7 @@ void open_pool::read(const void* home, void* to, std::size_t bytes) const noexce
 }
 
 result<void> open_pool::checkpoint() {
+    if (auto here = check_here("empty its log"); !here) return here;
     if (groups_) return groups_->checkpoint();
     lanes_->truncate();
     return {};
@@ -313,8 +314,14 @@ result<void> open_pool::close() {
 
 void open_pool::abandon() noexcept {
     unregister_pool(*this);
-    // In a forked child there is no thread that could be waited for.
-    if (inherited_ || process_ != ::getpid()) static_cast<void>(aliases_.release());
+    if (inherited_ || process_ != ::getpid()) {
+        // In a forked child there is no thread that could be waited for, and what the parent's threads were in the
+        // middle of stays so for ever: a lock that is held, a condition that is waited for. It is left as it is.
+        static_cast<void>(aliases_.release());
+        static_cast<void>(heap_.release());
+        static_cast<void>(lanes_.release());
+        static_cast<void>(groups_.release());
+    }
     aliases_.reset();
     heap_.reset();
     lanes_.reset();

@@ -143,7 +143,8 @@ public:
     const wrap_options& wraps() const noexcept { return wraps_; }
     persist::file& backing_file() noexcept { return *file_; }
 
-    /// Brings all commits home and empties the log. Thread-safe.
+    /// Brings all commits home and empties the log. Thread-safe. Errors: io, poisoned, misuse (a forked child; a pool
+    /// that is only inspected, or shared).
     result<void> checkpoint();
 
     /// Makes the pool `bytes` large in all (rounded up to whole pages), in place: no object moves, and the new
@@ -196,6 +197,7 @@ private:
     format::superblock superblock_now() const;
     error poisoned_error() const;
     result<void> check_usable(const char* what_for) const;
+    result<void> check_here(const char* what_for) const;
 
     std::optional<persist::file> file_;
     std::optional<persist::mapping> mapping_;

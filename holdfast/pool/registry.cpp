@@ -1,9 +1,9 @@
 #include <holdfast/pool/registry.hpp>
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
@@ -15,7 +15,6 @@ namespace {
 struct registry {
     std::shared_mutex mutex;
     std::vector<open_pool*> pools;
-    std::atomic<std::uint64_t> changes{1};
 };
 
 /// Where a thread found a pool last, good until the pools change. Its size then: it may have grown since.
@@ -27,13 +26,29 @@ struct found_range {
 };
 inline constinit thread_local found_range last_found;
 
+/// A signal handler may look for a pool: it must not interrupt the thread that has the registry for itself.
+class no_signals {
+public:
+    no_signals() noexcept {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~no_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    no_signals(const no_signals&) = delete;
+    no_signals& operator=(const no_signals&) = delete;
+
+private:
+    sigset_t before_;
+};
+
 registry& the_registry();
 
 void before_fork() { the_registry().mutex.lock(); }
 void after_fork_in_parent() { the_registry().mutex.unlock(); }
 void after_fork_in_child() {
     mark_pools_inherited();
-    the_registry().changes.fetch_add(1, std::memory_order_release);
+    pool_changes.fetch_add(1, std::memory_order_release);
     // Begun anew, not unlocked: it knows its writer by the thread's id, and here that is another.
     ::new (&the_registry().mutex) std::shared_mutex;
 }
@@ -55,29 +70,38 @@ void mark_pools_inherited() noexcept {
 
 void register_pool(open_pool& pool) {
     auto& all = the_registry();
+    const no_signals quiet;
     const std::unique_lock lock(all.mutex);
     all.pools.push_back(&pool);
-    all.changes.fetch_add(1, std::memory_order_release);
+    pool_changes.fetch_add(1, std::memory_order_release);
 }
 
 void unregister_pool(open_pool& pool) noexcept {
     auto& all = the_registry();
+    const no_signals quiet;
     const std::unique_lock lock(all.mutex);
     std::erase(all.pools, &pool);
-    all.changes.fetch_add(1, std::memory_order_release);
+    pool_changes.fetch_add(1, std::memory_order_release);
+}
+
+bool is_open_pool(const open_pool* pool, std::uint64_t instance) noexcept {
+    auto& all = the_registry();
+    const std::shared_lock lock(all.mutex);
+    const auto found = std::find(all.pools.begin(), all.pools.end(), pool);
+    return found != all.pools.end() && pool->instance() == instance && !pool->is_inherited();
 }
 
 open_pool* find_open_pool(const void* address) noexcept {
     auto& all = the_registry();
     const auto* at = static_cast<const std::byte*>(address);
-    if (last_found.changes == all.changes.load(std::memory_order_acquire) &&
+    if (last_found.changes == pool_changes.load(std::memory_order_acquire) &&
         static_cast<std::uint64_t>(at - last_found.base) < last_found.bytes) [[likely]]
         return last_found.pool;
     const std::shared_lock lock(all.mutex);
     const auto found = std::find_if(all.pools.begin(), all.pools.end(),
                                     [&](const open_pool* pool) { return pool->contains(address); });
     if (found == all.pools.end() || (*found)->is_inherited()) return nullptr;
-    last_found = {all.changes.load(std::memory_order_relaxed), (*found)->base(), (*found)->size(), *found};
+    last_found = {pool_changes.load(std::memory_order_relaxed), (*found)->base(), (*found)->size(), *found};
     return *found;
 }
 

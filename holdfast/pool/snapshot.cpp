@@ -135,6 +135,8 @@ result<void> open_pool::copy_whole(persist::file& copy) const {
 }
 
 result<snapshot_report> open_pool::snapshot(const std::string& path, const snapshot_options& options) {
+    // Before the lock, which in a child nobody lets go.
+    if (auto here = check_here("copy it"); !here) return here.error();
     const std::lock_guard lock(copying_);
     if (auto usable = check_usable("copy it"); !usable) return usable.error();
     const auto mode = file_->mode();
