@@ -60,7 +60,7 @@ struct pool_in_c final : holdfast_pool {
         return pool
             .atomically([&]() -> result<std::byte*> {
                 auto& transaction = current_transaction<Engine>();
-                auto found = find_root(transaction, name, type);
+                auto found = find_root_or_prepare(transaction, name, type);
                 if (!found || *found != nullptr) return found;
                 std::byte* const made = Engine::allocate(bytes, alignment);
                 Engine::fill_zero(made, bytes);

@@ -199,7 +199,7 @@ result<std::byte*> line_pool::find_or_make(std::string_view name, const root_typ
     if (auto checked = check_log_takes(what); !checked) return checked.error();
     const auto make = [&]() -> result<std::byte*> {
         auto& transaction = current_transaction<line_engine>();
-        auto found = find_root(transaction, name, type);
+        auto found = find_root_or_prepare(transaction, name, type);
         if (!found || *found != nullptr) return found;
         std::byte* const made = line_engine::allocate(type.bytes, format::cache_line_bytes);
         store_elements(transaction, made, what);

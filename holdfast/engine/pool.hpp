@@ -62,13 +62,16 @@ public:
 
     /// The object of root `name`, made by `T(arguments…)` in a transaction when it is not there.
     /// `version` is the user's name for T's layout; with size and alignment it must match.
+    /// Thread-safe. One thread makes a root at a time: who looks for one that is not there, or for the first time since
+    /// the pool was opened, waits until the transaction that is making a root is decided. Make roots before other
+    /// transactions, or in calls of their own: inside a transaction the wait comes on top of the locks that it holds.
     /// Errors: root_mismatch, out_of_space, corrupt, invalid_argument.
     template <class T, class... Arguments>
     result<T*> root(std::string_view name, std::string_view version = "1", Arguments&&... arguments) {
         const root_type type{sizeof(T), alignof(T), version};
         return atomically([&]() -> result<T*> {
             auto& transaction = current_transaction<Engine>();
-            auto found = find_root(transaction, name, type);
+            auto found = find_root_or_prepare(transaction, name, type);
             if (!found) return found.error();
             if (*found != nullptr) return reinterpret_cast<T*>(*found);
             T* made = Engine::template make<T>(std::forward<Arguments>(arguments)...);

@@ -122,6 +122,8 @@ public:
     /// that the transaction holds already. They are held until the outermost call is decided.
     template <class... Locks>
     static void hold_joined(transaction_base& transaction, Locks&... locks);
+    template <class Lock>
+    class late_lock;
     /// The outermost call's own locks, which it releases itself.
     static void note_outermost(transaction_base& transaction, std::span<const void* const> locks) noexcept {
         transaction.outermost_locks_ = locks;
@@ -312,6 +314,35 @@ void transaction_runner::hold_joined(transaction_base& transaction, Locks&... lo
         std::apply([&](auto&... each) { (remember(each), ...); }, wanted);
     }
 }
+
+/// A lock that the library takes inside a transaction: let go at once, or kept until the outermost call is decided. One
+/// that the transaction holds already is not taken again.
+template <class Lock>
+class transaction_runner::late_lock {
+public:
+    late_lock(transaction_base& transaction, Lock& lock)
+        : transaction_(transaction), lock_(lock), held_(lock, std::defer_lock), is_new_(!transaction.holds(&lock)) {
+        // Room first: what is kept must be remembered.
+        transaction.joined_locks_.reserve(transaction.joined_locks_.size() + 1);
+        if (is_new_) held_.lock();
+    }
+    late_lock(const late_lock&) = delete;
+    late_lock& operator=(const late_lock&) = delete;
+
+    /// False where the transaction held it before.
+    bool is_new() const noexcept { return is_new_; }
+    void keep() noexcept {
+        if (!held_.owns_lock()) return;
+        held_.release();
+        transaction_.joined_locks_.push_back({&lock_, [](void* lock) { static_cast<Lock*>(lock)->unlock(); }});
+    }
+
+private:
+    transaction_base& transaction_;
+    Lock& lock_;
+    std::unique_lock<Lock> held_;
+    bool is_new_;
+};
 
 /// Runs f as one transaction of `Engine` on `pool`, holding the locks until the commit is decided.
 /// Joins the transaction this thread has open on the same pool. See basic_pool::atomically.

@@ -138,6 +138,14 @@ public:
     const persist::line_path& lines() const noexcept { return lines_; }
     const wrap_options& wraps() const noexcept { return wraps_; }
     persist::file& backing_file() noexcept { return *file_; }
+    /// Held by a transaction that makes a root, until it is decided.
+    std::mutex& making_roots() noexcept { return making_roots_; }
+    /// The entries of the roots that are known to be committed, a bit for each. They never change again, so they are
+    /// read without a lock.
+    std::uint32_t settled_roots() const noexcept { return settled_roots_.load(std::memory_order_acquire); }
+    void note_settled_roots(std::uint32_t entries) noexcept {
+        settled_roots_.fetch_or(entries, std::memory_order_release);
+    }
 
     /// Brings all commits home and empties the log. Thread-safe.
     result<void> checkpoint();
@@ -210,6 +218,8 @@ private:
     std::array<heap_zone, format::zone_limit> zones_{};
     std::atomic<std::size_t> zone_count_{0};
     std::mutex care_;            ///< one growth or snapshot at a time
+    std::mutex making_roots_;
+    std::atomic<std::uint32_t> settled_roots_{0};
     mutable std::mutex header_;  ///< guards superblock_ against who looks while it grows
     /// A sync that was not the log's own failed: nobody knows what the file lacks.
     std::atomic<bool> sync_failed_{false};
