@@ -1,5 +1,9 @@
 #include <holdfast/base/result.hpp>
 
+#include <array>
+#include <cstddef>
+#include <new>
+
 namespace holdfast {
 
 std::string_view name_of(errc code) noexcept {
@@ -41,9 +45,57 @@ std::string error::text() const {
     return line;
 }
 
-failure::failure(holdfast::error reason)
-    : reason_(std::make_shared<const holdfast::error>(std::move(reason))),
-      text_(std::make_shared<const std::string>(reason_->text())) {}
+const error& bare_error(errc code) noexcept {
+    using table = std::array<error, errc_count>;
+    // Built where it stands, so that it needs no memory when there is none, and never destroyed.
+    alignas(table) static std::byte room[sizeof(table)];
+    static const table& all = []() -> const table& {
+        auto* const made = ::new (static_cast<void*>(room)) table;
+        for (std::size_t index = 0; index < errc_count; ++index) (*made)[index].code = static_cast<errc>(index);
+        return *made;
+    }();
+    const auto index = static_cast<std::size_t>(code);
+    return all[index < errc_count ? index : static_cast<std::size_t>(errc::io)];
+}
+
+namespace detail {
+
+void error_deleter::operator()(error* reason) const noexcept {
+    if (reason != &bare_error(reason->code)) delete reason;
+}
+
+kept_error keep(error&& reason) noexcept {
+    const errc code = reason.code;
+    if (error* const kept = new (std::nothrow) error(std::move(reason))) return kept_error(kept);
+    // Never written to: what is kept is given out as constant.
+    return kept_error(const_cast<error*>(&bare_error(code)));
+}
+
+kept_error keep(const error& reason) noexcept {
+    try {
+        return keep(error(reason));
+    } catch (const std::bad_alloc&) {
+        return kept_error(const_cast<error*>(&bare_error(reason.code)));
+    }
+}
+
+void throw_failure(const error& reason) { throw failure(keep(reason)); }
+
+}  // namespace detail
+
+failure::failure(holdfast::error reason) noexcept : failure(detail::keep(std::move(reason))) {}
+
+failure::failure(detail::kept_error reason) noexcept {
+    const errc code = reason->code;
+    try {
+        text_ = std::make_shared<const std::string>(reason->text());
+        reason_ = std::shared_ptr<holdfast::error>(std::move(reason));
+    } catch (const std::bad_alloc&) {
+        text_.reset();
+        // Without a count: it lives for ever.
+        reason_ = std::shared_ptr<const holdfast::error>(std::shared_ptr<void>{}, &bare_error(code));
+    }
+}
 
 void fail(errc code, std::string what) {
     throw failure({.code = code, .what = std::move(what)});
