@@ -1,6 +1,7 @@
 #include <holdfast/base/result.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <new>
 
@@ -45,38 +46,66 @@ std::string error::text() const {
     return line;
 }
 
-const error& bare_error(errc code) noexcept {
-    using table = std::array<error, errc_count>;
-    // Built where it stands, so that it needs no memory when there is none, and never destroyed.
-    alignas(table) static std::byte room[sizeof(table)];
-    static const table& all = []() -> const table& {
-        auto* const made = ::new (static_cast<void*>(room)) table;
+namespace {
+
+constexpr std::size_t most_made = 8;
+using lasting_errors = std::array<error, errc_count + most_made>;
+
+/// The bare ones by their code, then those that were made. Built where they stand, so that they need no memory when
+/// there is none, and never destroyed.
+lasting_errors& all_lasting() noexcept {
+    alignas(lasting_errors) static std::byte room[sizeof(lasting_errors)];
+    static lasting_errors& all = []() -> lasting_errors& {
+        auto* const made = ::new (static_cast<void*>(room)) lasting_errors;
         for (std::size_t index = 0; index < errc_count; ++index) (*made)[index].code = static_cast<errc>(index);
         return *made;
     }();
+    return all;
+}
+
+bool is_lasting(const error* reason) noexcept {
+    const lasting_errors& all = all_lasting();
+    const auto distance = reinterpret_cast<std::uintptr_t>(reason) - reinterpret_cast<std::uintptr_t>(all.data());
+    return distance < sizeof(lasting_errors);
+}
+
+}  // namespace
+
+const error& bare_error(errc code) noexcept {
     const auto index = static_cast<std::size_t>(code);
-    return all[index < errc_count ? index : static_cast<std::size_t>(errc::io)];
+    return all_lasting()[index < errc_count ? index : static_cast<std::size_t>(errc::io)];
 }
 
 namespace detail {
 
 void error_deleter::operator()(error* reason) const noexcept {
-    if (reason != &bare_error(reason->code)) delete reason;
+    if (!is_lasting(reason)) delete reason;
 }
 
 kept_error keep(error&& reason) noexcept {
     const errc code = reason.code;
     if (error* const kept = new (std::nothrow) error(std::move(reason))) return kept_error(kept);
-    // Never written to: what is kept is given out as constant.
-    return kept_error(const_cast<error*>(&bare_error(code)));
+    return keep_lasting(bare_error(code));
 }
 
 kept_error keep(const error& reason) noexcept {
     try {
         return keep(error(reason));
     } catch (const std::bad_alloc&) {
-        return kept_error(const_cast<error*>(&bare_error(reason.code)));
+        return keep_lasting(bare_error(reason.code));
     }
+}
+
+const error& make_lasting(error reason) {
+    static std::atomic<std::size_t> made{0};
+    const std::size_t index = made.fetch_add(1, std::memory_order_relaxed);
+    if (index >= most_made) return bare_error(reason.code);
+    return all_lasting()[errc_count + index] = std::move(reason);
+}
+
+kept_error keep_lasting(const error& reason) noexcept {
+    // Never written to: what is kept is given out as constant.
+    return kept_error(const_cast<error*>(&reason));
 }
 
 void throw_failure(const error& reason) { throw failure(keep(reason)); }

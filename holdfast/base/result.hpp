@@ -65,7 +65,7 @@ const error& bare_error(errc code) noexcept;
 namespace detail {
 
 struct error_deleter {
-    /// Leaves bare ones alone.
+    /// Leaves alone what lives for ever.
     void operator()(error* reason) const noexcept;
 };
 /// An error on its way to who looks at it. Where memory runs out it keeps its code and loses its text: a commit whose
@@ -75,6 +75,12 @@ using kept_error = std::unique_ptr<error, error_deleter>;
 kept_error keep(error&& reason) noexcept;
 /// The same of a copy.
 kept_error keep(const error& reason) noexcept;
+
+/// An error that is made early, to be given out where nothing may be allocated: in a signal handler. Made at most eight
+/// times in a program; lives for ever. Thread-safe.
+const error& make_lasting(error reason);
+/// Gives one out, or a bare one.
+kept_error keep_lasting(const error& reason) noexcept;
 
 }  // namespace detail
 
