@@ -1,21 +1,10 @@
 #include <holdfast/engine/run.hpp>
 
-#include <unwind.h>
-
 #include <string>
 #include <utility>
 
 namespace holdfast {
 namespace {
-
-_Unwind_Reason_Code look_for_signal_frame(_Unwind_Context* context, void* found) {
-    int before_instruction = 0;
-    _Unwind_GetIPInfo(context, &before_instruction);
-    // Set only for the frame that a signal interrupted: its address is not a return address.
-    if (before_instruction == 0) return _URC_NO_REASON;
-    *static_cast<bool*>(found) = true;
-    return _URC_END_OF_STACK;
-}
 
 error refusal(errc code, std::string what, const open_pool* pool = nullptr) {
     error reason{.code = code, .what = std::move(what)};
@@ -23,15 +12,13 @@ error refusal(errc code, std::string what, const open_pool* pool = nullptr) {
     return reason;
 }
 
+/// Made when the program starts: in a handler it would be too late.
+const error* const in_signal_handler = &detail::make_lasting(
+    refusal(errc::misuse, "a transaction was started inside a signal handler; set a flag there and act on it outside"));
+
 }  // namespace
 
 namespace detail {
-
-bool inside_signal_handler() noexcept {
-    bool found = false;
-    _Unwind_Backtrace(look_for_signal_frame, &found);
-    return found;
-}
 
 error nested_in_other_pool(const open_pool& open, const open_pool& wanted) {
     error reason = refusal(
@@ -41,9 +28,8 @@ error nested_in_other_pool(const open_pool& open, const open_pool& wanted) {
     return reason;
 }
 
-error refused_in_signal_handler() {
-    return refusal(errc::misuse,
-                   "a transaction was started inside a signal handler; set a flag there and act on it outside");
+kept_error refused_in_signal_handler() noexcept {
+    return keep_lasting(in_signal_handler != nullptr ? *in_signal_handler : bare_error(errc::misuse));
 }
 
 error refused_in_child(const open_pool& pool) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/engine/signal_handlers.hpp>
 #include <holdfast/engine/transaction.hpp>
 
 #include <array>
@@ -28,28 +29,9 @@ struct unwrapped<result<T>> {
     static constexpr bool is_result = true;
 };
 
-/// True when a signal handler is among the callers of this function. Costs about a microsecond.
-bool inside_signal_handler() noexcept;
-
-/// Frames in which this thread was found outside every signal handler, each with the place that
-/// called it. A handler runs in other frames, so it is looked at; a frame seen before is not.
-inline constinit thread_local std::array<std::uintptr_t, 64> frames_outside_handlers{};
-
-/// inside_signal_handler, at the cost of a comparison for a frame that was looked at before.
-inline bool is_handler_frame(const void* frame, const void* caller) noexcept {
-    constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15u;
-    const std::uintptr_t key =
-        (reinterpret_cast<std::uintptr_t>(frame) ^ reinterpret_cast<std::uintptr_t>(caller) << 17) * golden_ratio;
-    std::uintptr_t& seen = frames_outside_handlers[key >> 58];
-    if (seen == key) [[likely]]
-        return false;
-    if (inside_signal_handler()) return true;
-    seen = key;
-    return false;
-}
-
 error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
-error refused_in_signal_handler();
+/// Allocates nothing: what the signal interrupted may be an allocation.
+kept_error refused_in_signal_handler() noexcept;
 error doomed_by_inner();
 
 error refused_in_child(const open_pool& pool);
@@ -185,7 +167,8 @@ private:
 template <class R, class F, class... Locks>
 result<R> join_transaction(open_pool& pool, F& f, Locks&... locks) {
     transaction_base& outer = *open_transaction;
-    if (inside_signal_handler()) return refused_in_signal_handler();
+    if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
+        return refused_in_signal_handler();
     if (outer.pool() != &pool) {
         outer.doom(nested_in_other_pool(*outer.pool(), pool));
         return nested_in_other_pool(*outer.pool(), pool);
