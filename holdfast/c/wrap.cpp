@@ -79,8 +79,12 @@ std::string& last_error() {
     return text;
 }
 
-int note(const error& reason) {
-    last_error() = reason.text();
+int note(const error& reason) noexcept {
+    try {
+        last_error() = reason.text();
+    } catch (const std::bad_alloc&) {
+        last_error() = "no memory";
+    }
     return static_cast<int>(reason.code) + 1;
 }
 
@@ -93,7 +97,8 @@ int status_of(F&& f) noexcept {
     } catch (const failure& reason) {
         return note(reason.reason());
     } catch (const std::bad_alloc&) {
-        return note({.code = errc::invalid_argument, .what = "there is no memory for this call"});
+        last_error() = "no memory";
+        return static_cast<int>(errc::invalid_argument) + 1;
     }
 }
 

@@ -33,9 +33,9 @@ void commit_in_log(open_pool& pool, void* first, const std::uint64_t* dirty, std
         for (std::uint64_t word = 0; word < 8; ++word) words.store(offset + word * 8, home[word], 0xFF);
     });
     group_log& log = *pool.groups();
-    if (auto admitted = log.admit(words.payload_words()); !admitted) throw failure(admitted.error());
+    if (auto admitted = log.admit(words.payload_words()); !admitted) throw failure(std::move(admitted).give_error());
     const auto ticket = log.append(words.payload(), words.payload_words(), false);
-    if (auto durable = log.wait(ticket); !durable) throw failure(durable.error());
+    if (auto durable = log.wait(ticket); !durable) throw failure(std::move(durable).give_error());
 }
 
 /// As the pool needs that holds the lines; lines in none are in memory that nothing outlives.

@@ -52,6 +52,8 @@ public:
     /// an inner call are held until then too (one that is held already is not taken twice), so they
     /// must live that long. on_commit does not run when the outcome is unknown. f may
     /// run more than once under some engines, and must not swallow everything with catch (...).
+    /// std::bad_alloc, of f or of the commit, rolls back and propagates. What f returns is moved once more after the
+    /// commit, which must not throw.
     /// What holds if the process dies inside: nothing of f, or once it returned, all of it.
     /// Errors: transaction_too_large, out_of_space, misuse, aborted, outcome_unknown, poisoned.
     template <class... LocksAndF>

@@ -30,9 +30,11 @@ struct unwrapped<result<T>> {
 };
 
 error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
+[[noreturn]] void fail_in_other_pool(const open_pool& open, const open_pool& wanted);
 /// Allocates nothing: what the signal interrupted may be an allocation.
 kept_error refused_in_signal_handler() noexcept;
 error doomed_by_inner();
+error heap_store_failed();
 
 error refused_in_child(const open_pool& pool);
 error snapshot_in_transaction(const open_pool& pool);
@@ -83,13 +85,18 @@ public:
     static bool busy() noexcept { return busy_; }
     static void set_busy(bool busy) noexcept { busy_ = busy; }
 
-    template <class Transaction>
-    static std::optional<error> take_doom(Transaction& transaction) {
-        return std::exchange(transaction.doomed_, std::nullopt);
+    /// Why the transaction cannot commit, which is forgotten with that; nullptr: it can.
+    static detail::kept_error take_doom(transaction_base& transaction) {
+        if (transaction.must_roll_back()) transaction.doom(detail::heap_store_failed());
+        if (!transaction.doomed_) [[likely]]
+            return nullptr;
+        const failure reason = *std::exchange(transaction.doomed_, std::nullopt);
+        return detail::keep(reason.reason());
     }
+    static void forget_doom(transaction_base& transaction) noexcept { transaction.doomed_.reset(); }
 
-    /// Runs the actions of one kind and forgets both kinds.
-    static void run_actions(transaction_base& transaction, bool committed) {
+    /// Runs the actions of one kind and forgets both kinds. What they throw goes to the handler of action failures.
+    static void run_actions(transaction_base& transaction, bool committed) noexcept(persist::noexcept_seam) {
         if (transaction.on_commit.empty() && transaction.on_abort.empty()) [[likely]]
             return;
         run_some_actions(transaction, committed);
@@ -120,7 +127,7 @@ public:
     }
 
 private:
-    static void run_some_actions(transaction_base& transaction, bool committed);
+    static void run_some_actions(transaction_base& transaction, bool committed) noexcept(persist::noexcept_seam);
     static inline constinit thread_local bool busy_ = false;
 };
 
@@ -163,21 +170,27 @@ private:
     std::optional<std::scoped_lock<Locks...>> held_;
 };
 
+/// The library works on the thread's transaction: who asks for another one now is a signal handler.
+class busy_section {
+public:
+    busy_section() noexcept { transaction_runner::set_busy(true); }
+    ~busy_section() { transaction_runner::set_busy(false); }
+    busy_section(const busy_section&) = delete;
+    busy_section& operator=(const busy_section&) = delete;
+};
+
 /// Joins the open transaction. An error or exception that leaves dooms the whole.
 template <class R, class F, class... Locks>
 result<R> join_transaction(open_pool& pool, F& f, Locks&... locks) {
     transaction_base& outer = *open_transaction;
     if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
         return refused_in_signal_handler();
-    if (outer.pool() != &pool) {
-        outer.doom(nested_in_other_pool(*outer.pool(), pool));
-        return nested_in_other_pool(*outer.pool(), pool);
-    }
     try {
+        if (outer.pool() != &pool) fail_in_other_pool(*outer.pool(), pool);
         transaction_runner::hold_joined(outer, locks...);
         if constexpr (unwrapped<std::invoke_result_t<F&>>::is_result) {
             auto returned = f();
-            if (!returned) outer.doom(returned.error());
+            if (!returned) outer.doom(failure(returned.error()));
             return returned;
         } else {
             held_value<R> held;
@@ -185,12 +198,29 @@ result<R> join_transaction(open_pool& pool, F& f, Locks&... locks) {
             return held.take();
         }
     } catch (const failure& reason) {
-        outer.doom(reason.reason());
+        outer.doom(reason);
         return reason.reason();
     } catch (...) {
-        outer.doom(doomed_by_inner());
+        outer.doom_by_exception();
         throw;
     }
+}
+
+/// Calls f and holds what it returns. An error: why the transaction cannot commit. Other exceptions of f leave.
+template <class R, class F>
+kept_error run_function(transaction_base& transaction, F& f, held_value<R>& held) {
+    try {
+        if constexpr (unwrapped<std::invoke_result_t<F&>>::is_result) {
+            auto returned = f();
+            if (!returned) return std::move(returned).give_error();
+            if constexpr (!std::is_void_v<R>) held.value.emplace(std::move(*returned));
+        } else {
+            held.run(f);
+        }
+    } catch (const failure& reason) {
+        return keep(reason.reason());
+    }
+    return transaction_runner::take_doom(transaction);
 }
 
 template <class Engine, class R, class F, class... Locks>
@@ -202,30 +232,25 @@ result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
     transaction.begin(pool);
     transaction_runner::open<Engine>(transaction);
     const auto abandon = [&] {
-        transaction_runner::leave<Engine>();
-        transaction_runner::set_busy(true);
-        transaction.roll_back();
-        static_cast<void>(transaction_runner::take_doom(transaction));
-        transaction_runner::set_busy(false);
+        {
+            const busy_section busy;
+            transaction_runner::leave<Engine>();
+            transaction.roll_back();
+            transaction_runner::forget_doom(transaction);
+        }
         held_locks.release();
         transaction_runner::run_actions(transaction, false);
     };
-    std::optional<error> problem;
+    kept_error problem;
     held_value<R> held;
     try {
-        if constexpr (unwrapped<std::invoke_result_t<F&>>::is_result) {
-            auto returned = f();
-            if (!returned) {
-                problem = returned.error();
-            } else if constexpr (!std::is_void_v<R>) {
-                held.value.emplace(std::move(*returned));
-            }
-        } else {
-            held.run(f);
+        problem = run_function<R>(transaction, f, held);
+        if (!problem) [[likely]] {
+            const busy_section busy;
+            transaction_runner::leave<Engine>();
+            // The last step that can fail with nothing done: what it needs of memory it reserves first.
+            problem = transaction.seal().give_error();
         }
-        if (!problem && transaction.is_doomed()) problem = transaction_runner::take_doom(transaction);
-    } catch (const failure& reason) {
-        problem = reason.reason();
 #ifdef HOLDFAST_OBSERVED
     } catch (const persist::simulated_crash&) {
         throw;
@@ -236,21 +261,16 @@ result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
     }
     if (problem) {
         abandon();
-        return *std::move(problem);
+        return problem;
     }
-    transaction_runner::leave<Engine>();
-    transaction_runner::set_busy(true);
-    if (auto sealed = transaction.seal(); !sealed) {
-        transaction_runner::set_busy(false);
-        abandon();
-        return sealed.error();
+    {
+        const busy_section busy;
+        held_locks.release();
+        problem = transaction.settle().give_error();
     }
-    held_locks.release();
-    auto settled = transaction.settle();
-    transaction_runner::set_busy(false);
-    if (!settled) {
+    if (problem) {
         transaction_runner::drop_actions(transaction);
-        return settled.error();
+        return problem;
     }
     transaction_runner::run_actions(transaction, true);
     return held.take();

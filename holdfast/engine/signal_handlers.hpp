@@ -10,10 +10,10 @@
 //     handlers (each begins without it), after siglongjmp out of one (the control word stays the handler's; then the
 //     stack is looked at once more), and for coroutines, whose switches keep the control word with the stack.
 //   * Whoever resets the control word (fninit, a restored environment) only makes us look again.
-// What would go unseen: a handler that installs a floating-point environment which was saved outside of every handler.
+// What would go unseen: a handler that installs a floating-point environment that was saved outside of all handlers.
 //
-// An emulator may deliver signals without resetting the state. None that we know of registers restartable sequences for
-// the C library, which Linux does. Where they are not registered, and on other processors, no mark is believed: there a
+// An emulator may deliver signals without resetting the state. None that we know of registers restartable sequences,
+// which Linux does for the C library. Where they are not registered, and on other processors, no mark is set: there a
 // frame that was looked at before, called from the same place, is not looked at again.
 //
 // The kernel clears the pointer to a restartable sequence, too, when it delivers a signal; but newer kernels do not when

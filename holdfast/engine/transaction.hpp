@@ -35,9 +35,12 @@ public:
     }
 
     /// Marks the transaction so that it cannot commit; `atomically` returns `reason`.
-    void doom(error reason) {
-        if (!doomed_) doomed_ = std::move(reason);
+    void doom(error reason) noexcept { doom(failure(std::move(reason))); }
+    void doom(const failure& reason) noexcept {
+        if (!doomed_) doomed_ = reason;
     }
+    /// The same after an exception, also where there is no memory for a sentence.
+    void doom_by_exception() noexcept;
     bool is_doomed() const noexcept { return doomed_.has_value(); }
 
     std::vector<std::function<void()>> on_commit;
@@ -54,6 +57,8 @@ protected:
         void* lock;
         void (*unlock)(void*);
     };
+    /// A store of the heap's metadata failed: what the heap was told and what it stored differ.
+    bool must_roll_back() const noexcept { return uses_heap_ && blocks_.writer_failed(); }
     bool holds(const void* lock) const noexcept {
         const auto same = [lock](const joined_lock& each) { return each.lock == lock; };
         return std::find(outermost_locks_.begin(), outermost_locks_.end(), lock) != outermost_locks_.end() ||
@@ -78,7 +83,7 @@ protected:
     std::span<const void* const> outermost_locks_;
     std::vector<joined_lock> joined_locks_;
     heap::session blocks_;
-    std::optional<error> doomed_;
+    std::optional<failure> doomed_;
 };
 
 /// The transaction this thread has open, of whatever engine; nullptr outside.

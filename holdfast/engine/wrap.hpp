@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,9 +36,13 @@ public:
         return taken;
     }
     static void give(std::unique_ptr<transaction> done) noexcept {
-        auto& spare = of_this_thread();
-        // Room was reserved: a vector of so many does not allocate.
-        if (spare.size() < most) spare.push_back(std::move(done));
+        try {
+            auto& spare = of_this_thread();
+            // Room was reserved: a vector of so many does not allocate.
+            if (spare.size() < most) spare.push_back(std::move(done));
+        } catch (const std::bad_alloc&) {
+            // A thread that opened none has no room yet. Then it is not kept.
+        }
     }
 
 private:
@@ -116,12 +121,12 @@ public:
     }
 
     /// CloseWrap: durable, as the pool's level promises, when it returns. After an error the wrap is gone and nothing
-    /// of it happened, but for outcome_unknown. Errors: transaction_too_large, busy, outcome_unknown, poisoned, io,
-    /// misuse (not open).
+    /// of it happened, but for outcome_unknown. So it is when std::bad_alloc leaves. Errors:
+    /// transaction_too_large, busy, outcome_unknown, poisoned, io, misuse (not open).
     result<void> close() {
         if (!transaction_) return not_open();
         leave_list();
-        auto sealed = transaction_->seal();
+        auto sealed = seal();
         if (!sealed) {
             abort();
             return sealed;
@@ -139,6 +144,14 @@ public:
     }
 
 private:
+    result<void> seal() {
+        try {
+            return transaction_->seal();
+        } catch (const std::bad_alloc&) {
+            abort();
+            throw;
+        }
+    }
     static error not_open() { return error{.code = errc::misuse, .what = "the wrap is not open"}; }
     typename Engine::transaction& opened() {
         if (!transaction_) [[unlikely]]
