@@ -80,6 +80,13 @@ void fail_outside_transaction() {
     fail(errc::misuse, "a write to a pool outside a transaction; write inside pool.atomically(…)");
 }
 
+void transaction_base::fail_exchange_across() const {
+    throw failure(refusal(errc::misuse,
+                          "an exchange of an object in the pool with one outside: what is outside is not rolled back, "
+                          "so its value could be lost; copy it instead",
+                          pool_));
+}
+
 void transaction_base::check_in_no_other_pool(const void* home) const {
     const open_pool* other = find_open_pool(home);
     if (other != nullptr && other != pool_) throw failure(detail::nested_in_other_pool(*pool_, *other));

@@ -2,8 +2,8 @@
 //
 // Looking at the stack answers it, but costs more the deeper the stack is. So a thread in which no handler was found is
 // marked, and a handler runs without the mark:
-//   * The mark is bit 12 of the x87 control word ("infinity control"). No processor since the 80287 gives it a meaning,
-//     it can be set and read, and the ABI keeps the control word across calls.
+//   * The mark is bit 12 of the x87 control word ("infinity control"). No processor since the 80287 gives it a
+//     meaning, it can be set and read, and the ABI keeps the control word across calls.
 //   * Linux begins each handler with the initial floating-point state, in which the bit is 0, on whatever stack the
 //     handler runs. Returning from the handler brings the interrupted state back, with its mark.
 //   * So the mark says: since this control word was set no handler has begun that did not return. That holds for nested

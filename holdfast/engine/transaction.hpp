@@ -43,6 +43,12 @@ public:
     void doom_by_exception() noexcept;
     bool is_doomed() const noexcept { return doomed_.has_value(); }
 
+    /// Throws failure: misuse, when the pool holds one of them and not the other.
+    void check_both_or_neither_in_pool(const void* a, const void* b) const {
+        if (pool_->contains(a) != pool_->contains(b)) [[unlikely]]
+            fail_exchange_across();
+    }
+
     std::vector<std::function<void()>> on_commit;
     std::vector<std::function<void()>> on_abort;
 
@@ -50,6 +56,7 @@ protected:
     ~transaction_base() = default;
     /// A store that misses the pool: fine for an object on the stack, misuse in another pool.
     void check_in_no_other_pool(const void* home) const;
+    [[noreturn]] void fail_exchange_across() const;
     friend class transaction_runner;
 
     /// A lock that a joining call took, and how to let it go.

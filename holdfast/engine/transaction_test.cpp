@@ -169,6 +169,44 @@ TYPED_TEST(Transaction, AWriteOutsideIsMisuseAndChangesNothing) {
     this->expect(0, 0);
 }
 
+TYPED_TEST(Transaction, AnExchangeWithAFieldOutsideThePoolIsMisuseAndLosesNoValue) {
+    typename TestFixture::template field<long> outside, another;
+    ASSERT_TRUE(this->pool->atomically([&] {
+        this->data->left = 1;
+        this->data->right = 2;
+        outside = 3;
+        another = 4;
+    }));
+    const auto out = this->pool->atomically([&] { swap(this->data->left, outside); });
+    EXPECT_EQ(code_of(out), errc::misuse);
+    const auto in = this->pool->atomically([&] { swap(outside, this->data->left); });
+    EXPECT_EQ(code_of(in), errc::misuse);
+    this->expect(1, 2);
+    EXPECT_EQ(outside, 3) << "rolled back it would be nowhere";
+    ASSERT_TRUE(this->pool->atomically([&] {
+        swap(this->data->left, this->data->right);
+        swap(outside, another);
+        EXPECT_EQ(this->data->left, 2);
+    }));
+    this->expect(2, 1);
+    EXPECT_EQ(outside, 4);
+    EXPECT_EQ(another, 3);
+}
+
+TYPED_TEST(Transaction, RollingBackStoresToNoFieldOutsideThePool) {
+    // It may be gone by then: its place on the stack is another's.
+    typename TestFixture::template field<long> outside;
+    EXPECT_THROW(ignore(this->pool->atomically([&] {
+                     outside = 1;
+                     outside = 2;
+                     this->data->left = 3;
+                     throw 1;
+                 })),
+                 int);
+    EXPECT_EQ(outside, 2);
+    this->expect(0, 0);
+}
+
 TYPED_TEST(Transaction, LocksAreHeldDuringTheCallAndFreeAfterwards) {
     std::mutex one;
     std::shared_mutex two;
