@@ -16,8 +16,8 @@
 // which Linux does for the C library. Where they are not registered, and on other processors, no mark is set: there a
 // frame that was looked at before, called from the same place, is not looked at again.
 //
-// The kernel clears the pointer to a restartable sequence, too, when it delivers a signal; but newer kernels do not when
-// the signal is delivered at the end of a system call, and all do at each preemption.
+// The kernel clears the pointer to a restartable sequence, too, when it delivers a signal; but newer kernels do not
+// where they deliver it at the end of a system call, and all do at each preemption.
 #pragma once
 
 #include <cstdint>
