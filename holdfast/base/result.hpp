@@ -2,6 +2,7 @@
 // `result<T>`: a T, or an `error` that says what, where, what was expected and what was found.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -40,6 +41,8 @@ enum class errc : std::uint8_t {
     invalid_argument,       ///< an option or parameter is out of range
 };
 
+inline constexpr std::size_t errc_count = static_cast<std::size_t>(errc::invalid_argument) + 1;
+
 /// The stable name of an error code, e.g. "layout_mismatch".
 std::string_view name_of(errc code) noexcept;
 
@@ -56,21 +59,52 @@ struct error {
     std::string text() const;
 };
 
+/// The error that has nothing but its code. What is left of one for which there is no memory. Lives for ever.
+const error& bare_error(errc code) noexcept;
+
+namespace detail {
+
+struct error_deleter {
+    /// Leaves alone what lives for ever.
+    void operator()(error* reason) const noexcept;
+};
+/// An error on its way to who looks at it. Where memory runs out it keeps its code and loses its text: a commit whose
+/// outcome is unknown must never look like one that was rolled back.
+using kept_error = std::unique_ptr<error, error_deleter>;
+
+kept_error keep(error&& reason) noexcept;
+/// The same of a copy.
+kept_error keep(const error& reason) noexcept;
+
+/// An error that is made early, to be given out where nothing may be allocated: in a signal handler. Made at most eight
+/// times in a program; lives for ever. Thread-safe.
+const error& make_lasting(error reason);
+/// Gives one out, or a bare one.
+kept_error keep_lasting(const error& reason) noexcept;
+
+}  // namespace detail
+
 /// How a failure inside a transaction travels to the `atomically` that returns it, and how
 /// operations without a return value of their own report one. Let it pass.
 class failure : public std::exception {
 public:
-    explicit failure(holdfast::error reason);
+    /// Where there is no memory it carries the code alone.
+    explicit failure(holdfast::error reason) noexcept;
+    explicit failure(detail::kept_error reason) noexcept;
     const holdfast::error& reason() const noexcept { return *reason_; }
-    const char* what() const noexcept override { return text_->c_str(); }
+    const char* what() const noexcept override { return text_ ? text_->c_str() : name_of(reason_->code).data(); }
 
 private:
     std::shared_ptr<const holdfast::error> reason_;
-    std::shared_ptr<const std::string> text_;
+    std::shared_ptr<const std::string> text_;  ///< nullptr: there was no memory for it
 };
 
 /// Throws `failure`; out of line so that callers stay small.
 [[noreturn]] void fail(errc code, std::string what);
+
+namespace detail {
+[[noreturn]] void throw_failure(const error& reason);
+}  // namespace detail
 
 /// A value or an error. Asking for the one that is not there throws `failure` (value) or is
 /// misuse that throws (error). Success costs no allocation.
@@ -80,7 +114,8 @@ public:
     using value_type = T;
 
     result(T value) : value_(std::move(value)) {}
-    result(holdfast::error reason) : error_(std::make_unique<holdfast::error>(std::move(reason))) {}
+    result(holdfast::error reason) noexcept : error_(detail::keep(std::move(reason))) {}
+    result(detail::kept_error reason) noexcept : error_(std::move(reason)) {}
 
     bool has_value() const noexcept { return value_.has_value(); }
     explicit operator bool() const noexcept { return has_value(); }
@@ -99,14 +134,16 @@ public:
         if (!error_) fail(errc::misuse, "asked a successful result for its error");
         return *error_;
     }
+    /// Moves the error on, without a copy; nullptr of a success.
+    detail::kept_error give_error() && noexcept { return std::move(error_); }
 
 private:
     void require() const {
-        if (error_) throw failure(*error_);
+        if (error_) detail::throw_failure(*error_);
     }
 
     std::optional<T> value_;
-    std::unique_ptr<holdfast::error> error_;
+    detail::kept_error error_;
 };
 
 template <>
@@ -115,12 +152,13 @@ public:
     using value_type = void;
 
     result() = default;
-    result(holdfast::error reason) : error_(std::make_unique<holdfast::error>(std::move(reason))) {}
+    result(holdfast::error reason) noexcept : error_(detail::keep(std::move(reason))) {}
+    result(detail::kept_error reason) noexcept : error_(std::move(reason)) {}
 
     bool has_value() const noexcept { return !error_; }
     explicit operator bool() const noexcept { return has_value(); }
     void value() const {
-        if (error_) throw failure(*error_);
+        if (error_) detail::throw_failure(*error_);
     }
 
     const holdfast::error& error() const {
@@ -128,8 +166,11 @@ public:
         return *error_;
     }
 
+    /// Moves the error on, without a copy; nullptr of a success.
+    detail::kept_error give_error() && noexcept { return std::move(error_); }
+
 private:
-    std::unique_ptr<holdfast::error> error_;
+    detail::kept_error error_;
 };
 
 }  // namespace holdfast

@@ -62,7 +62,7 @@ struct pool_in_c final : holdfast_pool {
         return pool
             .atomically([&]() -> result<std::byte*> {
                 auto& transaction = current_transaction<Engine>();
-                auto found = find_root(transaction, name, type);
+                auto found = find_root_or_prepare(transaction, name, type);
                 if (!found || *found != nullptr) return found;
                 std::byte* const made = Engine::allocate(bytes, alignment);
                 Engine::fill_zero(made, bytes);
@@ -79,10 +79,16 @@ struct pool_in_c final : holdfast_pool {
 /// The sentence, cut where it is longer. Trivially destructible: a function may fail while its thread ends.
 inline constinit thread_local std::array<char, 1024> last_error{};
 
-int note(const error& reason) {
-    const std::string text = reason.text();
-    const std::size_t size = std::min(text.size(), last_error.size() - 1);
-    last_error[text.copy(last_error.data(), size)] = '\0';
+int note(const error& reason) noexcept {
+    const auto keep = [](std::string_view text) {
+        const std::size_t size = std::min(text.size(), last_error.size() - 1);
+        last_error[text.copy(last_error.data(), size)] = '\0';
+    };
+    try {
+        keep(reason.text());
+    } catch (const std::bad_alloc&) {
+        keep("no memory");
+    }
     return static_cast<int>(reason.code) + 1;
 }
 
@@ -95,7 +101,8 @@ int status_of(F&& f) noexcept {
     } catch (const failure& reason) {
         return note(reason.reason());
     } catch (const std::bad_alloc&) {
-        return note({.code = errc::invalid_argument, .what = "there is no memory for this call"});
+        last_error() = "no memory";
+        return static_cast<int>(errc::invalid_argument) + 1;
     }
 }
 

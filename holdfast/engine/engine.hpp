@@ -2,6 +2,7 @@
 // store::field<T>, store::make<T>(…). Changing engine is changing that one line.
 #pragma once
 
+#include <holdfast/engine/actions.hpp>
 #include <holdfast/engine/field.hpp>
 #include <holdfast/engine/run.hpp>
 #include <holdfast/engine/transaction.hpp>
@@ -103,12 +104,13 @@ struct engine_interface {
     }
 
     /// Runs `action` once the open transaction is as durable as its level promises, after the locks
-    /// are released. Requires: inside a transaction.
+    /// are released. Requires: inside a transaction. What it throws goes to the handler of action failures
+    /// (actions.hpp): the transaction is committed, and its other actions run.
     template <class F>
     static void on_commit(F&& action) {
         current_transaction<Engine>().on_commit.emplace_back(std::forward<F>(action));
     }
-    /// Runs `action` after the open transaction was rolled back.
+    /// Runs `action` after the open transaction was rolled back. What it throws goes there, too.
     template <class F>
     static void on_abort(F&& action) {
         current_transaction<Engine>().on_abort.emplace_back(std::forward<F>(action));

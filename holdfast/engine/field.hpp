@@ -74,9 +74,11 @@ private:
     T value_;
 };
 
-/// Exchanges two fields' values inside a transaction.
+/// Exchanges two fields' values inside a transaction. Throws failure: misuse, with nothing changed, when only one of
+/// them is in the pool. Rolling back would restore that one alone, and the other's value would be nowhere.
 template <class Engine, class T>
 void swap(basic_field<Engine, T>& a, basic_field<Engine, T>& b) {
+    current_transaction<Engine>().check_both_or_neither_in_pool(&a, &b);
     const T value = a.get();
     a.set(b.get());
     b.set(value);

@@ -20,6 +20,10 @@ public:
 
     bool empty() const noexcept { return blocks_.empty(); }
 
+    /// Room for one more, so that `add` does not throw.
+    void make_room() {
+        if (blocks_.size() == blocks_.capacity()) blocks_.reserve(blocks_.size() * 2 + 8);
+    }
     void add(const void* address, std::size_t bytes) {
         const auto begin = reinterpret_cast<std::uintptr_t>(address);
         blocks_.insert(above(begin), {begin, begin + bytes, begin + bytes, begin});

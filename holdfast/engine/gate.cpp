@@ -81,9 +81,9 @@ error lost_in_child() {
     return misuse("the process was forked inside the transaction; it goes on in the parent alone");
 }
 
-error refused_by_stage() {
-    return thread_is_gone() ? misuse("the thread is ending and its state is destroyed; use the pool before")
-                            : refused_in_signal_handler();
+kept_error refused_by_stage() {
+    if (!thread_is_gone()) return refused_in_signal_handler();
+    return keep(misuse("the thread is ending and its state is destroyed; use the pool before"));
 }
 
 result<void> check_entry_without_pool() {

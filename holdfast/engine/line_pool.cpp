@@ -39,9 +39,9 @@ void commit_in_log(open_pool& pool, void* first, const std::uint64_t* dirty, std
         for (std::uint64_t word = 0; word < 8; ++word) words.store(offset + word * 8, home[word], 0xFF);
     });
     group_log& log = *pool.groups();
-    if (auto admitted = log.admit(words.payload_words()); !admitted) throw failure(admitted.error());
+    if (auto admitted = log.admit(words.payload_words()); !admitted) throw failure(std::move(admitted).give_error());
     const auto ticket = log.append(words.payload(), words.payload_words(), false);
-    if (auto durable = log.wait(ticket); !durable) throw failure(durable.error());
+    if (auto durable = log.wait(ticket); !durable) throw failure(std::move(durable).give_error());
 }
 
 /// As the pool needs that holds the lines; lines in none are in memory that nothing outlives.
@@ -239,7 +239,7 @@ result<std::byte*> line_pool::find_or_make(std::string_view name, const root_typ
     if (auto checked = check_log_takes(what); !checked) return checked.error();
     const auto make = [&]() -> result<std::byte*> {
         auto& transaction = current_transaction<line_engine>();
-        auto found = find_root(transaction, name, type);
+        auto found = find_root_or_prepare(transaction, name, type);
         if (!found || *found != nullptr) return found;
         std::byte* const made = line_engine::allocate(type.bytes, format::cache_line_bytes);
         store_elements(transaction, made, what);

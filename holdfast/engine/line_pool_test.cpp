@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <barrier>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace holdfast {
 namespace {
@@ -103,6 +105,35 @@ TEST_P(LinePool, ANewRootIsNotMadeAnewByReplay) {
     auto* const again = pool.root<pairs>("first").value();
     EXPECT_EQ((*again)[0]->first, 7u);
     EXPECT_EQ((*again)[1]->first, 8u);
+}
+
+TEST_P(LinePool, KeepsAllRootsThatTwoThreadsMakeAtOnce) {
+    using single = line<pair_of_words>;
+    constexpr int rounds = 12;
+    line_pool pool = create();
+    std::barrier together(2);
+    single* made[2][rounds] = {};
+    const auto name_of = [](int mine, int round) { return std::to_string(mine) + "." + std::to_string(round); };
+    const auto make = [&](int mine) {
+        for (int round = 0; round < rounds; ++round) {
+            together.arrive_and_wait();
+            auto root = pool.root<single>(name_of(mine, round));
+            if (!root) continue;
+            made[mine][round] = *root;
+            made[mine][round]->transact([](pair_of_words& active) { active.first = 1; });
+        }
+    };
+    std::thread other(make, 1);
+    make(0);
+    other.join();
+    pool.abandon();
+    pool = open();
+    for (int mine = 0; mine < 2; ++mine)
+        for (int round = 0; round < rounds; ++round) {
+            auto* found = pool.root<single>(name_of(mine, round)).value();
+            ASSERT_EQ(found, made[mine][round]) << name_of(mine, round);
+            ASSERT_EQ(found->get().first, 1u) << name_of(mine, round);
+        }
 }
 
 TEST_P(LinePool, ClosesAndOpensAtTheOtherLevel) {

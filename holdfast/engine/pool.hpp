@@ -68,6 +68,8 @@ public:
     /// an inner call are held until then too (one that is held already is not taken twice), so they
     /// must live that long. on_commit does not run when the outcome is unknown. f may
     /// run more than once under some engines, and must not swallow everything with catch (...).
+    /// std::bad_alloc, of f or of the commit, rolls back and propagates. What f returns is moved once more after the
+    /// commit, which must not throw.
     /// What holds if the process dies inside: nothing of f, or once it returned, all of it.
     /// Errors: transaction_too_large, out_of_space, misuse, aborted, outcome_unknown, poisoned.
     template <class... LocksAndF>
@@ -78,13 +80,16 @@ public:
 
     /// The object of root `name`, made by `T(arguments…)` in a transaction when it is not there.
     /// `version` is the user's name for T's layout; with size and alignment it must match.
+    /// Thread-safe. One thread makes a root at a time: who looks for one that is not there, or for the first time since
+    /// the pool was opened, waits until the transaction that is making a root is decided. Make roots before other
+    /// transactions, or in calls of their own: inside a transaction the wait comes on top of the locks that it holds.
     /// Errors: root_mismatch, out_of_space, corrupt, invalid_argument.
     template <class T, class... Arguments>
     result<T*> root(std::string_view name, std::string_view version = "1", Arguments&&... arguments) {
         const root_type type{sizeof(T), alignof(T), version};
         return atomically([&]() -> result<T*> {
             auto& transaction = current_transaction<Engine>();
-            auto found = find_root(transaction, name, type);
+            auto found = find_root_or_prepare(transaction, name, type);
             if (!found) return found.error();
             if (*found != nullptr) return reinterpret_cast<T*>(*found);
             T* made = Engine::template make<T>(std::forward<Arguments>(arguments)...);

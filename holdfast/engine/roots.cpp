@@ -1,6 +1,7 @@
 #include <holdfast/engine/roots.hpp>
 
 #include <holdfast/base/checksum.hpp>
+#include <holdfast/engine/run.hpp>
 #include <holdfast/format/roots.hpp>
 #include <holdfast/format/superblock.hpp>
 #include <holdfast/pool/superblock.hpp>
@@ -44,25 +45,40 @@ std::string describe(std::uint64_t bytes, std::uint64_t alignment, std::string_v
            std::string(version) + "\"";
 }
 
-/// The index of the entry named so, root_limit when there is none; `free` is the first unused. `load` reads an entry.
+constexpr std::uint32_t all_entries = ~std::uint32_t{0};
+static_assert(format::root_limit == 32, "a bit for each entry");
+
+/// What a look at the entries found.
+struct found_entry {
+    std::size_t index = format::root_limit;  ///< of the one named so; root_limit: there is none
+    root_entry entry;
+    std::size_t free = format::root_limit;  ///< the first unused one
+    std::uint32_t used = 0;                 ///< those that were seen in use, a bit for each
+};
+
+/// Looks among `entries`, a bit for each. `load` reads one.
 template <class Load>
-result<std::size_t> search(const open_pool& pool, Load&& load, std::string_view name, root_entry& entry,
-                           std::size_t& free) {
-    free = format::root_limit;
+result<found_entry> search(const open_pool& pool, Load&& load, std::string_view name,
+                           std::uint32_t entries = all_entries) {
+    found_entry found;
     std::optional<error> damaged;
-    for (std::size_t index = 0; index < format::root_limit; ++index) {
-        load(pool.base() + entry_offset(index), entry);
-        if (auto checked = check_entry(pool, index, entry); !checked) {
+    for (std::uint32_t left = entries; left != 0; left &= left - 1) {
+        const auto index = static_cast<std::size_t>(std::countr_zero(left));
+        load(pool.base() + entry_offset(index), found.entry);
+        if (auto checked = check_entry(pool, index, found.entry); !checked) {
             if (!damaged) damaged = checked.error();
-        } else if (!in_use(entry)) {
-            free = std::min(free, index);
-        } else if (text_of(entry.name) == name) {
-            return index;
+        } else if (!in_use(found.entry)) {
+            found.free = std::min(found.free, index);
+        } else {
+            found.used |= std::uint32_t{1} << index;
+            if (text_of(found.entry.name) != name) continue;
+            found.index = index;
+            return found;
         }
     }
     // The one that cannot be read may be the one that is looked for.
     if (damaged) return *damaged;
-    return format::root_limit;
+    return found;
 }
 
 }  // namespace
@@ -80,43 +96,57 @@ auto loads_of(transaction_base& transaction) {
     return [&transaction](const std::byte* at, root_entry& entry) { transaction.load_into(at, &entry, sizeof entry); };
 }
 
-template <class Load>
-result<std::byte*> find(const open_pool& pool, Load&& load, std::string_view name, const root_type& type) {
+result<void> check_name(const open_pool& pool, std::string_view name) {
     if (name.empty() || name.size() >= sizeof root_entry::name || name.find('\0') != name.npos)
         return about(pool, format::roots_offset, errc::invalid_argument, "a root's name has 1 to 71 bytes, none 0");
-    root_entry entry;
-    std::size_t free;
-    auto found = search(pool, load, name, entry, free);
-    if (!found) return found.error();
-    if (*found == format::root_limit) return static_cast<std::byte*>(nullptr);
-    if (entry.fingerprint == type.fingerprint()) return pool.base() + entry.offset;
-    error reason = about(pool, entry_offset(*found), errc::root_mismatch,
+    return {};
+}
+
+/// The object of the entry that was found, or nullptr where none was.
+result<std::byte*> object_of(const open_pool& pool, const found_entry& found, std::string_view name,
+                             const root_type& type) {
+    if (found.index == format::root_limit) return static_cast<std::byte*>(nullptr);
+    if (found.entry.fingerprint == type.fingerprint()) return pool.base() + found.entry.offset;
+    error reason = about(pool, entry_offset(found.index), errc::root_mismatch,
                          "root \"" + std::string(name) + "\" has another type");
     reason.expected = describe(type.bytes, type.alignment, type.version);
-    reason.found = describe(entry.bytes, entry.alignment, text_of(entry.version));
+    reason.found = describe(found.entry.bytes, found.entry.alignment, text_of(found.entry.version));
     return reason;
 }
 
 }  // namespace
 
-result<std::byte*> find_root(transaction_base& transaction, std::string_view name, const root_type& type) {
-    return find(*transaction.pool(), loads_of(transaction), name, type);
+result<std::byte*> find_root_or_prepare(transaction_base& transaction, std::string_view name, const root_type& type) {
+    open_pool& pool = *transaction.pool();
+    if (auto checked = check_name(pool, name); !checked) return checked.error();
+    // Without the lock only what nobody changes any more: a transaction of `undo` stores its entry before it commits.
+    auto settled = search(pool, loads_of(transaction), name, pool.settled_roots());
+    if (settled && settled->index != format::root_limit) return object_of(pool, *settled, name, type);
+    transaction_runner::late_lock<std::mutex> alone(transaction, pool.making_roots());
+    auto found = search(pool, loads_of(transaction), name);
+    if (!found) return found.error();
+    // Taken just now, so this transaction made none of them, and whoever did has committed.
+    if (alone.is_new()) pool.note_settled_roots(found->used);
+    if (found->index == format::root_limit) alone.keep();
+    return object_of(pool, *found, name, type);
 }
 
 result<std::byte*> find_root(const open_pool& pool, std::string_view name, const root_type& type) {
-    return find(pool, [&](const std::byte* at, root_entry& entry) { pool.read(at, &entry, sizeof entry); }, name,
-                type);
+    if (auto checked = check_name(pool, name); !checked) return checked.error();
+    const auto load = [&](const std::byte* at, root_entry& entry) { pool.read(at, &entry, sizeof entry); };
+    auto found = search(pool, load, name);
+    if (!found) return found.error();
+    return object_of(pool, *found, name, type);
 }
 
 result<void> enter_root(transaction_base& transaction, std::string_view name, const root_type& type,
                         const std::byte* object) {
     const open_pool& pool = *transaction.pool();
-    root_entry entry;
-    std::size_t free;
-    if (auto found = search(pool, loads_of(transaction), name, entry, free); !found) return found.error();
-    if (free == format::root_limit)
+    auto found = search(pool, loads_of(transaction), name);
+    if (!found) return found.error();
+    if (found->free == format::root_limit)
         return about(pool, format::roots_offset, errc::out_of_space, "all 32 roots are in use");
-    entry = {};
+    root_entry entry{};
     put_text(entry.name, name);
     put_text(entry.version, type.version);
     entry.offset = static_cast<std::uint64_t>(object - pool.base());
@@ -124,7 +154,7 @@ result<void> enter_root(transaction_base& transaction, std::string_view name, co
     entry.alignment = type.alignment;
     entry.fingerprint = type.fingerprint();
     entry.checksum = checksum_of(entry);
-    transaction.store(pool.base() + entry_offset(free), &entry, sizeof entry);
+    transaction.store(pool.base() + entry_offset(found->free), &entry, sizeof entry);
     return {};
 }
 

@@ -26,15 +26,17 @@ struct root_listing {
     std::string version;
 };
 
-/// The object of root `name`, or nullptr when there is none yet. Inside a transaction sees its
-/// writes. Errors: root_mismatch, corrupt (it, or one that it may be, is damaged), invalid_argument (empty or over 71
-/// bytes).
-result<std::byte*> find_root(transaction_base& transaction, std::string_view name, const root_type& type);
+/// The object of root `name`; or nullptr when there is none yet, and then no other transaction makes a root until the
+/// open one, with all that it joins, is decided. Sees what the transaction wrote. Thread-safe.
+/// A root that another transaction is making is waited for. So a transaction that holds a lock while it makes its first
+/// use of a root must not be waited for by one that made a root and wants that lock.
+/// Errors: root_mismatch, corrupt (it, or one that it may be, is damaged), invalid_argument (empty or over 71 bytes).
+result<std::byte*> find_root_or_prepare(transaction_base& transaction, std::string_view name, const root_type& type);
 
-/// The same in a pool that no transaction is changing.
+/// The object of root `name`, or nullptr, in a pool that no transaction is changing. Errors: the same.
 result<std::byte*> find_root(const open_pool& pool, std::string_view name, const root_type& type);
 
-/// Enters a root in the open transaction. Requires: find_root said nullptr. Errors: out_of_space
+/// Enters a root in the open transaction. Requires: find_root_or_prepare said nullptr in it. Errors: out_of_space
 /// (all 32 are in use).
 result<void> enter_root(transaction_base& transaction, std::string_view name, const root_type& type,
                         const std::byte* object);

@@ -1,7 +1,12 @@
 // Named typed roots.
 #include <holdfast/engine/engine_test_support.hpp>
 
+#include <atomic>
+#include <barrier>
+#include <chrono>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -90,6 +95,78 @@ TYPED_TEST(Roots, NamesHave1To71BytesAndNoneIsZero) {
     EXPECT_EQ(code_of(this->pool->template root<item>(std::string_view("a\0b", 3))), errc::invalid_argument);
     EXPECT_TRUE(this->pool->template root<item>(std::string(71, 'n')));
     EXPECT_EQ(this->pool->roots()->size(), 1u);
+}
+
+TYPED_TEST(Roots, OfDifferentNamesThatTwoThreadsMakeAtOnceAreAllThere) {
+    using item = typename TestFixture::thing;
+    constexpr int rounds = 10;
+    for (std::uint64_t order = 1; order <= 12; ++order) {
+        test_pool<TypeParam> shared({.order = order});
+        std::barrier together(2);
+        item* made[2][rounds + 1] = {};
+        const auto make = [&](int mine) {
+            for (int round = 0; round <= rounds; ++round) {
+                // The last one is the same for both.
+                const std::string name = round == rounds ? "both" : std::to_string(mine) + "." + std::to_string(round);
+                together.arrive_and_wait();
+                auto root = shared->template root<item>(name);
+                if (!root) continue;
+                made[mine][round] = *root;
+                if (round == rounds) break;
+                EXPECT_TRUE(shared->atomically([&] { made[mine][round]->value = 100 * mine + round + 1; }));
+            }
+        };
+        std::thread other(make, 1);
+        make(0);
+        other.join();
+        EXPECT_EQ(made[0][rounds], made[1][rounds]);
+        shared.reopen();
+        for (int mine = 0; mine < 2; ++mine)
+            for (int round = 0; round < rounds; ++round) {
+                const std::string name = std::to_string(mine) + "." + std::to_string(round);
+                auto* found = shared->template root<item>(name).value();
+                ASSERT_EQ(found, made[mine][round]) << name << " of pool " << order;
+                ASSERT_EQ(found->value, 100 * mine + round + 1) << name << " of pool " << order;
+            }
+        ASSERT_EQ(shared->roots()->size(), 2u * rounds + 1) << "pool " << order;
+    }
+}
+
+TYPED_TEST(Roots, OneThatIsRolledBackIsSeenByNoOtherThread) {
+    using item = typename TestFixture::thing;
+    std::atomic<bool> is_made = false, is_looked_for = false;
+    item* found = nullptr;
+    std::thread other([&] {
+        while (!is_made) std::this_thread::yield();
+        is_looked_for = true;
+        found = this->pool->template root<item>("a").value();
+        EXPECT_EQ(found->value, 0) << "what the other one stored was rolled back";
+        ASSERT_TRUE(this->pool->atomically([&] { found->value = 5; }));
+    });
+    EXPECT_THROW(ignore(this->pool->atomically([&] {
+                     this->pool->template root<item>("a").value()->value = 3;
+                     is_made = true;
+                     while (!is_looked_for) std::this_thread::yield();
+                     // Time for the other one to see it, if it can.
+                     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                     throw 1;
+                 })),
+                 int);
+    other.join();
+    this->pool.reopen();
+    EXPECT_EQ(this->pool->template root<item>("a").value()->value, 5);
+    EXPECT_EQ(this->pool->roots()->size(), 1u);
+}
+
+TYPED_TEST(Roots, OneThatIsThereIsFoundWhileAnotherIsBeingMade) {
+    using item = typename TestFixture::thing;
+    auto* const there = this->pool->template root<item>("there").value();
+    ASSERT_EQ(this->pool->template root<item>("there").value(), there);
+    ASSERT_TRUE(this->pool->atomically([&] {
+        this->pool->template root<item>("new").value();
+        // Would wait for ever if it needed the lock.
+        std::thread([&] { EXPECT_EQ(this->pool->template root<item>("there").value(), there); }).join();
+    }));
 }
 
 TYPED_TEST(Roots, ADamagedEntryIsCorruptAndNamesItsOffset) {

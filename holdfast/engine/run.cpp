@@ -1,21 +1,15 @@
 #include <holdfast/engine/run.hpp>
 
-#include <unwind.h>
+#include <holdfast/engine/actions.hpp>
 
+#include <atomic>
+#include <cstdio>
+#include <new>
 #include <string>
 #include <utility>
 
 namespace holdfast {
 namespace {
-
-_Unwind_Reason_Code look_for_signal_frame(_Unwind_Context* context, void* found) {
-    int before_instruction = 0;
-    _Unwind_GetIPInfo(context, &before_instruction);
-    // Set only for the frame that a signal interrupted: its address is not a return address.
-    if (before_instruction == 0) return _URC_NO_REASON;
-    *static_cast<bool*>(found) = true;
-    return _URC_END_OF_STACK;
-}
 
 error refusal(errc code, std::string what, const open_pool* pool = nullptr) {
     error reason{.code = code, .what = std::move(what)};
@@ -23,15 +17,13 @@ error refusal(errc code, std::string what, const open_pool* pool = nullptr) {
     return reason;
 }
 
+/// Made when the program starts: in a handler it would be too late.
+const error* const in_signal_handler = &detail::make_lasting(
+    refusal(errc::misuse, "a transaction was started inside a signal handler; set a flag there and act on it outside"));
+
 }  // namespace
 
 namespace detail {
-
-bool inside_signal_handler() noexcept {
-    bool found = false;
-    _Unwind_Backtrace(look_for_signal_frame, &found);
-    return found;
-}
 
 error nested_in_other_pool(const open_pool& open, const open_pool& wanted) {
     error reason = refusal(
@@ -41,9 +33,12 @@ error nested_in_other_pool(const open_pool& open, const open_pool& wanted) {
     return reason;
 }
 
-error refused_in_signal_handler() {
-    return refusal(errc::misuse,
-                   "a transaction was started inside a signal handler; set a flag there and act on it outside");
+void fail_in_other_pool(const open_pool& open, const open_pool& wanted) {
+    throw failure(nested_in_other_pool(open, wanted));
+}
+
+kept_error refused_in_signal_handler() noexcept {
+    return keep_lasting(in_signal_handler != nullptr ? *in_signal_handler : bare_error(errc::misuse));
 }
 
 error refused_in_child(const open_pool& pool) {
@@ -63,10 +58,29 @@ error doomed_by_inner() {
     return refusal(errc::aborted, "an exception left an inner transaction; the whole transaction was rolled back");
 }
 
+error heap_store_failed() {
+    return refusal(errc::aborted, "a store of the heap failed in this transaction; the whole was rolled back");
+}
+
 }  // namespace detail
+
+void transaction_base::doom_by_exception() noexcept {
+    try {
+        doom(detail::doomed_by_inner());
+    } catch (const std::bad_alloc&) {
+        doom(failure(detail::keep_lasting(bare_error(errc::aborted))));
+    }
+}
 
 void fail_outside_transaction() {
     fail(errc::misuse, "a write to a pool outside a transaction; write inside pool.atomically(…)");
+}
+
+void transaction_base::fail_exchange_across() const {
+    throw failure(refusal(errc::misuse,
+                          "an exchange of an object in the pool with one outside: what is outside is not rolled back, "
+                          "so its value could be lost; copy it instead",
+                          pool_));
 }
 
 void transaction_base::check_in_no_other_pool(const void* home) const {
@@ -74,12 +88,43 @@ void transaction_base::check_in_no_other_pool(const void* home) const {
     if (other != nullptr && other != pool_) throw failure(detail::nested_in_other_pool(*pool_, *other));
 }
 
-void transaction_runner::run_some_actions(transaction_base& transaction, bool committed) {
+namespace {
+
+void tell_of_failed_action(std::exception_ptr thrown) noexcept {
+    try {
+        std::rethrow_exception(std::move(thrown));
+    } catch (const std::exception& reason) {
+        std::fprintf(stderr, "holdfast: an action of a transaction threw: %s\n", reason.what());
+        return;
+    } catch (...) {
+    }
+    std::fputs("holdfast: an action of a transaction threw something that is no std::exception\n", stderr);
+}
+
+constinit std::atomic<action_failure_handler> failed_actions{&tell_of_failed_action};
+
+}  // namespace
+
+action_failure_handler set_action_failure_handler(action_failure_handler handler) noexcept {
+    return failed_actions.exchange(handler != nullptr ? handler : &tell_of_failed_action);
+}
+
+void transaction_runner::run_some_actions(transaction_base& transaction,
+                                          bool committed) noexcept(persist::noexcept_seam) {
     // Moved out first: an action may run a transaction that registers its own.
     auto wanted = std::move(committed ? transaction.on_commit : transaction.on_abort);
-    transaction.on_commit.clear();
-    transaction.on_abort.clear();
-    for (auto& action : wanted) action();
+    drop_actions(transaction);
+    for (auto& action : wanted) {
+        try {
+            action();
+#ifdef HOLDFAST_OBSERVED
+        } catch (const persist::simulated_crash&) {
+            throw;
+#endif
+        } catch (...) {
+            failed_actions.load()(std::current_exception());
+        }
+    }
 }
 
 }  // namespace holdfast

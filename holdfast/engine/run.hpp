@@ -3,6 +3,7 @@
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/engine/gate.hpp>
+#include <holdfast/engine/signal_handlers.hpp>
 #include <holdfast/engine/transaction.hpp>
 
 #include <array>
@@ -30,28 +31,10 @@ struct unwrapped<result<T>> {
     static constexpr bool is_result = true;
 };
 
-/// True when a signal handler is among the callers of this function. Costs about a microsecond.
-bool inside_signal_handler() noexcept;
-
-/// Frames in which this thread was found outside every signal handler, each with the place that
-/// called it. A handler runs in other frames, so it is looked at; a frame seen before is not.
-inline constinit thread_local std::array<std::uintptr_t, 64> frames_outside_handlers{};
-
-/// inside_signal_handler, at the cost of a comparison for a frame that was looked at before.
-inline bool is_handler_frame(const void* frame, const void* caller) noexcept {
-    constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15u;
-    const std::uintptr_t key =
-        (reinterpret_cast<std::uintptr_t>(frame) ^ reinterpret_cast<std::uintptr_t>(caller) << 17) * golden_ratio;
-    std::uintptr_t& seen = frames_outside_handlers[key >> 58];
-    if (seen == key) [[likely]]
-        return false;
-    if (inside_signal_handler()) return true;
-    seen = key;
-    return false;
-}
-
 error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
+[[noreturn]] void fail_in_other_pool(const open_pool& open, const open_pool& wanted);
 error doomed_by_inner();
+error heap_store_failed();
 
 error snapshot_of_volatile(const open_pool& pool);
 
@@ -116,13 +99,18 @@ public:
         transaction.outermost_locks_ = outermost;
     }
 
-    template <class Transaction>
-    static std::optional<error> take_doom(Transaction& transaction) {
-        return std::exchange(transaction.doomed_, std::nullopt);
+    /// Why the transaction cannot commit, which is forgotten with that; nullptr: it can.
+    static detail::kept_error take_doom(transaction_base& transaction) {
+        if (transaction.must_roll_back()) transaction.doom(detail::heap_store_failed());
+        if (!transaction.doomed_) [[likely]]
+            return nullptr;
+        const failure reason = *std::exchange(transaction.doomed_, std::nullopt);
+        return detail::keep(reason.reason());
     }
+    static void forget_doom(transaction_base& transaction) noexcept { transaction.doomed_.reset(); }
 
-    /// Runs the actions of one kind and forgets both kinds.
-    static void run_actions(transaction_base& transaction, bool committed) {
+    /// Runs the actions of one kind and forgets both kinds. What they throw goes to the handler of action failures.
+    static void run_actions(transaction_base& transaction, bool committed) noexcept(persist::noexcept_seam) {
         if (transaction.on_commit.empty() && transaction.on_abort.empty()) [[likely]]
             return;
         run_some_actions(transaction, committed);
@@ -137,6 +125,8 @@ public:
     /// that the transaction holds already. They are held until the outermost call is decided.
     template <class... Locks>
     static void hold_joined(transaction_base& transaction, Locks&... locks);
+    template <class Lock>
+    class late_lock;
     /// The outermost call's own locks, which it releases itself.
     static void note_outermost(transaction_base& transaction, std::span<const void* const> locks) noexcept {
         transaction.outermost_locks_ = locks;
@@ -154,7 +144,7 @@ private:
     template <class Engine>
     class transaction_of_thread;
 
-    static void run_some_actions(transaction_base& transaction, bool committed);
+    static void run_some_actions(transaction_base& transaction, bool committed) noexcept(persist::noexcept_seam);
 };
 
 /// One engine's transaction object of a thread.
@@ -221,20 +211,27 @@ private:
     std::optional<std::scoped_lock<Locks...>> held_;
 };
 
+/// The library works on the thread's transaction: who asks for another one now is a signal handler.
+class busy_section {
+public:
+    busy_section() noexcept { transaction_runner::set_busy(true); }
+    ~busy_section() { transaction_runner::set_busy(false); }
+    busy_section(const busy_section&) = delete;
+    busy_section& operator=(const busy_section&) = delete;
+};
+
 /// Joins the open transaction. An error or exception that leaves dooms the whole.
 template <class R, class F, class... Locks>
 result<R> join_transaction(open_pool& pool, F& f, Locks&... locks) {
     transaction_base& outer = *open_transaction;
-    if (inside_signal_handler()) return refused_in_signal_handler();
-    if (outer.pool() != &pool) {
-        outer.doom(nested_in_other_pool(*outer.pool(), pool));
-        return nested_in_other_pool(*outer.pool(), pool);
-    }
+    if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
+        return refused_in_signal_handler();
     try {
+        if (outer.pool() != &pool) fail_in_other_pool(*outer.pool(), pool);
         transaction_runner::hold_joined(outer, locks...);
         if constexpr (unwrapped<std::invoke_result_t<F&>>::is_result) {
             auto returned = f();
-            if (!returned) outer.doom(returned.error());
+            if (!returned) outer.doom(failure(returned.error()));
             return returned;
         } else {
             held_value<R> held;
@@ -242,10 +239,10 @@ result<R> join_transaction(open_pool& pool, F& f, Locks&... locks) {
             return held.take();
         }
     } catch (const failure& reason) {
-        outer.doom(reason.reason());
+        outer.doom(reason);
         return reason.reason();
     } catch (...) {
-        outer.doom(doomed_by_inner());
+        outer.doom_by_exception();
         throw;
     }
 }
@@ -256,10 +253,27 @@ template <class... Locks>
 bool was_lost(transaction_base& transaction, transaction_locks<Locks...>& held_locks) {
     if (open_transaction == &transaction) [[likely]]
         return false;
-    static_cast<void>(transaction_runner::take_doom(transaction));
+    transaction_runner::forget_doom(transaction);
     held_locks.release();
     transaction_runner::drop_actions(transaction);
     return true;
+}
+
+/// Calls f and holds what it returns. An error: why the transaction cannot commit. Other exceptions of f leave.
+template <class R, class F>
+kept_error run_function(transaction_base& transaction, F& f, held_value<R>& held) {
+    try {
+        if constexpr (unwrapped<std::invoke_result_t<F&>>::is_result) {
+            auto returned = f();
+            if (!returned) return std::move(returned).give_error();
+            if constexpr (!std::is_void_v<R>) held.value.emplace(std::move(*returned));
+        } else {
+            held.run(f);
+        }
+    } catch (const failure& reason) {
+        return keep(reason.reason());
+    }
+    return transaction_runner::take_doom(transaction);
 }
 
 template <class Engine, class R, class F, class... Locks>
@@ -271,57 +285,49 @@ result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
     transaction.begin(pool);
     transaction_runner::open<Engine>(transaction);
     const auto abandon = [&] {
-        transaction_runner::leave<Engine>();
-        transaction_runner::set_busy(true);
-        transaction.roll_back();
-        static_cast<void>(transaction_runner::take_doom(transaction));
-        transaction_runner::set_busy(false);
+        {
+            const busy_section busy;
+            transaction_runner::leave<Engine>();
+            transaction.roll_back();
+            transaction_runner::forget_doom(transaction);
+        }
         held_locks.release();
         transaction_runner::run_actions(transaction, false);
     };
-    std::optional<error> problem;
+    kept_error problem;
     held_value<R> held;
+    bool is_sealing = false;
     try {
-        if constexpr (unwrapped<std::invoke_result_t<F&>>::is_result) {
-            auto returned = f();
-            if (!returned) {
-                problem = returned.error();
-            } else if constexpr (!std::is_void_v<R>) {
-                held.value.emplace(std::move(*returned));
-            }
-        } else {
-            held.run(f);
+        problem = run_function<R>(transaction, f, held);
+        if (was_lost(transaction, held_locks)) [[unlikely]]
+            return lost_in_child();
+        is_sealing = true;
+        if (!problem) [[likely]] {
+            const busy_section busy;
+            transaction_runner::leave<Engine>();
+            // The last step that can fail with nothing done: what it needs of memory it reserves first.
+            problem = transaction.seal().give_error();
         }
-        if (!problem && transaction.is_doomed()) problem = transaction_runner::take_doom(transaction);
-    } catch (const failure& reason) {
-        problem = reason.reason();
 #ifdef HOLDFAST_OBSERVED
     } catch (const persist::simulated_crash&) {
         throw;
 #endif
     } catch (...) {
-        if (!was_lost(transaction, held_locks)) abandon();
+        if (is_sealing || !was_lost(transaction, held_locks)) abandon();
         throw;
     }
-    if (was_lost(transaction, held_locks)) [[unlikely]]
-        return lost_in_child();
     if (problem) {
         abandon();
-        return *std::move(problem);
+        return problem;
     }
-    transaction_runner::leave<Engine>();
-    transaction_runner::set_busy(true);
-    if (auto sealed = transaction.seal(); !sealed) {
-        transaction_runner::set_busy(false);
-        abandon();
-        return sealed.error();
+    {
+        const busy_section busy;
+        held_locks.release();
+        problem = transaction.settle().give_error();
     }
-    held_locks.release();
-    auto settled = transaction.settle();
-    transaction_runner::set_busy(false);
-    if (!settled) {
+    if (problem) {
         transaction_runner::drop_actions(transaction);
-        return settled.error();
+        return problem;
     }
     transaction_runner::run_actions(transaction, true);
     return held.take();
@@ -368,6 +374,35 @@ void transaction_runner::hold_joined(transaction_base& transaction, Locks&... lo
         std::apply([&](auto&... each) { (remember(each), ...); }, wanted);
     }
 }
+
+/// A lock that the library takes inside a transaction: let go at once, or kept until the outermost call is decided. One
+/// that the transaction holds already is not taken again.
+template <class Lock>
+class transaction_runner::late_lock {
+public:
+    late_lock(transaction_base& transaction, Lock& lock)
+        : transaction_(transaction), lock_(lock), held_(lock, std::defer_lock), is_new_(!transaction.holds(&lock)) {
+        // Room first: what is kept must be remembered.
+        transaction.joined_locks_.reserve(transaction.joined_locks_.size() + 1);
+        if (is_new_) held_.lock();
+    }
+    late_lock(const late_lock&) = delete;
+    late_lock& operator=(const late_lock&) = delete;
+
+    /// False where the transaction held it before.
+    bool is_new() const noexcept { return is_new_; }
+    void keep() noexcept {
+        if (!held_.owns_lock()) return;
+        held_.release();
+        transaction_.joined_locks_.push_back({&lock_, [](void* lock) { static_cast<Lock*>(lock)->unlock(); }});
+    }
+
+private:
+    transaction_base& transaction_;
+    Lock& lock_;
+    std::unique_lock<Lock> held_;
+    bool is_new_;
+};
 
 /// Runs f as one transaction of `Engine` on `pool`, holding the locks until the commit is decided.
 /// Joins the transaction this thread has open on the same pool. See basic_pool::atomically.

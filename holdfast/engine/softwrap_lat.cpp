@@ -28,6 +28,8 @@
 //   * A record is trimmed only when its homes, and those of all before it, are durable.
 #include <holdfast/engine/softwrap_lat.hpp>
 
+#include <new>
+
 namespace holdfast {
 namespace {
 
@@ -68,11 +70,19 @@ void softwrap_lat_transaction::store_homes() {
 void softwrap_lat_transaction::write_homes_back() {
     if (pool_->wraps().writes_back_each_word) return;
     lines_.clear();
+    const auto is_new = [this](std::uint64_t line) {
+        try {
+            return lines_.find_or_insert(line, 0).inserted;
+        } catch (const std::bad_alloc&) {
+            // Then it may be written back more than once.
+            return true;
+        }
+    };
     std::uint64_t newest = no_line;
     writes_.for_each_entry([&](const format::entry& each, const std::uint64_t*) {
         const std::uint64_t last = (each.offset + each.words * 8 - 1) / persist::line_bytes;
         for (std::uint64_t line = each.offset / persist::line_bytes; line <= last; ++line) {
-            if (line == newest || !lines_.find_or_insert(line, 0).inserted) continue;
+            if (line == newest || !is_new(line)) continue;
             newest = line;
             persist::write_back_one(pool_->lines(), base_ + line * persist::line_bytes, site::wrap_home);
         }

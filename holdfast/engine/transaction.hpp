@@ -35,10 +35,19 @@ public:
     }
 
     /// Marks the transaction so that it cannot commit; `atomically` returns `reason`.
-    void doom(error reason) {
-        if (!doomed_) doomed_ = std::move(reason);
+    void doom(error reason) noexcept { doom(failure(std::move(reason))); }
+    void doom(const failure& reason) noexcept {
+        if (!doomed_) doomed_ = reason;
     }
+    /// The same after an exception, also where there is no memory for a sentence.
+    void doom_by_exception() noexcept;
     bool is_doomed() const noexcept { return doomed_.has_value(); }
+
+    /// Throws failure: misuse, when the pool holds one of them and not the other.
+    void check_both_or_neither_in_pool(const void* a, const void* b) const {
+        if (pool_->contains(a) != pool_->contains(b)) [[unlikely]]
+            fail_exchange_across();
+    }
 
     std::vector<std::function<void()>> on_commit;
     std::vector<std::function<void()>> on_abort;
@@ -47,6 +56,7 @@ protected:
     ~transaction_base() = default;
     /// A store that misses the pool: fine for an object on the stack, misuse in another pool.
     void check_in_no_other_pool(const void* home) const;
+    [[noreturn]] void fail_exchange_across() const;
     friend class transaction_runner;
 
     /// A lock that a joining call took, and how to let it go.
@@ -54,6 +64,8 @@ protected:
         void* lock;
         void (*unlock)(void*);
     };
+    /// A store of the heap's metadata failed: what the heap was told and what it stored differ.
+    bool must_roll_back() const noexcept { return uses_heap_ && blocks_.writer_failed(); }
     bool holds(const void* lock) const noexcept {
         const auto same = [lock](const joined_lock& each) { return each.lock == lock; };
         return std::find(outermost_locks_.begin(), outermost_locks_.end(), lock) != outermost_locks_.end() ||
@@ -78,7 +90,7 @@ protected:
     std::span<const void* const> outermost_locks_;
     std::vector<joined_lock> joined_locks_;
     heap::session blocks_;
-    std::optional<error> doomed_;
+    std::optional<failure> doomed_;
 };
 
 /// The transaction this thread has open, of whatever engine; nullptr outside.

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <shared_mutex>
@@ -168,6 +169,44 @@ TYPED_TEST(Transaction, AWriteOutsideIsMisuseAndChangesNothing) {
     this->expect(0, 0);
 }
 
+TYPED_TEST(Transaction, AnExchangeWithAFieldOutsideThePoolIsMisuseAndLosesNoValue) {
+    typename TestFixture::template field<long> outside, another;
+    ASSERT_TRUE(this->pool->atomically([&] {
+        this->data->left = 1;
+        this->data->right = 2;
+        outside = 3;
+        another = 4;
+    }));
+    const auto out = this->pool->atomically([&] { swap(this->data->left, outside); });
+    EXPECT_EQ(code_of(out), errc::misuse);
+    const auto in = this->pool->atomically([&] { swap(outside, this->data->left); });
+    EXPECT_EQ(code_of(in), errc::misuse);
+    this->expect(1, 2);
+    EXPECT_EQ(outside, 3) << "rolled back it would be nowhere";
+    ASSERT_TRUE(this->pool->atomically([&] {
+        swap(this->data->left, this->data->right);
+        swap(outside, another);
+        EXPECT_EQ(this->data->left, 2);
+    }));
+    this->expect(2, 1);
+    EXPECT_EQ(outside, 4);
+    EXPECT_EQ(another, 3);
+}
+
+TYPED_TEST(Transaction, RollingBackStoresToNoFieldOutsideThePool) {
+    // It may be gone by then: its place on the stack is another's.
+    typename TestFixture::template field<long> outside;
+    EXPECT_THROW(ignore(this->pool->atomically([&] {
+                     outside = 1;
+                     outside = 2;
+                     this->data->left = 3;
+                     throw 1;
+                 })),
+                 int);
+    EXPECT_EQ(outside, 2);
+    this->expect(0, 0);
+}
+
 TYPED_TEST(Transaction, LocksAreHeldDuringTheCallAndFreeAfterwards) {
     std::mutex one;
     std::shared_mutex two;
@@ -228,6 +267,67 @@ TYPED_TEST(Transaction, SideEffectsRunInOrderAfterTheLocksAreFree) {
     EXPECT_EQ(seen, "ab");
     ASSERT_TRUE(this->pool->atomically([&] { this->data->left = 1; }));
     EXPECT_EQ(seen, "ab") << "actions are forgotten with their transaction";
+}
+
+std::vector<std::string> thrown_by_actions;
+void note_thrown(std::exception_ptr thrown) noexcept {
+    try {
+        std::rethrow_exception(std::move(thrown));
+    } catch (const std::string& what) {
+        thrown_by_actions.push_back(what);
+    } catch (...) {
+        thrown_by_actions.push_back("something else");
+    }
+}
+
+TYPED_TEST(Transaction, AnActionThatThrowsChangesNeitherTheOutcomeNorTheOtherActions) {
+    const action_failure_handler before = set_action_failure_handler(&note_thrown);
+    thrown_by_actions.clear();
+    std::string seen;
+    const auto done = this->pool->atomically([&] {
+        TypeParam::on_commit([&] { seen += 'a'; });
+        TypeParam::on_commit([] { throw std::string("first"); });
+        TypeParam::on_commit([&] { seen += 'b'; });
+        TypeParam::on_commit([] { throw 2; });
+        TypeParam::on_commit([&] { seen += 'c'; });
+        this->data->left = 4;
+        return 7;
+    });
+    ASSERT_TRUE(done) << "it is committed";
+    EXPECT_EQ(*done, 7);
+    this->expect(4, 0);
+    EXPECT_EQ(seen, "abc");
+    EXPECT_EQ(thrown_by_actions, (std::vector<std::string>{"first", "something else"}));
+    seen.clear();
+    thrown_by_actions.clear();
+    EXPECT_THROW(ignore(this->pool->atomically([&] {
+                     TypeParam::on_abort([] { throw std::string("aborted"); });
+                     TypeParam::on_abort([&] { seen += 'd'; });
+                     this->data->left = 5;
+                     throw 1;
+                 })),
+                 int)
+        << "what left f, not what left the action";
+    EXPECT_EQ(code_of(this->pool->atomically([&]() -> result<void> {
+        TypeParam::on_abort([] { throw std::string("refused"); });
+        TypeParam::on_abort([&] { seen += 'e'; });
+        return no_such_thing();
+    })), errc::not_found);
+    EXPECT_EQ(seen, "de");
+    EXPECT_EQ(thrown_by_actions, (std::vector<std::string>{"aborted", "refused"}));
+    this->expect(4, 0);
+    EXPECT_EQ(set_action_failure_handler(before), &note_thrown);
+}
+
+TYPED_TEST(Transaction, WhatAnActionThrowsIsPrintedWhereNobodyAskedForIt) {
+    testing::internal::CaptureStderr();
+    ASSERT_TRUE(this->pool->atomically([] {
+        TypeParam::on_commit([] { throw failure(no_such_thing()); });
+        TypeParam::on_commit([] { throw 1; });
+    }));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "holdfast: an action of a transaction threw: no such thing\n"
+              "holdfast: an action of a transaction threw something that is no std::exception\n");
 }
 
 TYPED_TEST(Transaction, AnEmptyWriteSetCostsNothingOnTheMedium) {

@@ -27,6 +27,7 @@
 
 #include <holdfast/base/planted.hpp>
 
+#include <new>
 #include <utility>
 
 namespace holdfast {
@@ -35,14 +36,15 @@ namespace {
 using persist::site;
 
 constexpr std::size_t largest_record_words = 256;
+/// One that grew by an entry beyond the largest, in whole lines.
+constexpr std::size_t room_for_record_words = largest_record_words + 2 + format::record_alignment / 8;
 constexpr std::uint64_t end_record_bytes = format::record_bytes(0);
-
-[[noreturn]] void throw_error(const error& reason) { throw failure(reason); }
 
 }  // namespace
 
 void undo_transaction_base::begin(open_pool& pool) {
     pool_ = &pool;
+    gathered_.reserve(room_for_record_words);
     gathered_.resize(format::record_header_words);
 }
 
@@ -59,6 +61,8 @@ void undo_transaction_base::gather(pool_word* home, std::uint8_t mask, bool stor
     const std::uint64_t key = reinterpret_cast<std::uintptr_t>(home) >> 3;
     const std::uint64_t value = load(home);
     const auto place = static_cast<std::uint32_t>(old_.size());
+    // Room first: a word that counts as logged must be in the record.
+    if (old_.size() == old_.capacity()) old_.reserve(old_.size() * 2 + 64);
     if (std::uint32_t* known = logged_.find(key)) {
         // Log only what is new: the bytes logged before hold the value to go back to.
         const auto fresh_mask = static_cast<std::uint8_t>(mask & ~old_[*known].mask);
@@ -91,10 +95,17 @@ void undo_transaction_base::send_gathered() {
         if (lane_ == nullptr) fail(errc::busy, "too many undo transactions are open at once for this pool's log");
     }
     const std::uint64_t* payload = gathered_.data() + format::record_header_words;
-    if (auto reserved = log.reserve(*lane_, payload, words, end_record_bytes); !reserved) {
+    try {
+        auto reserved = log.reserve(*lane_, payload, words, end_record_bytes);
+        if (!reserved) throw failure(std::move(reserved).give_error());
+#ifdef HOLDFAST_OBSERVED
+    } catch (const persist::simulated_crash&) {
+        throw;
+#endif
+    } catch (...) {
         // Before the first record there is no slack for an end record either, and nothing to end.
         if (is_first) log.release(*std::exchange(lane_, nullptr));
-        throw_error(reserved.error());
+        throw;
     }
     if (is_first) {
         // Not before there is room: while it waits for some it must not hold truncation back.
@@ -171,11 +182,18 @@ void undo_transaction_base::note_fresh(const heap_block& block) {
 template <class F>
 void undo_transaction_base::for_each_dirty_line(F&& f) {
     dirty_lines_.clear();
+    const auto is_new = [this](std::uint64_t line) {
+        try {
+            return dirty_lines_.find_or_insert(line, 0).inserted;
+        } catch (const std::bad_alloc&) {
+            // Then it may be written back more than once.
+            return true;
+        }
+    };
     for (const old_word& each : old_) {
         if (!each.stored) continue;
         const std::uint64_t line = reinterpret_cast<std::uintptr_t>(each.home) / persist::line_bytes;
-        if (dirty_lines_.find(line) != nullptr) continue;
-        dirty_lines_.insert(line, 0);
+        if (!is_new(line)) continue;
         f(reinterpret_cast<const std::byte*>(line * persist::line_bytes));
         if (is_planted(planted::dirty_lines_forgotten)) return;
     }

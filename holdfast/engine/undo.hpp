@@ -34,7 +34,7 @@ public:
 #endif
 
 protected:
-    explicit undo_transaction_base(undo_style style) noexcept : style_(style) {}
+    explicit undo_transaction_base(undo_style style) : style_(style) {}
 
     /// Stores one word in place, its old value logged and durable before.
     void store_word(pool_word* home, std::uint64_t value, std::uint8_t mask);
@@ -43,6 +43,7 @@ protected:
     void log_range(const void* begin, std::size_t size, bool stored);
     /// Calls the function once per word of the range, as one logged range.
     void store_range(void* home, const void* bytes, std::size_t size);
+    void make_room_for_fresh() { fresh_.make_room(); }
     void note_fresh(const heap_block& block);
     void forget_fresh(void* address) noexcept { fresh_.remove(address); }
 
@@ -72,7 +73,7 @@ private:
     bool fence_owed_ = false;
     std::vector<old_word> old_;            ///< everything logged, oldest first
     word_map logged_;                      ///< word offset / 8 to its newest place in old_
-    std::vector<std::uint64_t> gathered_;  ///< the record being built, header first
+    std::vector<std::uint64_t> gathered_;  ///< the record being built, header first; has room for the largest
     fresh_blocks fresh_;
     word_map dirty_lines_;
 };
@@ -80,13 +81,15 @@ private:
 template <undo_style Style>
 class undo_transaction_of final : public undo_transaction_base {
 public:
-    undo_transaction_of() noexcept : undo_transaction_base(Style) {}
+    undo_transaction_of() : undo_transaction_base(Style) {}
 
     void store(pool_word* home, std::uint64_t value, std::uint8_t mask) { store_word(home, value, mask); }
     void will_write(const void* begin, std::size_t size) {
         if constexpr (Style == undo_style::best) log_range(begin, size, false);
     }
     heap_block allocate(std::size_t bytes, std::size_t alignment) {
+        // Room first: a block that nobody is told of must not be allocated.
+        if constexpr (Style == undo_style::best) make_room_for_fresh();
         const heap_block block = transaction_base::allocate(bytes, alignment);
         if constexpr (Style == undo_style::best) note_fresh(block);
         return block;

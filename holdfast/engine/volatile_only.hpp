@@ -16,9 +16,12 @@ public:
     std::uint64_t load(const pool_word* home) const noexcept { return __atomic_load_n(home, __ATOMIC_RELAXED); }
 
     void store(pool_word* home, std::uint64_t value, std::uint8_t mask) {
-        if (!pool_->contains(home)) [[unlikely]]
+        // What is in no pool may be gone when the transaction is rolled back.
+        if (pool_->contains(home)) [[likely]] {
+            old_.push_back({home, load(home), mask});
+        } else {
             check_in_no_other_pool(home);
-        old_.push_back({home, load(home), mask});
+        }
         persist::store_word(home, value, mask, persist::site::volatile_home);
     }
 

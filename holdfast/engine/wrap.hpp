@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -38,9 +39,13 @@ public:
     }
     static void give(std::unique_ptr<transaction> done) noexcept {
         if (thread_is_gone()) return;
-        auto& spare = of_this_thread();
-        // Room was reserved: a vector of so many does not allocate.
-        if (spare.size() < most) spare.push_back(std::move(done));
+        try {
+            auto& spare = of_this_thread();
+            // Room was reserved: a vector of so many does not allocate.
+            if (spare.size() < most) spare.push_back(std::move(done));
+        } catch (const std::bad_alloc&) {
+            // A thread that opened none has no room yet. Then it is not kept.
+        }
     }
 
 private:
@@ -135,8 +140,8 @@ public:
     }
 
     /// CloseWrap: durable, as the pool's level promises, when it returns. After an error the wrap is gone and nothing
-    /// of it happened, but for outcome_unknown. Errors: transaction_too_large, busy, outcome_unknown, poisoned, io,
-    /// misuse (not open).
+    /// of it happened, but for outcome_unknown. So it is when std::bad_alloc leaves. Errors:
+    /// transaction_too_large, busy, outcome_unknown, poisoned, io, misuse (not open).
     result<void> close() {
         if (!transaction_) return not_open();
         if (!is_pool_there()) {
@@ -146,7 +151,7 @@ public:
         if (is_refused_here()) [[unlikely]]
             return detail::thread_is_gone() ? detail::refused_by_stage() : detail::refused_in_signal_handler();
         leave_list();
-        auto sealed = transaction_->seal();
+        auto sealed = seal();
         if (!sealed) {
             abort();
             return sealed;
@@ -168,6 +173,14 @@ public:
     }
 
 private:
+    result<void> seal() {
+        try {
+            return transaction_->seal();
+        } catch (const std::bad_alloc&) {
+            abort();
+            throw;
+        }
+    }
     static error not_open() { return error{.code = errc::misuse, .what = "the wrap is not open"}; }
     static error pool_gone() {
         return error{.code = errc::misuse, .what = "the wrap's pool was closed, or opened before a fork"};

@@ -7,6 +7,9 @@
 // would commit a block whose bytes are not there. Only transactions with such a block pay this.
 #include <holdfast/engine/write_aside.hpp>
 
+#include <new>
+#include <utility>
+
 namespace holdfast {
 namespace {
 
@@ -34,6 +37,8 @@ void write_aside_transaction::store_outside(pool_word* home, std::uint64_t value
 }
 
 heap_block write_aside_transaction::allocate(std::size_t bytes, std::size_t alignment) {
+    // Room first: a block that nobody is told of must not be allocated.
+    fresh_.make_room();
     const heap_block block = transaction_base::allocate(bytes, alignment);
     if (!block.clean || block.bytes < smallest_fresh_bytes) return block;
     if (private_pages* const pages = pool_->pages_of_homes()) pages->pin(offset_of(block.address), block.bytes);
@@ -58,11 +63,15 @@ void write_aside_transaction::write_fresh_back() {
 result<lane_log::lane*> write_aside_transaction::take_lane() {
     lane_log& log = *pool_->lanes();
     auto& lane = log.acquire();
-    if (auto reserved = log.reserve(lane, writes_.payload(), writes_.payload_words()); !reserved) {
+    try {
+        auto reserved = log.reserve(lane, writes_.payload(), writes_.payload_words());
+        if (reserved) return &lane;
         log.release(lane);
-        return reserved.error();
+        return std::move(reserved).give_error();
+    } catch (const std::bad_alloc&) {
+        log.release(lane);
+        throw;
     }
-    return &lane;
 }
 
 void write_aside_transaction::draw_sequence(lane_log::lane& lane) {
@@ -111,7 +120,15 @@ void write_aside_transaction::store_private_homes() {
 }
 
 result<void> write_aside_transaction::settle_in_group() {
-    auto waited = pool_->groups()->wait(ticket_);
+    const auto wait = [this]() -> result<void> {
+        try {
+            return pool_->groups()->wait(ticket_);
+        } catch (const std::bad_alloc&) {
+            // The log has the record: that the call cannot be told more does not take it back.
+            return detail::keep_lasting(bare_error(errc::outcome_unknown));
+        }
+    };
+    auto waited = wait();
     // Not before the wait: a freed block is reused only after its free is durable.
     settle_heap(sequence_);
     return waited;

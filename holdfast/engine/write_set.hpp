@@ -95,6 +95,8 @@ private:
     /// Adds the word behind the last one to its run, or begins another when the run is full.
     void extend_run(std::uint64_t offset, std::uint64_t value) {
         const bool full = format::entry_of(buffer_[run_tag_]).words == format::longest_run_words;
+        // Before anything changes: noting may fail for want of memory.
+        if (!full) note_change(run_tag_);
         const std::uint64_t position = full ? end_ + 1 : end_;
         const auto [found, inserted] = index_.find_or_insert(offset >> 3, static_cast<std::uint32_t>(position));
         if (!inserted) return overwrite(*found, offset, value, 0xFF);
@@ -103,7 +105,6 @@ private:
             buffer_[run_tag_] = format::run_tag(offset, 1);
         } else {
             buffer_[run_tag_] += std::uint64_t{1} << format::tag_shift;
-            note_change(run_tag_);
         }
         buffer_[position] = value;
         end_ = position + 1;
@@ -125,10 +126,11 @@ private:
 
     void overwrite(std::uint32_t found, std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
         const std::uint32_t position = found & position_bits;
-        buffer_[position] = merged(buffer_[position], value, mask);
+        // Before the change: one that the log does not hear of would make the record unreadable.
         note_change(position);
+        if ((found & masked_bit) != 0) note_change(position - 1);
+        buffer_[position] = merged(buffer_[position], value, mask);
         if ((found & masked_bit) == 0) return;
-        note_change(position - 1);
         buffer_[position - 1] = format::masked_tag(offset, static_cast<std::uint8_t>(mask_at(position) | mask));
     }
 

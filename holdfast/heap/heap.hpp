@@ -178,6 +178,8 @@ public:
 
     /// Whether anything was allocated or released since the last commit or rollback.
     bool used() const noexcept;
+    /// Whether the writer failed since then: the transaction can only be rolled back.
+    bool writer_failed() const noexcept;
     /// The transaction is durable (or at its level's promise) as `sequence`.
     /// Requires: home locations hold everything the writer was given, so that whoever reuses a freed
     /// block stores later. Others that saw those stores may commit, and say so, before.

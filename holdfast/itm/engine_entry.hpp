@@ -55,7 +55,9 @@ public:
             try {
                 open->store(reinterpret_cast<pool_word*>(home), value, mask);
             } catch (const failure& reason) {
-                open->doom(reason.reason());
+                open->doom(reason);
+            } catch (const std::bad_alloc&) {
+                open->doom_by_exception();
             }
             return;
         }

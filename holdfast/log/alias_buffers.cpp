@@ -54,6 +54,8 @@ std::thread start_without_signals(F&& f) {
         started = std::thread(std::forward<F>(f));
     } catch (const std::system_error&) {
         // Then commits retire.
+    } catch (const std::bad_alloc&) {
+        // The same.
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return started;

@@ -5,6 +5,7 @@
 #include <holdfast/log/truncation.hpp>
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -39,8 +40,19 @@ public:
             if (each.instance == instance) return each.lane;
         return nullptr;
     }
-    void add(std::uint64_t instance, lane_log::lane* lane, const std::shared_ptr<std::vector<lane_log::lane>>& lanes) {
+    /// Room for one more. False: there is no memory.
+    bool make_room() noexcept {
         std::erase_if(owned_, [](const owned& each) { return each.lanes.expired(); });
+        try {
+            owned_.reserve(owned_.size() + 1);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        return true;
+    }
+    /// Requires: room.
+    void add(std::uint64_t instance, lane_log::lane* lane,
+             const std::shared_ptr<std::vector<lane_log::lane>>& lanes) noexcept {
         owned_.push_back({instance, lane, lanes});
     }
 
@@ -79,6 +91,8 @@ lane_log::lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geome
 lane_log::lane* lane_log::find_lane_to_own() noexcept {
     lane_owner& owner = lane_owner::of_this_thread();
     lane* found = owner.find(instance_);
+    // A thread that cannot remember a lane of its own takes a shared one, and asks again next time.
+    if (found == nullptr && !owner.make_room()) return nullptr;
     for (std::size_t index = 0; found == nullptr && index < ownable_; ++index) {
         lane& candidate = (*lanes_)[index];
         bool expected = false;
@@ -211,6 +225,10 @@ result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload
 }
 
 lane_log::room lane_log::take_segments(lane& held, std::uint32_t how_many) {
+    // Memory first: once segments are taken only the end of the commit gives them back.
+    held.reserved_.reserve(segments_.count());
+    held.filled_.reserve(segments_.count());
+    if (how_many > 1) held.part_.resize(format::record_bytes(segments_.geometry().segment_payload_words()) / 8);
     std::unique_lock guard(mutex_);
     for (unsigned waits = 0; segments_.free_count() < how_many; ++waits) {
         if (late_ != nullptr) {
@@ -264,12 +282,12 @@ void lane_log::append_parts(lane& held, const std::uint64_t* record, std::uint64
                             std::uint64_t sequence, format::record_kind kind) {
     const std::uint64_t capacity = segments_.geometry().segment_payload_words();
     const auto parts = static_cast<std::uint16_t>(held.reserved_.size());
-    std::vector<std::uint64_t> buffer(format::record_bytes(capacity) / 8);
+    std::uint64_t* const buffer = held.part_.data();
     payload_cursor cursor(record + format::record_header_words, payload_words);
     for (std::uint16_t part = 0; part < parts; ++part) {
         begin_segment(held, held.reserved_[part]);
-        const std::uint64_t words = cursor.fill(buffer.data() + format::record_header_words, capacity);
-        send(held, buffer.data(), words, sequence, part, parts, kind);
+        const std::uint64_t words = cursor.fill(buffer + format::record_header_words, capacity);
+        send(held, buffer, words, sequence, part, parts, kind);
         if (part + 1 == parts) break;
         if (retires_at_once_) {
             held.filled_.push_back(held.segment_);
@@ -278,6 +296,7 @@ void lane_log::append_parts(lane& held, const std::uint64_t* record, std::uint64
         }
     }
     held.reserved_.clear();
+    held.part_ = {};
 }
 
 void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
@@ -362,13 +381,21 @@ void lane_log::write_homes_back(std::uint64_t up_to) {
 }
 
 void lane_log::write_homes_back(const std::uint64_t* record, std::uint64_t payload_words) {
+    const auto is_first_of = [this](std::uint64_t line) {
+        try {
+            return touched_.insert(line);
+        } catch (const std::bad_alloc&) {
+            // Then it may be written back more than once.
+            return true;
+        }
+    };
     const std::uint64_t* at = record + format::record_header_words;
     const std::uint64_t* end = at + payload_words;
     while (at < end) {
         const format::entry each = format::entry_of(*at);
         const std::uint64_t last = (each.offset + each.words * 8 - 1) / 64;
         for (std::uint64_t line = each.offset / 64; line <= last; ++line)
-            if (touched_.insert(line))
+            if (is_first_of(line))
                 persist::write_back(options_.lines, pool_ + line * 64, 64, site::log_truncate_home);
         at += 1 + each.words;
     }

@@ -87,6 +87,7 @@ public:
         std::uint64_t writer_ = 0;
         std::uint32_t untrimmed_ = 0;  ///< commits since it was asked to trim
         std::vector<std::uint32_t> reserved_; ///< segments for the parts of a large record
+        std::vector<std::uint64_t> part_;  ///< where a part of a large record is built; empty when there is none
         /// Segments before the current one that go free when the commit ends: parts of a record that
         /// is taken back, or undo records (then others look at it, under the log's mutex).
         std::vector<std::uint32_t> filled_;
@@ -142,7 +143,7 @@ public:
     /// Makes sure that `append` of this payload succeeds, with `slack_bytes` left behind it for a
     /// record that must not fail later; may truncate.
     /// Errors: transaction_too_large; busy, when other transactions filled the log and did not end for
-    /// a second. Nothing changed then; the slack of before is still there.
+    /// a second. Nothing changed then; the slack of before is still there. So it is when std::bad_alloc is thrown.
     result<void> reserve(lane& held, const std::uint64_t* payload, std::uint64_t payload_words,
                          std::uint64_t slack_bytes = 0) {
         const std::uint64_t bytes = format::record_bytes(payload_words) + slack_bytes;

@@ -142,6 +142,14 @@ public:
     const persist::line_path& lines() const noexcept { return lines_; }
     const wrap_options& wraps() const noexcept { return wraps_; }
     persist::file& backing_file() noexcept { return *file_; }
+    /// Held by a transaction that makes a root, until it is decided.
+    std::mutex& making_roots() noexcept { return making_roots_; }
+    /// The entries of the roots that are known to be committed, a bit for each. They never change again, so they are
+    /// read without a lock.
+    std::uint32_t settled_roots() const noexcept { return settled_roots_.load(std::memory_order_acquire); }
+    void note_settled_roots(std::uint32_t entries) noexcept {
+        settled_roots_.fetch_or(entries, std::memory_order_release);
+    }
 
     /// Brings all commits home and empties the log. Thread-safe. Errors: io, poisoned, misuse (a forked child; a pool
     /// that is only inspected, or shared).
@@ -225,6 +233,8 @@ private:
     // Apart, because a snapshot may wait for a transaction that grows.
     std::mutex growing_;         ///< one growth at a time
     std::mutex copying_;         ///< one snapshot at a time
+    std::mutex making_roots_;
+    std::atomic<std::uint32_t> settled_roots_{0};
     mutable std::mutex header_;  ///< guards superblock_ against who looks while it grows
     /// A sync that was not the log's own failed: nobody knows what the file lacks.
     std::atomic<bool> sync_failed_{false};
