@@ -169,6 +169,8 @@ public:
 
     /// Whether anything was allocated or released since the last commit or rollback.
     bool used() const noexcept;
+    /// Whether a store failed in the middle of a change, so that all there is left is to roll back.
+    bool is_torn() const noexcept;
     /// The transaction is durable (or at its level's promise) as `sequence`.
     /// Requires: home locations hold everything the writer was given, so that whoever reuses a freed
     /// block stores later. Others that saw those stores may commit, and say so, before.

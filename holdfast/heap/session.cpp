@@ -120,6 +120,8 @@ heap::session::~session() {
 
 bool heap::session::used() const noexcept { return !state_->ops.empty() || state_->held != nullptr; }
 
+bool heap::session::is_torn() const noexcept { return state_->writer_failed; }
+
 heap_block heap::session::allocate(heap& from, std::size_t bytes, std::size_t alignment, heap_writer& writer) {
     session_state& mine = *state_;
     enter(mine, *from.state_);
