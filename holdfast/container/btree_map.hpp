@@ -23,9 +23,13 @@ namespace holdfast {
 /// stay valid until a removal or a split of its leaf.
 /// Costs: all in O(log n). insert logs the entry, a word for its place and the count; a split, every 8th
 /// insertion or so, 7 entries more. clear and destruction log a bit or so for each block
-/// freed; should the log ever be too small for that they fail with nothing changed
+/// freed; should the log ever be too small for that their transaction fails
 /// (transaction_too_large), and `while (m.erase_some(1000) != 0);` empties it.
 /// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
+/// A function that fails inside a transaction leaves the map as it was: for want of space, by an element's
+/// constructor, by the caller's mistake. What fails after the first change dooms the transaction: where the log
+/// has no room for a store, a block cannot be freed, insert_or_assign is left by an element's own operator=, or
+/// erase by a copy of a key after the first entry of a range.
 template <class Key, class T, class Engine>
 class btree_map {
     using tree = detail::btree_tree<Key, T, Engine>;
@@ -112,7 +116,7 @@ public:
     btree_map() = default;
     /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
     ~btree_map() noexcept(false) {
-        if (detail::may_free<Engine>(this)) tree_.free_all();
+        detail::free_in_destructor<Engine>(this, [&] { tree_.free_all(); });
     }
     btree_map(const btree_map&) = delete;
     btree_map& operator=(const btree_map&) = delete;
@@ -154,13 +158,12 @@ public:
     /// Adds an entry with the value T(arguments…) if the key is not there.
     template <class... Arguments>
     std::pair<iterator, bool> try_emplace(const key_argument& key, Arguments&&... arguments) {
-        return detail::modify<Engine>(this, [&]() -> std::pair<iterator, bool> {
+        return detail::modify<Engine>(this, [&]() -> addition {
             path way;
-            position place = belongs(key, &way);
-            if (place.node != nullptr && tree::is_at(*place.node, place.index, key))
-                return {iterator(&tree_, place), false};
-            return {iterator(&tree_, tree_.add(key, place, way, std::forward<Arguments>(arguments)...)), true};
-        });
+            const position place = belongs(key, &way);
+            if (place.node != nullptr && tree::is_at(*place.node, place.index, key)) return addition(place);
+            return addition(tree_, key, place, way, std::forward<Arguments>(arguments)...);
+        }, [&](addition& added) { return add(added); });
     }
     template <class... Arguments>
     std::pair<iterator, bool> emplace(const key_argument& key, Arguments&&... arguments) {
@@ -177,40 +180,45 @@ public:
     }
     template <class Value>
     std::pair<iterator, bool> insert_or_assign(const key_argument& key, Value&& value) {
-        return detail::modify<Engine>(this, [&]() -> std::pair<iterator, bool> {
+        return detail::modify<Engine>(this, [&]() -> addition {
             path way;
-            position place = belongs(key, &way);
+            const position place = belongs(key, &way);
             if (place.node == nullptr || !tree::is_at(*place.node, place.index, key))
-                return {iterator(&tree_, tree_.add(key, place, way, std::forward<Value>(value))), true};
+                return addition(tree_, key, place, way, std::forward<Value>(value));
             detail::assign_element<T, Engine>(place.node->at(place.index).second, std::forward<Value>(value));
-            return {iterator(&tree_, place), false};
-        });
+            return addition(place);
+        }, [&](addition& added) { return add(added); });
     }
 
     /// Returns how many it removed: 0 or 1.
     size_type erase(const key_argument& key) {
-        return detail::modify<Engine>(this, [&]() -> size_type {
-            path way;
-            const position place = belongs(key, &way);
-            if (place.node == nullptr || !tree::is_at(*place.node, place.index, key)) return 0;
-            tree_.remove(place, way);
+        return detail::modify<Engine>(this, [&] {
+            removal gone;
+            gone.place = belongs(key, &gone.way);
+            if (gone.place.node != nullptr && !tree::is_at(*gone.place.node, gone.place.index, key)) gone.place = {};
+            return gone;
+        }, [&](removal& gone) -> size_type {
+            if (gone.place.node == nullptr) return 0;
+            tree_.remove(gone.place, gone.way);
             return 1;
         });
     }
-    /// Returns the place behind the removed entry.
+    /// Returns the place behind the removed entry. Errors: misuse (a place in another map, or the end).
     iterator erase(const_iterator place) {
-        return detail::modify<Engine>(this, [&] {
-            const typename tree::owned key = key_of(place);
-            erase(key_argument(key));
-            return lower_bound(key_argument(key));
-        });
+        return detail::modify<Engine>(this, [&] { return key_of(require_here(place)); },
+                                      [&](const typename tree::owned& key) {
+                                          erase(key_argument(key));
+                                          return lower_bound(key_argument(key));
+                                      });
     }
     iterator erase(iterator place) { return erase(const_iterator(place)); }
     iterator erase(const_iterator first, const_iterator last) {
+        const bool to_end = last == cend();
         return detail::modify<Engine>(this, [&] {
+            if (first != last) require_here(first);
+            return to_end ? typename tree::owned() : key_of(require_here(last));
+        }, [&](const typename tree::owned& end_key) {
             if (first == last) return iterator(&tree_, position{last.leaf_, last.index_});
-            const bool to_end = last == cend();
-            const typename tree::owned end_key = to_end ? typename tree::owned() : key_of(last);
             iterator at = erase(first);
             while (at != end() && (to_end || is_below(at, key_argument(end_key)))) at = erase(const_iterator(at));
             return at;
@@ -240,6 +248,19 @@ public:
     result<void> check() const { return tree_.check(); }
 
 private:
+    using addition = typename tree::addition;
+    struct removal {
+        position place;
+        path way;
+    };
+    std::pair<iterator, bool> add(addition& added) {
+        const bool is_new = !added.is_there();
+        return {iterator(&tree_, is_new ? tree_.add(added) : added.place()), is_new};
+    }
+    const_iterator require_here(const_iterator place) const {
+        if (place.tree_ != &tree_ || place.leaf_ == nullptr) fail(errc::misuse, "a place that is not in this btree map");
+        return place;
+    }
     /// Where `key` is or would be; no node in an empty map.
     position belongs(const key_argument& key, path* way) const {
         leaf* const node = tree_.descend(key, way);

@@ -3,7 +3,6 @@
 
 #include <holdfast/container/btree_node.hpp>
 
-#include <optional>
 #include <utility>
 
 namespace holdfast::detail {
@@ -78,28 +77,9 @@ public:
         return index < node.order().count() && !is_greater(node.at(index).first, key);
     }
 
-    /// Adds an entry that is not there. `place` is where it belongs, `way` how one gets there.
-    template <class... Arguments>
-    position add(const argument& key, position place, path& way, Arguments&&... arguments) {
-        if (place.node == nullptr) {
-            place.node = make<leaf>();
-            place.node->previous = nullptr;
-            place.node->next = nullptr;
-            top_ = place.node;
-        } else if (place.node->order().count() == slot_order::slots) {
-            place = split(key, place, way);
-        }
-        slot_order order = place.node->order();
-        entry& made = place.node->entries[order.insert(place.index)];
-        Engine::will_write(&made, sizeof made);
-        Engine::will_write(&place.node->order_word, sizeof place.node->order_word);
-        Engine::will_write(&size_, sizeof size_);
-        construct_element<Key, Engine>(const_cast<held_key*>(&made.first), key);
-        construct_element<T, Engine>(&made.second, std::forward<Arguments>(arguments)...);
-        place.node->order_word = order.word();
-        size_ = size() + 1;
-        return place;
-    }
+    class addition;
+    /// Adds an entry that is not there, and returns its place.
+    position add(addition& by);
 
     /// Removes the entry at `place`, to which `way` leads.
     void remove(position place, path& way) {
@@ -164,10 +144,14 @@ private:
         return partition(node.order(), [&](unsigned slot) { return !is_greater(node.branches[slot].key, key); });
     }
 
+    using carried_key = carried_bytes<held_key, Engine>;
+
+    /// An empty node in a block that somebody will name.
     template <class Node>
-    static Node* make() {
-        auto* const made = reinterpret_cast<Node*>(Engine::allocate(sizeof(Node), block_alignment<Node>));
+    static Node* adopt(new_block<Engine>& block) {
+        auto* const made = block.template as<Node>();
         made->order_word = slot_order::first(0).word();
+        block.keep();
         return made;
     }
     static void set_order(auto& node, slot_order order) { node.order_word = order.word(); }
@@ -180,82 +164,49 @@ private:
             move_range<Engine>(into + into_order.insert(into_order.count()), from + from_order.slot(i), sizeof(Slot));
     }
 
-    /// Makes room in the full leaf of `place` and returns where the key now belongs.
-    position split(const argument& key, position place, path& way) {
-        leaf* const left = place.node;
-        leaf* const right = make<leaf>();
-        leaf* const behind = left->next.get();
-        Engine::will_write(&left->order_word, sizeof left->order_word);
-        Engine::will_write(&left->next, sizeof left->next);
-        if (behind != nullptr) Engine::will_write(&behind->previous, sizeof behind->previous);
-        right->previous = left;
-        right->next = behind;
-        left->next = right;
-        if (behind != nullptr) behind->previous = right;
-        if (behind == nullptr && place.index == slot_order::slots) {
-            // Keys that come in order leave full leaves behind.
-            enter_above(key, right, way);
-            return {right, 0};
-        }
-        const unsigned kept = place.index <= few ? few : few + 1;
-        slot_order left_order = left->order();
-        slot_order right_order = slot_order::first(0);
-        append_slots(right->entries, right_order, left->entries, left_order, kept);
-        left_order.cut(kept);
-        set_order(*right, right_order);
-        set_order(*left, left_order);
-        const owned separator = copy_of(right->at(0).first);
-        enter_above(argument(separator), right, way);
-        if (place.index <= kept) return place;
-        return {right, place.index - kept};
-    }
-
-    /// Enters `right`, whose keys are not below `separator`, behind the child that `way` leads to.
-    void enter_above(const argument& separator, void* right, path& way) {
-        owned key(separator);
-        while (way.length > 0) {
-            const step above = way.steps[--way.length];
-            if (above.node->order().count() < slot_order::slots)
-                return enter(*above.node, above.child, argument(key), right);
-            auto [middle, split_off] = split_inner(above, argument(key), right);
-            key = std::move(middle);
-            right = split_off;
-        }
-        auto* const top = make<inner>();
-        top->first_child = top_.get();
-        enter(*top, 0, argument(key), right);
-        top_ = top;
-        height_ = height_.get() + 1;
-    }
-    void enter(inner& node, unsigned index, const argument& key, void* child) {
-        slot_order order = node.order();
-        branch& made = node.branches[order.insert(index)];
+    void hint_adding(leaf& node, entry& made) {
         Engine::will_write(&made, sizeof made);
         Engine::will_write(&node.order_word, sizeof node.order_word);
-        construct_element<Key, Engine>(&made.key, key);
+        Engine::will_write(&size_, sizeof size_);
+    }
+    position split(addition& by);
+    void enter_above(addition& by, void* right);
+
+    static void hint_entering(inner& node, branch& made) {
+        Engine::will_write(&made, sizeof made);
+        Engine::will_write(&node.order_word, sizeof node.order_word);
+    }
+    /// Enters a child and the key before it, which `put` stores.
+    template <class Put>
+    static void enter(inner& node, unsigned index, void* child, Put&& put) {
+        slot_order order = node.order();
+        branch& made = node.branches[order.insert(index)];
+        hint_entering(node, made);
+        put(&made.key);
         made.child = child;
         set_order(node, order);
     }
-    std::pair<owned, void*> split_inner(step above, const argument& key, void* child) {
+    /// Splits a full node and enters the child there. Returns what stands behind the key that rises.
+    template <class Put>
+    static void* split_inner(step above, new_block<Engine>& block, void* child, Put&& put, carried_key& risen_key) {
         inner& left = *above.node;
-        auto* const right = make<inner>();
+        auto* const right = adopt<inner>(block);
         const unsigned middle = above.child == slot_order::slots ? slot_order::slots - 1 : few;
         slot_order left_order = left.order();
         slot_order right_order = slot_order::first(0);
-        branch& risen = left.at(middle);
-        owned risen_key = copy_of(risen.key);
+        const branch& risen = left.at(middle);
+        risen_key.take(&risen.key);
         right->first_child = risen.child.get();
         append_slots(right->branches, right_order, left.branches, left_order, middle + 1);
-        destroy_element(&risen.key);
         left_order.cut(middle);
         set_order(*right, right_order);
         set_order(left, left_order);
         if (above.child <= middle) {
-            enter(left, above.child, key, child);
+            enter(left, above.child, child, put);
         } else {
-            enter(*right, above.child - middle - 1, key, child);
+            enter(*right, above.child - middle - 1, child, put);
         }
-        return {std::move(risen_key), right};
+        return right;
     }
 
     void refill_leaf(leaf* node, path& way) {
@@ -419,4 +370,5 @@ private:
 
 }  // namespace holdfast::detail
 
+#include <holdfast/container/btree_addition.hpp>
 #include <holdfast/container/btree_check.hpp>

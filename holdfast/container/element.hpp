@@ -18,7 +18,7 @@ namespace holdfast {
 /// then is made of fields and containers.
 ///
 /// Containers move elements byte by byte, as realloc would: a T must not hold its own address. An
-/// exception out of a T's constructor must leave the transaction, which takes the half-made entry back.
+/// exception out of a T's constructor leaves the container as it was; see docs/guide/containers.md.
 template <class T, class Engine>
 using held_element = std::conditional_t<std::is_trivially_copyable_v<T>, basic_field<Engine, T>, T>;
 
@@ -40,23 +40,50 @@ inline constexpr bool writes_past_the_log<std::basic_string<Character, Traits, A
 template <class X>
 inline constexpr std::size_t block_alignment = alignof(X) > 16 ? alignof(X) : 16;
 
-/// Runs f in the open transaction, or in one of its own. Throws failure (misuse) when `object` is
-/// not in the pool of the open transaction: nothing could take its stores back.
-template <class Engine, class F>
-auto modify(const void* object, F&& f) {
-    if (auto* transaction = open_transaction_of<Engine>) {
-        if (!transaction->pool()->contains(object))
-            fail(errc::misuse, "a container outside the open transaction's pool; containers live in pools only");
-        return f();
-    }
-    return Engine::transact(object, f);
+/// Throws failure (misuse) when `object` is not in the transaction's pool: nothing could take its stores back.
+inline void require_in_pool(const transaction_base& transaction, const void* object) {
+    if (!transaction.pool()->contains(object)) [[unlikely]]
+        fail(errc::misuse, "a container outside the open transaction's pool; containers live in pools only");
 }
 
-/// True when a destructor may free: it runs inside a transaction on the pool that holds the object.
+/// The same of a second object of a call, inside its transaction.
 template <class Engine>
-bool may_free(const void* object) noexcept {
+bool require_also(const void* object) {
+    require_in_pool(current_transaction<Engine>(), object);
+    return true;
+}
+
+/// Runs change in the open transaction, or in one of its own. What leaves it dooms the open
+/// transaction: nobody can tell how far it came. Throws failure (misuse) as require_in_pool.
+template <class Engine, class Change>
+auto modify(const void* object, Change&& change) {
+    if (auto* transaction = open_transaction_of<Engine>) {
+        require_in_pool(*transaction, object);
+        return all_or_doom(*transaction, change);
+    }
+    return Engine::transact(object, change);
+}
+
+/// The same of change(prepare()). What leaves prepare dooms nothing: it stores only where nobody reads,
+/// in blocks that nothing names and in elements that no container counts.
+template <class Engine, class Prepare, class Change>
+auto modify(const void* object, Prepare&& prepare, Change&& change) {
+    if (auto* transaction = open_transaction_of<Engine>) {
+        require_in_pool(*transaction, object);
+        auto prepared = prepare();
+        return all_or_doom(*transaction, [&] { return change(prepared); });
+    }
+    return Engine::transact(object, [&] {
+        auto prepared = prepare();
+        return change(prepared);
+    });
+}
+
+/// Runs f, which frees what a destructor has to, if that runs inside a transaction on the pool that holds the object.
+template <class Engine, class F>
+void free_in_destructor(const void* object, F&& f) {
     auto* transaction = open_transaction_of<Engine>;
-    return transaction != nullptr && transaction->pool()->contains(object);
+    if (transaction != nullptr && transaction->pool()->contains(object)) free_or_doom(*transaction, f);
 }
 
 /// Stores bytes that are not in a pool, as one range.
@@ -93,13 +120,21 @@ void construct_element(held_element<T, Engine>* at, Arguments&&... arguments) {
     }
 }
 
-/// Gives an element a new value. Inside a transaction.
+/// Whether an assignment that fails leaves a T as it was: so says a container by this name. Of a program's own type
+/// nobody knows.
+template <class T>
+concept assigned_whole = requires { typename T::holdfast_assigned_whole; };
+
+/// Gives an element a new value. Inside a transaction, which is doomed when that fails half-way.
 template <class T, class Engine, class Value>
 void assign_element(held_element<T, Engine>& element, Value&& value) {
     if constexpr (std::is_trivially_copyable_v<T>) {
-        element.set(T(std::forward<Value>(value)));
-    } else {
+        const T copy(std::forward<Value>(value));
+        all_or_doom(current_transaction<Engine>(), [&] { element.set(copy); });
+    } else if constexpr (assigned_whole<T>) {
         element = std::forward<Value>(value);
+    } else {
+        all_or_doom(current_transaction<Engine>(), [&] { element = std::forward<Value>(value); });
     }
 }
 
@@ -112,6 +147,96 @@ template <class Element>
 void destroy_element(Element* element) {
     if constexpr (owns_blocks<Element>) std::destroy_at(element);
 }
+
+/// An element that no container counts yet. A trivially copyable one is a value in ordinary memory, any other is
+/// built on bytes of the pool that nobody reads; it is destroyed again unless it is put.
+template <class T, class Engine>
+class new_element {
+    using held = held_element<T, Engine>;
+
+public:
+    /// Builds it, at `at` where it needs the pool.
+    template <class... Arguments>
+    explicit new_element(held* at, Arguments&&... arguments) : at_(at) {
+        construct_element<T, Engine>(at, std::forward<Arguments>(arguments)...);
+    }
+    new_element(new_element&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
+    ~new_element() {
+        if (at_ != nullptr) destroy_element(at_);
+    }
+    /// Makes it the element at `to`, where it may stand already.
+    void put(held* to) {
+        if (to != at_) move_range<Engine>(to, at_, sizeof(held));
+        keep();
+    }
+    /// It is an element of a container now.
+    void keep() noexcept { at_ = nullptr; }
+
+private:
+    held* at_;
+};
+template <class T, class Engine>
+    requires std::is_trivially_copyable_v<T>
+class new_element<T, Engine> {
+    using held = held_element<T, Engine>;
+
+public:
+    template <class... Arguments>
+    explicit new_element(held*, Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
+    void put(held* to) { to->set(value_); }
+
+private:
+    T value_;
+};
+
+/// Elements built one behind the other that no container counts yet; destroyed again unless they are kept.
+template <class T, class Engine>
+class new_elements {
+    using held = held_element<T, Engine>;
+
+public:
+    explicit new_elements(held* first) noexcept : first_(first) {}
+    new_elements(new_elements&& other) noexcept
+        : first_(other.first_), count_(std::exchange(other.count_, std::size_t{0})) {}
+    ~new_elements() {
+        for (; count_ != 0; --count_) destroy_element(first_ + (count_ - 1));
+    }
+    template <class... Arguments>
+    void add(Arguments&&... arguments) {
+        construct_element<T, Engine>(first_ + count_, std::forward<Arguments>(arguments)...);
+        ++count_;
+    }
+    std::size_t count() const noexcept { return count_; }
+    /// Their bytes stand there now.
+    void moved_to(held* first) noexcept { first_ = first; }
+    void keep() noexcept { count_ = 0; }
+
+private:
+    held* first_;
+    std::size_t count_ = 0;
+};
+
+/// The bytes of a T in the pool, in ordinary memory.
+template <class T, class Engine>
+class carried_bytes {
+public:
+    void take(const T* from) { read_bytes<Engine>(from, bytes(), sizeof(T)); }
+    void put(T* to) { write_range<Engine>(to, bytes(), sizeof(T)); }
+
+private:
+    static constexpr bool is_small = sizeof(T) <= 1024;
+
+    std::byte* bytes() noexcept {
+        if constexpr (is_small) {
+            return small_;
+        } else {
+            return large_.get();
+        }
+    }
+
+    alignas(8) std::byte small_[is_small ? sizeof(T) : 1];
+    std::unique_ptr<std::byte[]> large_{is_small ? nullptr : new std::byte[sizeof(T)]};
+};
 
 /// Anything whose blocks the heap audit can ask for.
 template <class T>

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -51,9 +52,12 @@ struct hash_node : kept_hash<Engine, !std::is_trivially_copyable_v<Key>> {
 /// or removal may change; all are invalid after rollback and close.
 /// Costs: insert logs the entry, a link and the count, and every other one splits a bucket, a few words
 /// more; it never grows with the size. clear and destruction log a bit or so for each block freed; should
-/// the log ever be too small for that they fail with nothing changed (transaction_too_large), and
+/// the log ever be too small for that their transaction fails (transaction_too_large), and
 /// `while (m.erase_some(1000) != 0);` empties it.
 /// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
+/// A function that fails inside a transaction leaves the map as it was: for want of space, by an element's
+/// constructor, by the caller's mistake. What fails after the first change dooms the transaction: where the log
+/// has no room for a store, a block cannot be freed, or insert_or_assign is left by an element's own operator=.
 template <class Key, class T, class Engine>
 class hash_map {
     using node = detail::hash_node<Key, T, Engine>;
@@ -121,9 +125,10 @@ public:
     hash_map() = default;
     /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
     ~hash_map() noexcept(false) {
-        if (!detail::may_free<Engine>(this)) return;
-        drop_all();
-        table_.free_all();
+        detail::free_in_destructor<Engine>(this, [&] {
+            drop_all();
+            table_.free_all();
+        });
     }
     hash_map(const hash_map&) = delete;
     hash_map& operator=(const hash_map&) = delete;
@@ -152,11 +157,11 @@ public:
     /// Adds an entry with the value T(arguments…) if the key is not there.
     template <class... Arguments>
     std::pair<iterator, bool> try_emplace(const key_argument& key, Arguments&&... arguments) {
-        return detail::modify<Engine>(this, [&]() -> std::pair<iterator, bool> {
+        return detail::modify<Engine>(this, [&]() -> addition {
             const std::uint64_t hash = hash_of(key);
-            if (node* const found = search(key, hash)) return {iterator(&table_, found), false};
-            return {iterator(&table_, add(key, hash, std::forward<Arguments>(arguments)...)), true};
-        });
+            if (node* const found = search(key, hash)) return {found, hash};
+            return {hash, prepare_growth(hash), key, std::forward<Arguments>(arguments)...};
+        }, [&](addition& added) { return add(added); });
     }
     template <class... Arguments>
     std::pair<iterator, bool> emplace(const key_argument& key, Arguments&&... arguments) {
@@ -173,35 +178,35 @@ public:
     }
     template <class Value>
     std::pair<iterator, bool> insert_or_assign(const key_argument& key, Value&& value) {
-        return detail::modify<Engine>(this, [&]() -> std::pair<iterator, bool> {
+        return detail::modify<Engine>(this, [&]() -> addition {
             const std::uint64_t hash = hash_of(key);
             node* const found = search(key, hash);
-            if (found == nullptr) return {iterator(&table_, add(key, hash, std::forward<Value>(value))), true};
+            if (found == nullptr) return {hash, prepare_growth(hash), key, std::forward<Value>(value)};
             detail::assign_element<T, Engine>(found->entry.second, std::forward<Value>(value));
-            return {iterator(&table_, found), false};
-        });
+            return {found, hash};
+        }, [&](addition& added) { return add(added); });
     }
 
     /// Returns how many it removed: 0 or 1.
     size_type erase(const key_argument& key) {
-        return detail::modify<Engine>(this, [&]() -> size_type {
-            if (table_.buckets() == 0) return 0;
+        return detail::modify<Engine>(this, [&]() -> link* {
+            if (table_.buckets() == 0) return nullptr;
             const std::uint64_t hash = hash_of(key);
             link* place = &table_.head_of_hash(hash);
             while (place->get() != nullptr && !matches(place->get(), key, hash)) place = &place->get()->next;
-            if (place->get() == nullptr) return 0;
+            return place->get() == nullptr ? nullptr : place;
+        }, [&](link* place) -> size_type {
+            if (place == nullptr) return 0;
             unlink(*place);
             return 1;
         });
     }
     /// Returns the place behind the removed entry. Going through the whole map this way never
-    /// misses an entry, and never meets one twice.
+    /// misses an entry, and never meets one twice. Errors: misuse (a place in another map, or the end).
     iterator erase(const_iterator place) {
-        return detail::modify<Engine>(this, [&] {
+        return detail::modify<Engine>(this, [&] { return link_to(place); }, [&](link* at) {
             iterator after(&table_, place.at_);
             ++after;
-            link* at = &table_.head_of_hash(place.at_->hash());
-            while (at->get() != place.at_) at = &at->get()->next;
             unlink(*at, false);
             return after;
         });
@@ -295,23 +300,72 @@ private:
         return found;
     }
 
-    template <class... Arguments>
-    node* add(const key_argument& key, std::uint64_t hash, Arguments&&... arguments) {
-        if (table_.buckets() == 0) table_.make_first_buckets();
+    /// The link that names the entry.
+    link* link_to(const_iterator place) {
+        link* at = nullptr;
+        if (place.table_ == &table_ && place.at_ != nullptr && table_.buckets() != 0)
+            at = &table_.head_of_hash(place.at_->hash());
+        while (at != nullptr && at->get() != place.at_) at = at->get() != nullptr ? &at->get()->next : nullptr;
+        if (at == nullptr) fail(errc::misuse, "a place that is not in this hash map");
+        return at;
+    }
+
+    static held_element<Key, Engine>* key_in(node* at) {
+        return const_cast<held_element<Key, Engine>*>(&at->entry.first);
+    }
+    /// A node that no link names yet, with what the table needs for it; or the node that is there.
+    struct addition {
+        addition(node* there, std::uint64_t of) : found(there), hash(of) {}
+        template <class... Arguments>
+        addition(std::uint64_t of, typename table::growth by, const key_argument& key, Arguments&&... arguments)
+            : hash(of), growth(std::move(by)), block(sizeof(node), detail::block_alignment<node>) {
+            node* const made = block.template as<node>();
+            if constexpr (!is_value) {
+                Engine::will_write(made, sizeof(node));
+                if constexpr (node::keeps_hash) made->hash_value = hash;
+            }
+            first.emplace(key_in(made), key);
+            second.emplace(&made->entry.second, std::forward<Arguments>(arguments)...);
+        }
+        node* found = nullptr;
+        std::uint64_t hash;
+        typename table::growth growth{};
+        detail::new_block<Engine> block{};
+        std::optional<detail::new_element<Key, Engine>> first{};
+        std::optional<detail::new_element<T, Engine>> second{};
+    };
+    /// Whether an entry is stored when it is linked, and not built before.
+    static constexpr bool is_value = std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<T>;
+
+    typename table::growth prepare_growth(std::uint64_t hash) const {
+        const std::uint64_t buckets = table_.buckets();
+        if (buckets == 0) return table_.prepare_first_buckets();
         // Two nodes for each bucket at most, on average: one split for every second insertion.
-        if (size() + 1 > 2 * table_.buckets()) table_.split_one();
-        auto* const made = reinterpret_cast<node*>(Engine::allocate(sizeof(node), detail::block_alignment<node>));
-        link& head = table_.head_of_hash(hash);
-        Engine::will_write(made, sizeof(node));
+        typename table::growth by;
+        if (size() + 1 > 2 * buckets) by = table_.prepare_split();
+        // What an engine logs for the insertion shares a fence with what it logs for the entry.
+        if (!is_value && !by.segment) {
+            if (by.wanted) table_.hint_split();
+            Engine::will_write(&table_.head(detail::bucket_place::bucket_of(hash, buckets + by.wanted)), sizeof(link));
+            Engine::will_write(&count_, sizeof count_);
+        }
+        return by;
+    }
+    std::pair<iterator, bool> add(addition& added) {
+        if (added.found != nullptr) return {iterator(&table_, added.found), false};
+        table_.grow(added.growth);
+        node* const made = added.block.template as<node>();
+        link& head = table_.head_of_hash(added.hash);
+        if constexpr (is_value) Engine::will_write(made, sizeof(node));
         Engine::will_write(&head, sizeof head);
         Engine::will_write(&count_, sizeof count_);
-        if constexpr (node::keeps_hash) made->hash_value = hash;
-        detail::construct_element<Key, Engine>(const_cast<held_element<Key, Engine>*>(&made->entry.first), key);
-        detail::construct_element<T, Engine>(&made->entry.second, std::forward<Arguments>(arguments)...);
+        added.first->put(key_in(made));
+        added.second->put(&made->entry.second);
         made->next = head.get();
         head = made;
+        added.block.keep();
         count_ = size() + 1;
-        return made;
+        return {iterator(&table_, made), true};
     }
     /// Frees a node that no link names any more.
     void drop(node* at) {

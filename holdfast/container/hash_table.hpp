@@ -59,42 +59,45 @@ public:
     /// Requires: there are buckets.
     link& head_of_hash(std::uint64_t hash) const { return head(bucket_place::bucket_of(hash, buckets())); }
 
-    void make_first_buckets() {
-        auto** const directory = reinterpret_cast<link**>(
-            Engine::allocate(bucket_place::segment_limit * sizeof(link*)));
-        directory_ = reinterpret_cast<basic_field<Engine, link*>*>(directory);
-        make_segment(0);
-        for (std::uint64_t i = 0; i < first_buckets; ++i) head(i) = nullptr;
-        buckets_ = first_buckets;
+    /// What a table needs to have one bucket more: nothing, a segment, or its first one and the directory. It is all
+    /// that can fail for want of space.
+    struct growth {
+        new_block<Engine> directory;
+        new_block<Engine> segment;
+        bool wanted = false;
+    };
+    /// Requires: there are no buckets.
+    growth prepare_first_buckets() const {
+        return {new_block<Engine>(bucket_place::segment_limit * sizeof(link*), 16), make_segment(0), true};
     }
-
-    /// Brings one more bucket to life and moves the nodes that belong there from its buddy.
-    void split_one() {
+    growth prepare_split() const {
         const std::uint64_t made = buckets();
-        if (made == bucket_place::bucket_limit) return;
+        if (made == bucket_place::bucket_limit) return {};
         const bucket_place place = bucket_place::of(made);
-        if (place.index == 0 && place.segment > 0) make_segment(place.segment);
+        if (place.index == 0 && place.segment > 0) return {{}, make_segment(place.segment), true};
+        return {{}, {}, true};
+    }
+    /// Says what a split will write. Requires: its segment is there.
+    void hint_split() const {
+        const std::uint64_t made = buckets();
         link& from = head(bucket_place::buddy_of(made));
         Engine::will_write(&buckets_, sizeof buckets_);
         Engine::will_write(&from, sizeof from);
         Engine::will_write(&head(made), sizeof(link));
         for (Node* at = from.get(); at != nullptr; at = at->next.get()) Engine::will_write(&at->next, sizeof(link));
-        // Both chains keep their order; a link is stored only where it changes.
-        link* stay = &from;
-        link* go = &head(made);
-        bool go_is_stored = false;
-        for (Node* at = from.get(); at != nullptr;) {
-            Node* const next = at->next.get();
-            link*& tail = bucket_place::bucket_of(at->hash(), made + 1) == made ? go : stay;
-            const bool first_to_go = &tail == &go && !go_is_stored;
-            if (first_to_go || tail->get() != at) *tail = at;
-            if (first_to_go) go_is_stored = true;
-            tail = &at->next;
-            at = next;
+    }
+    void grow(growth& by) {
+        if (!by.wanted) return;
+        if (by.directory) {
+            directory_ = by.directory.template as<basic_field<Engine, link*>>();
+            adopt_segment(0, by.segment);
+            for (std::uint64_t i = 0; i < first_buckets; ++i) head(i) = nullptr;
+            buckets_ = first_buckets;
+            by.directory.keep();
+        } else {
+            if (by.segment) adopt_segment(bucket_place::of(buckets()).segment, by.segment);
+            split_one();
         }
-        if (stay->get() != nullptr) *stay = nullptr;
-        if (!go_is_stored || go->get() != nullptr) *go = nullptr;
-        buckets_ = made + 1;
     }
 
     /// Takes the last bucket away and gives its nodes to its buddy.
@@ -149,11 +152,37 @@ public:
     }
 
 private:
+    /// Brings one more bucket to life and moves the nodes that belong there from its buddy. Requires: its segment is
+    /// there.
+    void split_one() {
+        const std::uint64_t made = buckets();
+        link& from = head(bucket_place::buddy_of(made));
+        hint_split();
+        // Both chains keep their order; a link is stored only where it changes.
+        link* stay = &from;
+        link* go = &head(made);
+        bool go_is_stored = false;
+        for (Node* at = from.get(); at != nullptr;) {
+            Node* const next = at->next.get();
+            link*& tail = bucket_place::bucket_of(at->hash(), made + 1) == made ? go : stay;
+            const bool first_to_go = &tail == &go && !go_is_stored;
+            if (first_to_go || tail->get() != at) *tail = at;
+            if (first_to_go) go_is_stored = true;
+            tail = &at->next;
+            at = next;
+        }
+        if (stay->get() != nullptr) *stay = nullptr;
+        if (!go_is_stored || go->get() != nullptr) *go = nullptr;
+        buckets_ = made + 1;
+    }
     basic_field<Engine, link*>* segments() const { return directory_.get(); }
     std::uint64_t segment_count() const { return buckets() == 0 ? 0 : bucket_place::of(buckets() - 1).segment + 1; }
-    void make_segment(std::uint64_t segment) {
-        segments()[segment] =
-            reinterpret_cast<link*>(Engine::allocate(bucket_place::segment_size(segment) * sizeof(link)));
+    static new_block<Engine> make_segment(std::uint64_t segment) {
+        return new_block<Engine>(bucket_place::segment_size(segment) * sizeof(link), 16);
+    }
+    void adopt_segment(std::uint64_t segment, new_block<Engine>& block) {
+        segments()[segment] = block.template as<link>();
+        block.keep();
     }
 
     basic_field<Engine, basic_field<Engine, link*>*> directory_;

@@ -32,9 +32,12 @@ struct queue_chunk {
 /// References stay valid until their element leaves; all are invalid after rollback and close.
 /// Costs: push logs the element and a counter, pop a counter; one in each chunk's length also
 /// allocates or frees. clear and destruction log a bit or so for each block freed; should the log
-/// ever be too small for that they fail with nothing changed (transaction_too_large), and
+/// ever be too small for that their transaction fails (transaction_too_large), and
 /// `while (q.erase_some(1000) != 0);` empties it.
 /// Errors: failure (out_of_space, transaction_too_large, misuse).
+/// A function that fails inside a transaction leaves the queue as it was: for want of space, by an element's
+/// constructor, by the caller's mistake. What fails after the first change, where the log has no room for a
+/// store or a block cannot be freed, dooms the transaction.
 template <class T, class Engine>
 class queue {
     using chunk = detail::queue_chunk<T, Engine>;
@@ -88,7 +91,7 @@ public:
     queue() = default;
     /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
     ~queue() noexcept(false) {
-        if (detail::may_free<Engine>(this)) free_all();
+        detail::free_in_destructor<Engine>(this, [&] { free_all(); });
     }
     queue(const queue&) = delete;
     queue& operator=(const queue&) = delete;
@@ -111,15 +114,23 @@ public:
 
     template <class... Arguments>
     reference emplace(Arguments&&... arguments) {
-        return *detail::modify<Engine>(this, [&] {
+        return *detail::modify<Engine>(this, [&]() -> addition {
             const std::uint64_t number = pushed_.get();
-            if (number % chunk::length == 0) add_chunk();
-            value_type* const made = &last_.get()->elements[number % chunk::length];
-            Engine::will_write(made, sizeof *made);
-            Engine::will_write(&pushed_, sizeof pushed_);
-            detail::construct_element<T, Engine>(made, std::forward<Arguments>(arguments)...);
-            pushed_ = number + 1;
-            return made;
+            detail::new_block<Engine> block;
+            if (number % chunk::length == 0)
+                block = detail::new_block<Engine>(sizeof(chunk), detail::block_alignment<chunk>);
+            chunk* const in = block ? block.template as<chunk>() : last_.get();
+            value_type* const place = &in->elements[number % chunk::length];
+            // Behind the last one nobody reads, and a new chunk has no name yet.
+            if constexpr (!std::is_trivially_copyable_v<T>) hint_push(place);
+            return {std::move(block), number, place,
+                    detail::new_element<T, Engine>(place, std::forward<Arguments>(arguments)...)};
+        }, [&](addition& added) {
+            if (added.block) link(added.block);
+            if constexpr (std::is_trivially_copyable_v<T>) hint_push(added.place);
+            added.made.put(added.place);
+            pushed_ = added.number + 1;
+            return added.place;
         });
     }
     void push(const T& value)
@@ -134,11 +145,14 @@ public:
     {
         emplace(std::forward<Value>(value));
     }
-    /// Requires: not empty.
+    /// Errors: misuse (an empty queue).
     void pop() {
         detail::modify<Engine>(this, [&] {
+            const std::uint64_t number = popped_.get();
+            if (number == pushed_.get()) fail(errc::misuse, "an empty queue gives nothing");
+            return number + 1;
+        }, [&](std::uint64_t number) {
             detail::destroy_element(&front());
-            const std::uint64_t number = popped_.get() + 1;
             popped_ = number;
             if (number % chunk::length == 0) drop_first_chunk();
         });
@@ -192,8 +206,20 @@ public:
     }
 
 private:
-    void add_chunk() {
-        auto* const made = reinterpret_cast<chunk*>(Engine::allocate(sizeof(chunk), detail::block_alignment<chunk>));
+    /// An element that is not counted yet, and its chunk where that is new.
+    struct addition {
+        detail::new_block<Engine> block;
+        std::uint64_t number;
+        value_type* place;
+        detail::new_element<T, Engine> made;
+    };
+    void hint_push(value_type* place) {
+        Engine::will_write(place, sizeof *place);
+        Engine::will_write(&pushed_, sizeof pushed_);
+    }
+    /// Hangs a chunk behind the last one.
+    void link(detail::new_block<Engine>& block) {
+        auto* const made = block.template as<chunk>();
         made->next = nullptr;
         if (last_.get() == nullptr) {
             first_ = made;
@@ -201,6 +227,7 @@ private:
             last_.get()->next = made;
         }
         last_ = made;
+        block.keep();
     }
     void free_all() {
         if constexpr (detail::owns_blocks<value_type>)

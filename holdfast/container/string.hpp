@@ -23,6 +23,9 @@ namespace holdfast {
 /// Iterators and references are plain pointers: invalid after any change of the length, rollback
 /// and close. Costs: assign logs all characters and one word; append only the new ones.
 /// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
+/// A function that fails inside a transaction leaves the string as it was: for want of space, by the caller's
+/// mistake. What fails after the first change, where the log has no room for a store or a block cannot be
+/// freed, dooms the transaction.
 template <class Engine>
 class string {
 public:
@@ -35,6 +38,8 @@ public:
     using const_iterator = const value_type*;
     static constexpr size_type npos = std::string_view::npos;
     static constexpr size_type inline_capacity = 16;
+    /// An assignment that fails leaves the string as it was.
+    using holdfast_assigned_whole = void;
 
     string() = default;
     /// Inside a transaction, on zeroed bytes: by Engine::make, pool.root or emplace only.
@@ -43,7 +48,7 @@ public:
     explicit string(const std::string& text) { assign(text); }
     /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
     ~string() noexcept(false) {
-        if (detail::may_free<Engine>(this) && !is_inline()) Engine::deallocate(block_.get());
+        detail::free_in_destructor<Engine>(this, [&] { free_block(); });
     }
     string(const string&) = delete;
     string& operator=(const string& other) {
@@ -104,33 +109,48 @@ public:
     const_reference back() const { return data()[size() - 1]; }
 
     string& assign(std::string_view text) {
-        if (is_inside(text)) return assign_outside(std::string(text));
+        if (is_inside(text)) return assign_outside(copy_of(text));
         return assign_outside(text);
     }
     string& append(std::string_view text) {
         std::string copy;
-        if (is_inside(text)) text = copy = std::string(text);
-        detail::modify<Engine>(this, [&] {
+        if (is_inside(text)) text = copy = copy_of(text);
+        detail::modify<Engine>(this, [&] { return room_for_more(text.size()); }, [&](room& in) {
+            adopt(in);
             const size_type before = size();
-            make_room(before + text.size());
             detail::write_range<Engine>(data() + before, text.data(), text.size());
             set_size(before + text.size());
         });
         return *this;
     }
-    string& append(size_type count, char character) { return append(std::string(count, character)); }
+    string& append(size_type count, char character) {
+        detail::modify<Engine>(this, [&] { return room_for_more(count); }, [&](room& in) {
+            adopt(in);
+            const size_type before = size();
+            char characters[256];
+            std::fill_n(characters, std::min(count, sizeof characters), character);
+            for (size_type done = 0; done < count; done += sizeof characters)
+                detail::write_range<Engine>(data() + before + done, characters,
+                                            std::min(count - done, sizeof characters));
+            set_size(before + count);
+        });
+        return *this;
+    }
     string& operator+=(std::string_view text) { return append(text); }
     string& operator+=(char character) { return append(std::string_view(&character, 1)); }
     void push_back(char character) { append(std::string_view(&character, 1)); }
-    /// Requires: not empty.
-    void pop_back() { resize(size() - 1); }
+    /// Errors: misuse (an empty string).
+    void pop_back() {
+        if (empty()) fail(errc::misuse, "a string without a last character");
+        resize(size() - 1);
+    }
     /// Throws std::out_of_range when `place` is behind the end.
     string& insert(size_type place, std::string_view text) {
         require(place, size() + 1);
-        const std::string copy(text);
-        detail::modify<Engine>(this, [&] {
+        const std::string copy = is_inside(text) ? copy_of(text) : std::string(text);
+        detail::modify<Engine>(this, [&] { return room_for_more(copy.size()); }, [&](room& in) {
+            adopt(in);
             const size_type before = size();
-            make_room(before + copy.size());
             detail::move_range<Engine>(data() + place + copy.size(), data() + place, before - place);
             detail::write_range<Engine>(data() + place, copy.data(), copy.size());
             set_size(before + copy.size());
@@ -156,21 +176,27 @@ public:
     }
     void reserve(size_type count) {
         if (count <= capacity()) return;
-        detail::modify<Engine>(this, [&] { make_room(count); });
+        detail::modify<Engine>(this, [&] { return room_for_more(count - size()); }, [&](room& in) { adopt(in); });
     }
     void clear() { resize(0); }
     /// Gives back room that is not used.
     void shrink_to_fit() {
         if (capacity() > size() && !is_inline()) {
             detail::modify<Engine>(this, [&] {
-                const std::string text = str();
-                release();
-                assign_outside(text);
+                const size_type length = size();
+                return length > inline_capacity ? block_for(length) : room{{}, length};
+            }, [&](room& in) {
+                if (in.block) return adopt(in);
+                char text[inline_capacity];
+                read_bytes<Engine>(data(), text, in.length);
+                free_block();
+                size_ = in.length;
+                detail::write_range<Engine>(data(), text, in.length);
             });
         }
     }
     friend void swap(string& a, string& b) {
-        detail::modify<Engine>(&a, [&] {
+        detail::modify<Engine>(&a, [&] { return detail::require_also<Engine>(&b); }, [&](bool) {
             swap(a.block_, b.block_);
             swap(a.capacity_, b.capacity_);
             swap(a.size_, b.size_);
@@ -218,8 +244,8 @@ public:
             return pool.broken_pointer(this, "a string's block is out of bounds");
         if (is_inline() || open_transaction_of<Engine> != nullptr) return {};
         // Where no block begins the audit finds an owner of nothing.
-        if (const std::uint64_t room = pool.block_bytes(block_.get()); room != 0 && room != capacity())
-            return pool.broken(this, "a string's capacity is not its block's size", room, capacity());
+        if (const std::uint64_t usable = pool.block_bytes(block_.get()); usable != 0 && usable != capacity())
+            return pool.broken(this, "a string's capacity is not its block's size", usable, capacity());
         return {};
     }
 
@@ -240,13 +266,18 @@ private:
         const open_pool* pool = transaction != nullptr ? transaction->pool() : find_open_pool(this);
         return pool != nullptr && pool->contains(text.data());
     }
+    /// Characters of the pool as the open transaction sees them.
+    static std::string copy_of(std::string_view text) {
+        std::string copy(text.size(), '\0');
+        read_bytes<Engine>(text.data(), copy.data(), copy.size());
+        return copy;
+    }
     /// Requires: `text` is not in the pool.
     string& assign_outside(std::string_view text) {
         detail::modify<Engine>(this, [&] {
-            if (text.size() > capacity()) {
-                release();
-                make_room(text.size());
-            }
+            return text.size() > capacity() ? empty_block_for(text.size()) : room{{}, 0};
+        }, [&](room& in) {
+            adopt(in);
             Engine::will_write(data(), text.size());
             Engine::will_write(&size_, sizeof size_);
             detail::write_range<Engine>(data(), text.data(), text.size());
@@ -254,23 +285,40 @@ private:
         });
         return *this;
     }
-    void make_room(size_type count) {
-        if (count <= capacity()) return;
-        if (count >= on_heap / 2) fail(errc::out_of_space, "a string of more bytes than a pool can have");
-        const size_type length = size();
-        // An empty string gets what it asks for: most are assigned once.
-        const size_type wanted = length == 0 ? count : std::max(count, 2 * capacity());
-        const heap_block block = current_transaction<Engine>().allocate(wanted, 16);
-        detail::move_range<Engine>(block.address, data(), length);
-        if (!is_inline()) Engine::deallocate(block_.get());
-        block_ = reinterpret_cast<value_type*>(block.address);
-        capacity_ = block.bytes;
-        size_ = length | on_heap;
+
+    /// Where the characters will stand: in a block that nothing names yet, with a copy of `length` of them, or where
+    /// they do now.
+    struct room {
+        detail::new_block<Engine> block;
+        size_type length;
+    };
+    room empty_block_for(size_type count) { return {detail::new_block<Engine>(count, 16), 0}; }
+    room block_for(size_type count) {
+        room made = empty_block_for(count);
+        made.length = size();
+        detail::move_range<Engine>(made.block.template as<std::byte>(), data(), made.length);
+        return made;
     }
-    /// Leaves an empty inline string.
-    void release() {
+    room room_for_more(size_type more) {
+        const size_type length = size();
+        if (more >= on_heap / 2 - length) [[unlikely]]
+            fail(errc::out_of_space, "a string of more bytes than a pool can have");
+        const size_type count = length + more;
+        if (count <= capacity()) return {{}, length};
+        // An empty string gets what it asks for: most are assigned once.
+        return block_for(length == 0 ? count : std::max(count, 2 * capacity()));
+    }
+    /// The characters stand there now.
+    void adopt(room& in) {
+        if (!in.block) return;
+        free_block();
+        block_ = in.block.template as<value_type>();
+        capacity_ = in.block.bytes();
+        size_ = in.length | on_heap;
+        in.block.keep();
+    }
+    void free_block() {
         if (!is_inline()) Engine::deallocate(block_.get());
-        if (size_.get() != 0) size_ = 0;
     }
 
     // The first two words are the characters while the string is inline.

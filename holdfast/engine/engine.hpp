@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/engine/actions.hpp>
+#include <holdfast/engine/change.hpp>
 #include <holdfast/engine/field.hpp>
 #include <holdfast/engine/run.hpp>
 #include <holdfast/engine/transaction.hpp>
@@ -36,7 +37,11 @@ struct engine_interface {
     /// transaction. What holds if the process dies inside: a block of an uncommitted transaction
     /// is free again. Throws failure: out_of_space, misuse (outside a transaction).
     static std::byte* allocate(std::size_t bytes, std::size_t alignment = 16) {
-        return current_transaction<Engine>().allocate(bytes, alignment).address;
+        return Engine::allocate_block(bytes, alignment).address;
+    }
+    /// The same, with the block's usable size.
+    static heap_block allocate_block(std::size_t bytes, std::size_t alignment) {
+        return current_transaction<Engine>().allocate(bytes, alignment);
     }
 
     /// Frees a block; others get it only after the commit is durable. nullptr does nothing.
@@ -49,15 +54,17 @@ struct engine_interface {
     /// Allocates a T and constructs it in the open transaction. A trivially copyable T is stored as
     /// a value; any other is zero-filled and then constructed in place, and all its members must be
     /// fields or types made of them: what a constructor writes past fields is not logged.
+    /// Strong: when it throws, nothing was made, the block is free again, and the transaction may go on.
     template <class T, class... Arguments>
     static T* make(Arguments&&... arguments) {
-        auto& transaction = current_transaction<Engine>();
-        std::byte* at = transaction.allocate(sizeof(T), alignof(T)).address;
-        construct_at<T>(at, std::forward<Arguments>(arguments)...);
-        return reinterpret_cast<T*>(at);
+        detail::new_block<Engine> block(sizeof(T), alignof(T));
+        construct_at<T>(block.template as<void>(), std::forward<Arguments>(arguments)...);
+        T* const made = block.template as<T>();
+        block.keep();
+        return made;
     }
 
-    /// The same over a block of the caller's.
+    /// The same over a block of the caller's. When the constructor throws, the block's contents are arbitrary.
     template <class T, class... Arguments>
     static void construct_at(void* address, Arguments&&... arguments) {
         static_assert(!made_of_lines<T>, "lines and woven objects live in a line_pool: here nothing would make them "
@@ -80,12 +87,19 @@ struct engine_interface {
         }
     }
 
-    /// Destroys and frees what make returned. nullptr does nothing.
+    /// Destroys and frees what make returned. nullptr does nothing. Throws failure as deallocate; what fails after
+    /// the destructor dooms the transaction.
     template <class T>
     static void destroy(T* object) {
         if (object == nullptr) return;
-        std::destroy_at(object);
-        deallocate(object);
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            Engine::deallocate(object);
+        } else {
+            detail::all_or_doom(current_transaction<Engine>(), [&] {
+                std::destroy_at(object);
+                Engine::deallocate(object);
+            });
+        }
     }
 
     static void fill_zero(void* address, std::size_t bytes) {

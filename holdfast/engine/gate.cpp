@@ -87,14 +87,14 @@ kept_error refused_by_stage() {
 }
 
 result<void> check_entry_without_pool() {
-    if (inside_signal_handler()) return refused_in_signal_handler();
+    if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) return refused_in_signal_handler();
     return {};
 }
 
 result<void> check_entry(const open_pool* pool, inside_transaction rule) {
     if (pool == nullptr) return closed_error();
     if (pool->is_inherited()) return refused_in_child(*pool);
-    if (inside_signal_handler()) return refused_in_signal_handler();
+    if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) return refused_in_signal_handler();
     if (rule == inside_transaction::refused && (in_transaction_on(*pool) || in_line_transaction_on(*pool)))
         return misuse("the call would wait for the transaction that it is made in, or end its pool", pool);
     return {};

@@ -25,7 +25,8 @@ error about(const open_pool& pool, errc code, std::string what) {
 void commit_in_log(open_pool& pool, void* first, const std::uint64_t* dirty, std::size_t count) {
     // Ending threads have no write set any more, and a handler may have interrupted a commit.
     if (detail::thread_is_gone()) throw failure(detail::refused_by_stage());
-    if (detail::inside_signal_handler()) throw failure(detail::refused_in_signal_handler());
+    if (detail::is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0)))
+        throw failure(detail::refused_in_signal_handler());
     struct of_thread {
         write_set words;
         detail::end_of_thread end;

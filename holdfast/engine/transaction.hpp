@@ -25,13 +25,24 @@ public:
     /// Reads bytes as the transaction sees them.
     virtual void load_into(const void* home, void* bytes, std::size_t size) = 0;
 
+    /// Both change nothing when they fail, or doom the transaction: when the heap's own stores failed.
     heap_block allocate(std::size_t bytes, std::size_t alignment) {
         uses_heap_ = true;
-        return blocks_.allocate(pool_->heap(), bytes, alignment, *this);
+        try {
+            return blocks_.allocate(pool_->heap(), bytes, alignment, *this);
+        } catch (...) {
+            doom_by_heap();
+            throw;
+        }
     }
     void deallocate(void* address) {
         uses_heap_ = true;
-        blocks_.release(pool_->heap(), address, *this);
+        try {
+            blocks_.release(pool_->heap(), address, *this);
+        } catch (...) {
+            doom_by_heap();
+            throw;
+        }
     }
 
     /// Marks the transaction so that it cannot commit; `atomically` returns `reason`.
@@ -71,6 +82,9 @@ protected:
         return std::find(outermost_locks_.begin(), outermost_locks_.end(), lock) != outermost_locks_.end() ||
                std::any_of(joined_locks_.begin(), joined_locks_.end(), same);
     }
+
+    /// Dooms the transaction when a store of the heap's failed half-way. Requires: inside a handler.
+    void doom_by_heap() noexcept;
 
     /// Tells the heap that the transaction is settled as `sequence`, if it allocated or freed.
     void settle_heap(std::uint64_t sequence) noexcept {

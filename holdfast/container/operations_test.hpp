@@ -1,0 +1,331 @@
+// Every function of a container that changes it, each on a container for which it is dearest. One table, so
+// that no test of failures forgets one.
+#pragma once
+
+#include <holdfast/container/everything_test.hpp>
+
+#include <ranges>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+template <class Engine>
+struct operation {
+    using root = everything<Engine>;
+    const char* name;
+    void (*prepare)(root&);
+    void (*run)(root&);
+    /// Whether the guide says that an element's failure dooms the transaction.
+    bool may_doom = false;
+};
+template <class Engine>
+using operations = std::vector<operation<Engine>>;
+
+inline std::string long_text(std::uint64_t n) { return "a text that is too long to stand inline: " + std::to_string(n); }
+
+/// `count` times f(i).
+template <class F>
+void times(std::uint64_t count, F&& f) {
+    for (std::uint64_t i = 0; i < count; ++i) f(i);
+}
+
+/// Integers up to `count`, whose reading may throw.
+inline auto unsure_numbers(int count) {
+    return std::views::iota(0, count) | std::views::transform([](int i) {
+               on_construction();
+               return i;
+           });
+}
+
+template <class Engine>
+void add_vector_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    // A block of exactly sixteen.
+    constexpr auto full = +[](root& all) { times(16, [&](auto i) { all.numbers.push_back(static_cast<int>(i)); }); };
+    const auto add = [&](const char* name, void (*run)(root&)) { to.push_back({name, full, run}); };
+    add("vector::push_back", [](root& all) { all.numbers.push_back(5); });
+    add("vector::emplace_back", [](root& all) { all.numbers.emplace_back(); });
+    add("vector::emplace_back of its own", [](root& all) { all.numbers.emplace_back(all.numbers[3]); });
+    add("vector::pop_back", [](root& all) { all.numbers.pop_back(); });
+    add("vector::insert in front", [](root& all) { all.numbers.insert(all.numbers.begin(), all.numbers[3]); });
+    add("vector::insert", [](root& all) { all.numbers.insert(all.numbers.begin() + 7, 5); });
+    add("vector::emplace at the end", [](root& all) { all.numbers.emplace(all.numbers.end(), 5); });
+    add("vector::erase", [](root& all) { all.numbers.erase(all.numbers.begin() + 7); });
+    add("vector::erase of a range", [](root& all) { all.numbers.erase(all.numbers.begin() + 1, all.numbers.end()); });
+    add("vector::reserve", [](root& all) { all.numbers.reserve(100); });
+    add("vector::resize to more", [](root& all) { all.numbers.resize(40); });
+    add("vector::resize to more of a value", [](root& all) { all.numbers.resize(40, 7); });
+    add("vector::resize to less", [](root& all) { all.numbers.resize(3); });
+    add("vector::assign of more", [](root& all) {
+        const auto values = unsure_numbers(50);
+        all.numbers.assign(values.begin(), values.end());
+    });
+    add("vector::assign of less", [](root& all) {
+        const auto values = unsure_numbers(5);
+        all.numbers.assign(values.begin(), values.end());
+    });
+    add("vector::assign of itself", [](root& all) {
+        all.numbers.assign(all.numbers.begin() + 2, all.numbers.end());
+    });
+    add("vector::assign of a value", [](root& all) { all.numbers.assign(40, 9); });
+    add("vector::append", [](root& all) {
+        const std::vector<int> values(40, 3);
+        all.numbers.append(values.data(), values.size());
+    });
+    add("vector::clear", [](root& all) { all.numbers.clear(); });
+    add("vector::operator= of a list", [](root& all) {
+        all.numbers = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
+    });
+    add("vector::operator=", [](root& all) { all.other_numbers = all.numbers; });
+    add("swap of vectors", [](root& all) { swap(all.numbers, all.other_numbers); });
+    constexpr auto spacious = +[](root& all) { all.numbers.resize(70), all.numbers.resize(5); };
+    to.push_back({"vector::shrink_to_fit", spacious, [](root& all) { all.numbers.shrink_to_fit(); }});
+    to.push_back({"vector::insert where there is room", spacious,
+                  [](root& all) { all.numbers.insert(all.numbers.begin(), all.numbers[3]); }});
+    constexpr auto emptied = +[](root& all) { all.numbers.resize(70), all.numbers.clear(); };
+    to.push_back({"vector::shrink_to_fit of an empty one", emptied, [](root& all) { all.numbers.shrink_to_fit(); }});
+}
+
+template <class Engine>
+void add_element_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    constexpr auto full = +[](root& all) {
+        times(4, [&](auto i) { all.texts.push_back(long_text(i)); });
+        times(2, [&](auto i) { all.elements.emplace_back(static_cast<long>(i)); });
+        times(8, [&](auto i) { all.brittles.emplace_back(static_cast<long>(i)); });
+    };
+    constexpr auto spacious = +[](root& all) {
+        all.texts.reserve(20), all.elements.reserve(20), all.brittles.reserve(20);
+        times(4, [&](auto i) { all.texts.push_back(long_text(i)); });
+        times(3, [&](auto i) { all.elements.emplace_back(static_cast<long>(i)); });
+        times(7, [&](auto i) { all.brittles.emplace_back(static_cast<long>(i)); });
+    };
+    const auto add = [&](const char* name, void (*run)(root&)) {
+        to.push_back({name, full, run});
+        to.push_back({name, spacious, run});
+    };
+    add("vector of strings, push_back", [](root& all) { all.texts.push_back(long_text(9)); });
+    add("vector of strings, insert", [](root& all) { all.texts.insert(all.texts.begin() + 1, long_text(9)); });
+    add("vector of strings, emplace at the end", [](root& all) { all.texts.emplace(all.texts.end(), long_text(9)); });
+    add("vector of strings, pop_back", [](root& all) { all.texts.pop_back(); });
+    add("vector of strings, erase", [](root& all) { all.texts.erase(all.texts.begin(), all.texts.begin() + 2); });
+    add("vector of strings, reserve", [](root& all) { all.texts.reserve(30); });
+    add("vector of strings, resize to more", [](root& all) { all.texts.resize(30); });
+    add("vector of strings, resize to less", [](root& all) { all.texts.resize(1); });
+    add("vector of strings, clear", [](root& all) { all.texts.clear(); });
+    add("vector of strings, shrink_to_fit", [](root& all) { all.texts.shrink_to_fit(); });
+    add("vector of strings, assign", [](root& all) {
+        const std::vector<std::string> values{long_text(5), "short", long_text(6), long_text(7), long_text(8)};
+        all.texts.assign(values.begin(), values.end());
+    });
+    add("vector of elements, emplace_back", [](root& all) { all.elements.emplace_back(9L); });
+    add("vector of elements, emplace in front", [](root& all) { all.elements.emplace(all.elements.begin(), 9L); });
+    add("vector of elements, emplace", [](root& all) { all.elements.emplace(all.elements.begin() + 1, 9L); });
+    add("vector of elements, resize", [](root& all) { all.elements.resize(7); });
+    add("vector of elements, assign", [](root& all) {
+        const auto values = unsure_numbers(6) | std::views::filter([](int i) { return i != 2; });
+        auto changing = values;
+        all.elements.assign(changing.begin(), changing.end());
+    });
+    add("vector of values, emplace_back", [](root& all) { all.brittles.emplace_back(9L); });
+    add("vector of values, emplace", [](root& all) { all.brittles.emplace(all.brittles.begin() + 1, 9L); });
+    add("vector of values, resize", [](root& all) { all.brittles.resize(20, brittle(3)); });
+}
+
+template <class Engine>
+void add_string_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    constexpr auto brief = +[](root& all) { all.line = "sixteen letters!"; };
+    constexpr auto lengthy = +[](root& all) { all.line = std::string(64, 'l'), all.other_line = long_text(2); };
+    const auto add = [&](const char* name, void (*run)(root&)) {
+        to.push_back({name, brief, run});
+        to.push_back({name, lengthy, run});
+    };
+    add("string::assign of more", [](root& all) { all.line.assign(std::string(300, 'm')); });
+    add("string::assign of less", [](root& all) { all.line.assign("few"); });
+    add("string::assign of itself", [](root& all) {
+        all.line.with_view([&](std::string_view view) { all.line.assign(view.substr(1)); });
+    });
+    add("string::operator=", [](root& all) { all.line = std::string(200, 'e'); });
+    add("string::operator= of another", [](root& all) { all.other_line = all.line; });
+    add("string::append", [](root& all) { all.line.append(long_text(3)); });
+    add("string::append of itself", [](root& all) {
+        all.line.with_view([&](std::string_view view) { all.line.append(view); });
+    });
+    add("string::append of a character", [](root& all) { all.line.append(100, 'c'); });
+    add("string::operator+=", [](root& all) { all.line += 'c'; });
+    add("string::push_back", [](root& all) { all.line.push_back('c'); });
+    add("string::pop_back", [](root& all) { all.line.pop_back(); });
+    add("string::insert", [](root& all) { all.line.insert(3, "in between"); });
+    add("string::erase", [](root& all) { all.line.erase(3, 4); });
+    add("string::resize to more", [](root& all) { all.line.resize(100, 'r'); });
+    add("string::resize to less", [](root& all) { all.line.resize(2); });
+    add("string::reserve", [](root& all) { all.line.reserve(500); });
+    add("string::clear", [](root& all) { all.line.clear(); });
+    add("swap of strings", [](root& all) { swap(all.line, all.other_line); });
+    constexpr auto spacious = +[](root& all) { all.line.reserve(1000), all.line = long_text(1); };
+    to.push_back({"string::shrink_to_fit", spacious, [](root& all) { all.line.shrink_to_fit(); }});
+    constexpr auto shortened = +[](root& all) { all.line.reserve(1000), all.line = "brief"; };
+    to.push_back({"string::shrink_to_fit to inline", shortened, [](root& all) { all.line.shrink_to_fit(); }});
+}
+
+/// Fills the map that is the member `Map`: keys in steps of two, so that there is room between. Those that are
+/// texts begin at 1000, so that their order is that of the numbers.
+template <auto Map, std::uint64_t Count, class Engine>
+void fill_map(everything<Engine>& all) {
+    using key = typename std::remove_reference_t<decltype(all.*Map)>::key_type;
+    times(Count, [&](std::uint64_t i) {
+        if constexpr (std::is_integral_v<key>) {
+            if constexpr (requires { (all.*Map).begin()->second.first.str(); }) {
+                (all.*Map).try_emplace(2 * i + 2, long_text(i));
+            } else {
+                (all.*Map).try_emplace(2 * i + 2, i);
+            }
+        } else if constexpr (requires { (all.*Map).begin()->second.str(); }) {
+            (all.*Map).try_emplace(long_text(1000 + 2 * i), long_text(i));
+        } else {
+            (all.*Map).try_emplace(long_text(1000 + 2 * i), static_cast<long>(i));
+        }
+    });
+}
+
+template <auto Map, std::uint64_t Count, class Engine>
+void add_number_map_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    const auto add = [&](const char* name, void (*run)(root&)) {
+        to.push_back({name, &fill_map<Map, Count, Engine>, run});
+    };
+    add("map::try_emplace of the lowest", [](root& all) { (all.*Map).try_emplace(1u, 7u); });
+    add("map::try_emplace in the middle", [](root& all) { (all.*Map).try_emplace(11u, 7u); });
+    add("map::try_emplace of the highest", [](root& all) { (all.*Map).try_emplace(10'000u, 7u); });
+    add("map::try_emplace of what is there", [](root& all) { (all.*Map).try_emplace(10u, 7u); });
+    add("map::emplace", [](root& all) { (all.*Map).emplace(11u, 7u); });
+    add("map::insert", [](root& all) { (all.*Map).insert(std::pair<std::uint64_t, std::uint64_t>(11, 7)); });
+    add("map::operator[]", [](root& all) { (all.*Map)[11u] = 7u; });
+    add("map::insert_or_assign of a new one", [](root& all) { (all.*Map).insert_or_assign(11u, 7u); });
+    add("map::insert_or_assign", [](root& all) { (all.*Map).insert_or_assign(10u, 7u); });
+    add("map::erase", [](root& all) { (all.*Map).erase(10u); });
+    add("map::erase of a place", [](root& all) {
+        if (auto at = (all.*Map).find(10u); at != (all.*Map).end()) (all.*Map).erase(at);
+    });
+    add("map::erase_some", [](root& all) { (all.*Map).erase_some(11); });
+    add("map::clear", [](root& all) { (all.*Map).clear(); });
+}
+
+template <auto Map, std::uint64_t Count, class Engine>
+void add_text_map_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    const auto add = [&](const char* name, void (*run)(root&)) {
+        to.push_back({name, &fill_map<Map, Count, Engine>, run});
+    };
+    add("map of strings, try_emplace in front", [](root& all) { (all.*Map).try_emplace(long_text(0), long_text(7)); });
+    add("map of strings, try_emplace", [](root& all) { (all.*Map).try_emplace(long_text(1005), long_text(7)); });
+    add("map of strings, try_emplace at the end", [](root& all) {
+        (all.*Map).try_emplace(long_text(9999), long_text(7));
+    });
+    add("map of strings, insert_or_assign", [](root& all) {
+        (all.*Map).insert_or_assign(long_text(1004), std::string(100, 'a'));
+    });
+    add("map of strings, erase", [](root& all) { (all.*Map).erase(long_text(1004)); });
+    add("map of strings, erase_some", [](root& all) { (all.*Map).erase_some(9); });
+    add("map of strings, clear", [](root& all) { (all.*Map).clear(); });
+}
+
+template <auto Elements, auto Brittles, auto Couples, std::uint64_t Count, class Engine>
+void add_element_map_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    to.push_back({"map of elements, try_emplace", &fill_map<Elements, Count, Engine>,
+                  [](root& all) { (all.*Elements).try_emplace(long_text(1005), 7L); }});
+    to.push_back({"map of elements, operator[]", &fill_map<Elements, Count, Engine>,
+                  [](root& all) { (all.*Elements)[long_text(1003)]; }});
+    to.push_back({"map of values, try_emplace", &fill_map<Brittles, Count, Engine>,
+                  [](root& all) { (all.*Brittles).try_emplace(11u, 7L); }});
+    to.push_back({"map of values, insert_or_assign", &fill_map<Brittles, Count, Engine>,
+                  [](root& all) { (all.*Brittles).insert_or_assign(10u, 7L); }});
+    to.push_back({"map of pairs, try_emplace", &fill_map<Couples, Count, Engine>,
+                  [](root& all) { (all.*Couples).try_emplace(11u, long_text(7)); }});
+    to.push_back({"map of pairs, insert_or_assign", &fill_map<Couples, Count, Engine>,
+                  [](root& all) { (all.*Couples).insert_or_assign(10u, std::string(100, 'a')); }, true});
+}
+
+template <std::uint64_t Count, class Engine>
+void add_hash_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    add_number_map_operations<&root::hash, Count>(to);
+    add_text_map_operations<&root::hash_of_texts, Count>(to);
+    add_element_map_operations<&root::hash_of_elements, &root::hash_of_brittles, &root::hash_of_couples, Count>(to);
+}
+
+template <std::uint64_t Count, class Engine>
+void add_tree_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    add_number_map_operations<&root::tree, Count>(to);
+    add_text_map_operations<&root::tree_of_texts, Count>(to);
+    add_element_map_operations<&root::tree_of_elements, &root::tree_of_brittles, &root::tree_of_couples, Count>(to);
+}
+
+template <class Engine>
+void add_map_operations(operations<Engine>& to) {
+    // Empty; before a bucket splits; before a segment is needed for it.
+    add_hash_operations<0>(to);
+    add_hash_operations<8>(to);
+    add_hash_operations<32>(to);
+    // Empty; a full leaf; a full node above full leaves.
+    add_tree_operations<0>(to);
+    add_tree_operations<15>(to);
+    add_tree_operations<240>(to);
+    using root = everything<Engine>;
+    to.push_back({"btree_map::erase of a range", &fill_map<&root::tree_of_texts, 60, Engine>, [](root& all) {
+                      auto& tree = all.tree_of_texts;
+                      tree.erase(tree.find(long_text(1010)), tree.find(long_text(1050)));
+                  }});
+}
+
+template <class Engine>
+void add_queue_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    constexpr auto empty = +[](root&) {};
+    // Chunks that are full: of 62 numbers, 20 strings, 15 elements and 62 values.
+    constexpr auto full = +[](root& all) {
+        times(62, [&](auto i) { all.waiting.push(i); });
+        times(20, [&](auto i) { all.waiting_texts.push(long_text(i)); });
+        times(15, [&](auto i) { all.waiting_elements.emplace(static_cast<long>(i)); });
+        times(62, [&](auto i) { all.waiting_brittles.emplace(static_cast<long>(i)); });
+    };
+    constexpr auto begun = +[](root& all) {
+        full(all);
+        all.waiting.push(1u), all.waiting_texts.push("x");
+        all.waiting_elements.emplace(1L), all.waiting_brittles.emplace(1L);
+        times(61, [&](auto) { all.waiting.pop(); });
+        times(19, [&](auto) { all.waiting_texts.pop(); });
+    };
+    for (void (*const prepare)(root&) : {empty, full, begun}) {
+        const auto add = [&](const char* name, void (*run)(root&)) { to.push_back({name, prepare, run}); };
+        add("queue::push", [](root& all) { all.waiting.push(5u); });
+        add("queue::emplace", [](root& all) { all.waiting.emplace(); });
+        add("queue::pop", [](root& all) { if (!all.waiting.empty()) all.waiting.pop(); });
+        add("queue::erase_some", [](root& all) { all.waiting.erase_some(5); });
+        add("queue::clear", [](root& all) { all.waiting.clear(); });
+        add("queue of strings, push", [](root& all) { all.waiting_texts.push(long_text(9)); });
+        add("queue of strings, pop", [](root& all) { if (!all.waiting_texts.empty()) all.waiting_texts.pop(); });
+        add("queue of strings, clear", [](root& all) { all.waiting_texts.clear(); });
+        add("queue of elements, emplace", [](root& all) { all.waiting_elements.emplace(9L); });
+        add("queue of values, emplace", [](root& all) { all.waiting_brittles.emplace(9L); });
+    }
+}
+
+template <class Engine>
+operations<Engine> all_operations() {
+    operations<Engine> all;
+    add_vector_operations(all);
+    add_element_operations(all);
+    add_string_operations(all);
+    add_map_operations(all);
+    add_queue_operations(all);
+    using root = everything<Engine>;
+    all.push_back({"make", [](root&) {}, [](root& to) { to.made = Engine::template make<fragile<Engine>>(5); }});
+    return all;
+}
+
+}  // namespace holdfast::test
