@@ -49,7 +49,8 @@ public:
         return check_pool(*pool_opener::over(image(), info_, zones_), made);
     }
 
-    trace enter_recovery(const lazy_memory& memory, const progress& made, bool killed) override {
+    trace enter_recovery(const lazy_memory& memory, const progress& made, bool killed,
+                         const workload* /*life*/) override {
         trace recorded;
         {
             seam_recorder seen(this->base(), image());

@@ -32,10 +32,11 @@ std::optional<std::string> judge_damaged(subject& what, const lazy_memory& memor
     }
 }
 
-trace record_recovery(subject& what, lazy_memory& memory, const medium& settled, const progress& made, bool killed) {
+trace record_recovery(subject& what, lazy_memory& memory, const medium& settled, const progress& made, bool killed,
+                      const workload* life) {
     memory.settle(settled);
     memory.begin(choices{});
-    trace recorded = what.enter_recovery(memory, made, killed);
+    trace recorded = what.enter_recovery(memory, made, killed, life);
     what.close();
     memory.end();
     return recorded;

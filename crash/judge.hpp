@@ -27,8 +27,9 @@ std::optional<std::string> judge(subject& what, const lazy_memory& memory, const
 std::optional<std::string> judge_damaged(subject& what, const lazy_memory& memory, const progress& made);
 
 /// Records the recovery from what this medium holds for certain; `killed`: not all of that is durable yet.
-/// Requires: no run under way. The caller leaves the recovery.
-trace record_recovery(subject& what, lazy_memory& memory, const medium& settled, const progress& made, bool killed);
+/// `life`: what follows it. Requires: no run under way. The caller leaves the recovery.
+trace record_recovery(subject& what, lazy_memory& memory, const medium& settled, const progress& made, bool killed,
+                      const workload* life = nullptr);
 
 /// What a killed process leaves in the kernel's memory, as a trace in which nothing has happened yet.
 trace visible_image(const medium& left);

@@ -86,6 +86,8 @@ public:
     /// The same for what is read from the file or written to it.
     void read_file(std::uint64_t offset, std::size_t size) { read_inside(offset, size); }
     void write_file(std::uint64_t offset, std::size_t size) { write_inside(offset, size); }
+    /// In a run: the program gave the file this size.
+    void resize_file(std::uint64_t size) noexcept { file_bytes_ = size; }
     /// Whether the program sees a copy of its own, which has to take shape with the image.
     void seen_in_copy(bool copied) noexcept { seen_in_copy_ = copied; }
     bool is_seen_at(const void* at) const noexcept { return at == seen_at_; }

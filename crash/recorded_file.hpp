@@ -13,8 +13,8 @@
 
 namespace holdfast::crash {
 
-/// A cut that only a power failure explains is followed by another boot.
-inline void set_boot(bool same) { ::setenv("HOLDFAST_BOOT_ID", same ? "before" : "after", 1); }
+/// A cut that only a power failure explains is followed by another boot, which has another number.
+inline void set_boot(unsigned number) { ::setenv("HOLDFAST_BOOT_ID", std::to_string(number).c_str(), 1); }
 
 /// Where images lie that are opened by name.
 inline std::string path_of_images() { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }

@@ -18,6 +18,7 @@ struct story {
     bool shrunk_to_the_end = true;
     std::string wrong;                    ///< what recovery or a check said
     std::vector<std::string> operations;  ///< of the smallest
+    std::vector<std::vector<std::string>> lives;  ///< those of each later life, after its recovery
     image_account account;
     cause why;
     source_lines lines;
@@ -33,6 +34,8 @@ struct replayed {
     bool followed = true;                   ///< it is the very image; otherwise one as near to it as there is
     std::optional<story> told;              ///< none: recovery from it is right
 };
+/// "clear, then close and open".
+std::string words_for_operations(const std::vector<std::string>& operations);
 replayed replay_again(subject& what, const model& how, const scenario& which);
 
 /// "before event 21 of 40, after the fence log_commit_fence at …", with the recoveries that it is inside of.
