@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@ namespace holdfast::crash {
 
 /// What a container holds, flattened so that one comparison tells.
 using contents = std::vector<std::uint64_t>;
+
+/// What a recovery left of things of which only what they hold counts.
+inline recovered_pool recovered_of(const contents& found) {
+    const auto bytes = std::as_bytes(std::span(found));
+    return {{bytes.begin(), bytes.end()}, {{0, bytes.size()}}};
+}
 
 /// The contents after each operation of a workload: of one thing that all threads change in turn, or of
 /// one for each thread, which those of the whole are then put together from.

@@ -77,14 +77,14 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
         if (call != nullptr) cover(call->before, left);
         left.apply(next);
         made_.count(next);
-        if (call == nullptr) continue;
         ++next_event_;  // what a report names as the cut
-        cover(call->after, left);
+        if (explored && next.kind == event_kind::operation_done) look_at_promise(left);
+        if (call != nullptr) cover(call->after, left);
         --next_event_;
     }
     if (!has_enough()) {
         cut(left);
-        if (!is_last_life()) run_extremes();
+        if (!is_last_life() && !limits_.only_promises) run_extremes();
     }
     trace_ = outer;
     next_event_ = outer_event;
@@ -101,7 +101,17 @@ void explorer::cover(std::uint64_t& crashes, const medium& left) {
     covering_ = outer;
 }
 
+void explorer::look_at_promise(const medium& left) {
+    if (has_enough() || !subject_.has_promised(made_)) return;
+    ++found_.promises;
+    const auto broken = judge_promise(subject_, *memory_, left, *trace_, next_event_, made_);
+    if (!broken) return;
+    ++found_.broken_promises;
+    tell(*broken, {});
+}
+
 void explorer::cut(const medium& left) {
+    if (limits_.only_promises) return;
     ++(depth_ == 0 ? found_.cuts : found_.nested_cuts);
     memory_->settle(left);
     if (!left.complete()) found_.exhaustive = false;
@@ -130,7 +140,7 @@ void explorer::cut(const medium& left) {
 /// Now and then: the process is killed, and what follows it is cut. Where all that is visible is durable a kill is
 /// a cut like others.
 void explorer::kill_one_in(std::uint64_t how_many, const medium& left) {
-    if (model_.writes_are_durable || depth_ >= limits_.depth) return;
+    if (model_.writes_are_durable || depth_ >= limits_.depth || limits_.only_promises) return;
     if (random_() % (how_many * limits_.killed_one_in) != 0) return;
     medium killed = left;
     killed.kill();
@@ -188,7 +198,7 @@ void explorer::run(bool must_go_on) {
     if (is_new && !wrong && depth_ == 0 && limits_.lives == 1 && subject_.metadata_bytes() != 0 &&
         random_() % limits_.damaged_one_in == 0)
         to_damage_.push_back({memory_->image(), memory_->made()});
-    if (wrong) tell(*wrong);
+    if (wrong) tell(*wrong, memory_->made());
 }
 
 /// One flipped bit, or one lost line, at a time.
@@ -246,12 +256,12 @@ void explorer::cut_recovery(const recovered_image& image, const medium* killed) 
     subject_.leave_recovery();
 }
 
-void explorer::tell(const std::string& what) {
+void explorer::tell(const std::string& what, const choices& made) {
     ++found_.violations;
     const unsigned life = limits_.lives > 1 ? depth_ + 1 : 0;
     if (found_.first_life == 0 || life < found_.first_life) found_.first_life = life;
     if (found_.told.size() >= limits_.violations_told) return;
-    violation told{*operations_, next_event_, depth_, {}, memory_->made(), what, outer_, schedule_};
+    violation told{*operations_, next_event_, depth_, {}, made, what, outer_, schedule_};
     for (std::size_t i = next_event_; i > 0 && told.where.empty(); --i)
         if (const auto where = trace_->events[i - 1].where) told.where = name_of(*where);
     found_.told.push_back(std::move(told));

@@ -21,6 +21,7 @@ struct limits {
     std::uint64_t violations_told = 5;     ///< with all that is known of them
     bool stop_at_first = false;            ///< one violation is enough
     unsigned depth = 1;                    ///< cuts inside the recovery from a cut, so often nested
+    bool only_promises = false;            ///< no images, only what an acknowledgement promised
     std::uint64_t nested_one_in = 64;      ///< images whose recovery is cut as well
     std::uint64_t damaged_one_in = 8;      ///< images that are also tried with one bit or line of metadata damaged
     unsigned damaged_places = 8;           ///< of each of them, one at a time
@@ -59,6 +60,8 @@ struct findings {
     std::uint64_t images = 0;      ///< distinct ones on which recovery and all checks ran to the end
     std::uint64_t runs = 0;        ///< of recovery, distinct or not
     std::uint64_t violations = 0;
+    std::uint64_t promises = 0;    ///< acknowledgements at level `power` whose bytes were looked at
+    std::uint64_t broken_promises = 0;  ///< each is a violation
     unsigned first_life = 0;       ///< with several lives: the earliest that had one
     std::uint64_t workloads = 0;
     std::uint64_t cuts = 0;
@@ -101,6 +104,7 @@ private:
 
     void cut_everywhere(const trace& recorded, medium left);
     void cut(const medium& left);
+    void look_at_promise(const medium& left);
     void cover(std::uint64_t& crashes, const medium& left);
     void run(bool must_go_on = false);
     void cut_recovery(const recovered_image& image, const medium* killed);
@@ -115,7 +119,7 @@ private:
     bool changes_what_a_cut_leaves(const event& next) const;
     bool changes_what_a_kill_leaves(const event& next) const;
     void kill_one_in(std::uint64_t how_many, const medium& left);
-    void tell(const std::string& what);
+    void tell(const std::string& what, const choices& made);
 
     subject& subject_;
     model model_;

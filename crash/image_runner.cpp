@@ -266,6 +266,9 @@ void image_runner::run_innermost(const step& now, const trace& cut_here, progres
     verdict.versions = decides.versions();
     verdict.followed = verdict.followed && decides.followed();
     memory_.end();
+    const bool is_promise = now.event > 0 && cut_here.events[now.event - 1].kind == event_kind::operation_done;
+    if (is_promise && !verdict.wrong)
+        verdict.wrong = judge_promise(subject_, memory_, left, cut_here, now.event, made);
 }
 
 }  // namespace holdfast::crash

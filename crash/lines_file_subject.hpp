@@ -61,6 +61,9 @@ public:
     }
     std::optional<std::string> check(const progress& made) override { return expected_.judge(Of::of(*root_), made); }
 
+    bool has_promised(const progress& made) const override { return made.is_at_rest(); }
+    recovered_pool recovered() override { return recovered_of(Of::of(*root_)); }
+
     trace enter_recovery(const lazy_memory& image, const progress& made, bool killed,
                          const workload* life) override {
         randomness.seed(expected_.recoveries() + 1);

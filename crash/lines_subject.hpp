@@ -93,6 +93,9 @@ public:
         return {};
     }
 
+    /// Of two halves or copies one is nobody's.
+    recovered_pool recovered() override { return recovered_of(Of::of(*root_)); }
+
     trace enter_recovery(const lazy_memory& memory, const progress& made, bool killed,
                          const workload* life) override {
         trace recorded;

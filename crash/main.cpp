@@ -174,8 +174,8 @@ report_row explore_one(subject& what, const model& how, const options& wanted) {
     if (what.longest_workload(wanted.operations) == wanted.operations) lengthen(run, what, how, wanted);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     in_code.reset();
-    return {std::string(what.engine()), std::string(what.name()), std::string(how.name), wanted.planted,
-            wanted.lives, run.found(), took.count(), stories_of(what, how, wanted.planted, run.found())};
+    return {std::string(what.engine()), std::string(what.name()), std::string(how.name), wanted.planted, run.found(),
+            took.count(), stories_of(what, how, wanted.planted, run.found()), wanted.lives};
 }
 
 /// Exit status 0: the violation does not show, 1: it does, 2: there is no such image.

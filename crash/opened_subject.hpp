@@ -119,6 +119,16 @@ public:
         return expected_.judge_damaged(found_, made);
     }
 
+    bool has_promised(const progress& made) const override {
+        return !how_.writes_are_durable && made.is_at_rest() && made.done[0] != 0 &&
+               promised(expected_.recoveries(), made) == level::power;
+    }
+    recovered_pool recovered() override {
+        if (!pool_) return {};
+        const open_pool& core = pool_->core();
+        return recovered_of({core.base(), core.size()}, {core.zones().begin(), core.zones().end()});
+    }
+
     trace enter_recovery(const lazy_memory& image, const progress& made, bool killed,
                          const workload* life) override {
         randomness.seed(expected_.recoveries() + 1);

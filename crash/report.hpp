@@ -13,10 +13,10 @@ struct report_row {
     std::string workload_name;
     std::string model_name;
     std::optional<fault> planted;
-    unsigned lives = 1;
     findings found;
     double seconds = 0;
     std::vector<story> stories;  ///< of those violations that the explorer told, no two the same
+    unsigned lives = 1;
 };
 
 /// The stories of the violations that were told.
