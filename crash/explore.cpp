@@ -68,7 +68,9 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
         const event& next = recorded.events[next_event_];
         const bool explored = next_event_ >= recorded.explored_from;
         coverage::crashes* const call = explored && is_covered_call(next) ? &found_.calls.at(next) : nullptr;
-        if (explored && changes_what_a_cut_leaves(next)) {
+        const bool is_of_many = limits_.lives > 1 && !completes(next.kind) &&
+                                random_() % limits_.stores_one_in != 0;
+        if (explored && !is_of_many && changes_what_a_cut_leaves(next)) {
             cut(left);
             if (call != nullptr) ++call->before;
         } else if (explored && changes_what_a_kill_leaves(next)) {
@@ -84,7 +86,7 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
     }
     if (!has_enough()) {
         cut(left);
-        if (!is_last_life() && !limits_.only_promises) run_extremes();
+        if (!is_last_life() && !limits_.only_promises) run_extremes(left);
     }
     trace_ = outer;
     next_event_ = outer_event;
@@ -150,12 +152,13 @@ void explorer::kill_one_in(std::uint64_t how_many, const medium& left) {
 }
 
 /// At the end of what was done: from all of it a life begins, and from no more than is certain.
-void explorer::run_extremes() {
+void explorer::run_extremes(const medium& left) {
     class newest final : public chooser {
     public:
         std::uint32_t choose(const question& asked) override { return asked.answers - 1; }
     } all;
     std::vector<recovered_image> outer_wanted = std::exchange(wanted_, {});
+    memory_->settle(left);
     for (const bool everything : {true, false}) {
         if (has_enough()) break;
         everything ? memory_->begin(all) : memory_->begin(choices{});

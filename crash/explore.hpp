@@ -28,6 +28,7 @@ struct limits {
     unsigned lives = 1;                    ///< so many one after another: a cut ends each, a recovery begins the next
     std::uint64_t lives_one_in = 256;      ///< images that another life begins from, besides those that must
     unsigned next_lives = 2;               ///< from each of them, of other operations
+    std::uint64_t stores_one_in = 64;      ///< with several lives so many cuts before a store are made
     unsigned longest_life = 3;             ///< operations
     std::vector<workload> told_lives;      ///< these instead of drawn ones: the second's operations, the third's, …
     std::uint64_t killed_one_in = 4;       ///< cuts at which the process is killed first, and its recovery cut; of
@@ -109,7 +110,7 @@ private:
     void run(bool must_go_on = false);
     void cut_recovery(const recovered_image& image, const medium* killed);
     void damage(const recovered_image& image);
-    void run_extremes();
+    void run_extremes(const medium& left);
     void go_on_from(bool must);
     workload draw_life();
     bool is_last_life() const { return depth_ + 1 >= limits_.lives; }

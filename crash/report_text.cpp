@@ -46,7 +46,7 @@ std::string text_of(const story& told) {
             add(fmt::format("life {}", i + 2), "recovery, then " + words_for_operations(told.lives[i]));
     };
     if (!told.reproduced) {
-        add("not again", "the violation did not show when it was run once more");
+        add("not again", "the violation did not show when it was run once more: " + told.wrong);
         add_lives();
         add("replay", "holdfast crash --replay '" + replay_line(told.found) + "'");
         return text + "\n";

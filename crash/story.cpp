@@ -204,13 +204,14 @@ replayed replay_again(subject& what, const model& how, const scenario& which) {
     return {{}, verdict.followed, std::move(made)};
 }
 
-story tell_story(subject& what, const model& how, const scenario& found) {
+story tell_story(subject& what, const model& how, const scenario& found, const std::string& wrong) {
     const shrunk smaller = shrink(what, how, found);
     auto told = smaller.reproduced ? replay_again(what, how, smaller.smallest).told : std::nullopt;
     if (!told) {
         story untold;
         untold.found = untold.smallest = found;
         untold.reproduced = false;
+        untold.wrong = wrong;
         add_operations(untold, what);
         return untold;
     }

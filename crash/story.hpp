@@ -25,8 +25,8 @@ struct story {
     std::string sentence;                 ///< the cause, for a person
 };
 
-/// Shrinks the violation and finds its cause.
-story tell_story(subject& what, const model& how, const scenario& found);
+/// Shrinks the violation and finds its cause. `wrong`: what the explorer said of it.
+story tell_story(subject& what, const model& how, const scenario& found, const std::string& wrong = {});
 
 /// What came of a replay line.
 struct replayed {
