@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 
 #include <unistd.h>
 
@@ -13,8 +14,9 @@
 
 namespace holdfast::crash {
 
-/// A cut that only a power failure explains is followed by another boot, which has another number.
-inline void set_boot(unsigned number) { ::setenv("HOLDFAST_BOOT_ID", std::to_string(number).c_str(), 1); }
+/// A cut that only a power failure explains is followed by another boot, which has another number. Images count as the
+/// file they are of.
+inline void set_boot(unsigned number) { stand_ins_now = {"boot " + std::to_string(number), 1}; }
 
 /// Where images lie that are opened by name.
 inline std::string path_of_images() { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }

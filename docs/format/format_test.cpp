@@ -11,6 +11,7 @@
 #include <holdfast/log/replay.hpp>
 #include <holdfast/log/segment_header.hpp>
 #include <holdfast/log/truncation.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 
 #include <gtest/gtest.h>
 
@@ -53,7 +54,7 @@ std::vector<std::byte> example_pool() {
     std::string directory = "/dev/shm/holdfast-format-XXXXXX";
     if (::mkdtemp(directory.data()) == nullptr) throw std::runtime_error("no directory in /dev/shm");
     const std::string path = directory + "/example.pool";
-    ::setenv("HOLDFAST_BOOT_ID", "00000000-0000-4000-8000-000000000001", 1);
+    stand_ins_now = {"00000000-0000-4000-8000-000000000001", 0x12345678};
     create_options options;
     options.bytes = example_bytes;
     options.log_bytes = geometry.bytes;
@@ -68,7 +69,7 @@ std::vector<std::byte> example_pool() {
             root->small[1] = 0xBEEF;
         }).value();
     pool.abandon();
-    ::unsetenv("HOLDFAST_BOOT_ID");
+    stand_ins_now = {};
     if (const char* keep = std::getenv("HOLDFAST_KEEP_POOL"))
         std::filesystem::copy_file(path, keep, std::filesystem::copy_options::overwrite_existing);
     auto bytes = bytes_of_file(path);

@@ -5,6 +5,7 @@
 #include <holdfast/engine/repair.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/persist/test_scratch.hpp>
+#include <holdfast/pool/pool_test_support.hpp>
 
 #include <gtest/gtest.h>
 
@@ -311,6 +312,7 @@ private:
     bool on_file_;
     bool closed_;
     scratch_directory scratch_;
+    test::copies_count as_the_pool_itself_;
     create_options options_;
     specimen specimen_;
 };

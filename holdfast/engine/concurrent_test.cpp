@@ -135,6 +135,7 @@ TYPED_TEST(Concurrent, OneSharedLockMakesTransactionsSerial) {
 
 template <class Engine>
 void commit_much_beside_an_open_transaction() {
+    const copies_count as_the_file_itself;
     test_pool<Engine> pool;
     auto* all = pool->template root<data<Engine>>("data").value();
     constexpr std::uint64_t times = 20000;  // several laps of the log

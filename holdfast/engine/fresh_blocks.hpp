@@ -37,11 +37,21 @@ public:
         return true;
     }
 
-    /// Forgets the block at `address`: it was freed in the transaction that allocated it.
-    void remove(const void* address) noexcept {
+    /// Forgets the block at `address`: it was freed in the transaction that allocated it. Returns its size; 0 where
+    /// there is none.
+    std::size_t remove(const void* address) noexcept {
         const auto begin = reinterpret_cast<std::uintptr_t>(address);
         const auto after = above(begin);
-        if (after != blocks_.begin() && (after - 1)->begin == begin) blocks_.erase(after - 1);
+        if (after == blocks_.begin() || (after - 1)->begin != begin) return 0;
+        const std::size_t bytes = (after - 1)->end - begin;
+        blocks_.erase(after - 1);
+        return bytes;
+    }
+
+    /// Calls f(address, bytes) for each block.
+    template <class F>
+    void for_each(F&& f) const {
+        for (const block& each : blocks_) f(reinterpret_cast<std::byte*>(each.begin), each.end - each.begin);
     }
 
     /// Calls f(address, bytes) for the stored part of each block.

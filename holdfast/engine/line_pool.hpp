@@ -22,7 +22,7 @@ namespace holdfast {
 /// lines go through it as well.
 struct line_engine : engine_interface<line_engine> {
     using transaction = redo_transaction;
-    static constexpr engine_description description{"line", true, true, true};
+    static constexpr engine_description description{.name = "line", .stores_itself = true};
 };
 
 namespace detail {

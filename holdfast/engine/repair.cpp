@@ -75,11 +75,12 @@ result<void> mend_heap(const std::string& path, const contents_checker& contents
     return mapped->sync_all(persist::site::pool_format);
 }
 
-result<void> mend(const std::string& path, const contents_checker& contents, std::vector<repair_step>& steps) {
+result<void> mend(const std::string& path, const persist::file& original, const contents_checker& contents,
+                  std::vector<repair_step>& steps) {
     {
         auto file = persist::file::open(path, persist::file::access::read_write);
         if (!file) return file.error();
-        auto done = repair_metadata(*file);
+        auto done = repair_metadata(*file, original);
         if (!done) return done.error();
         steps = std::move(*done);
     }
@@ -108,7 +109,7 @@ result<repair_report> repair_pool(const std::string& path, const contents_checke
     if (auto locked = file->lock(); !locked) return locked.error();
     const working_copy copy(path + ".repairing");
     if (auto copied = persist::copy_to(*file, copy.path()); !copied) return copied.error();
-    if (auto mended = mend(copy.path(), contents, report.steps); !mended) {
+    if (auto mended = mend(copy.path(), *file, contents, report.steps); !mended) {
         error reason = mended.error();
         reason.path = path;
         return reason;

@@ -288,6 +288,61 @@ TEST(SnapshotOnAFile, CommitsGoOnWhileTheCopyIsMade) {
     expect_whole(*pool);
 }
 
+TEST(SnapshotOnAFile, CommitsGoOnBesideACheckpointThatWaitsForTheCopy) {
+    test_pool<redo> pool({.directory = "."});
+    auto* books = bank_of(*pool);
+    std::thread checkpointer, clerk;
+    std::atomic<bool> has_committed{false}, is_home{false};
+    const auto copied = pool->snapshot(pool.file("copy"), in_the_middle([&] {
+        checkpointer = std::thread([&] {
+            EXPECT_TRUE(pool->checkpoint());
+            is_home = true;
+        });
+        // Long enough for it to begin.
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        clerk = std::thread([&] {
+            EXPECT_TRUE(pool->atomically([&] { books->transfer(0); }));
+            has_committed = true;
+        });
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!has_committed && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        EXPECT_TRUE(has_committed);
+        EXPECT_FALSE(is_home);
+    }));
+    ASSERT_TRUE(copied) << copied.error().text();
+    clerk.join();
+    checkpointer.join();
+    EXPECT_TRUE(is_home);
+    pool.replace_by(pool.file("copy"));
+    EXPECT_EQ(books->done[0], 0u);
+    expect_whole(*pool);
+}
+
+TYPED_TEST(Snapshot, ATransactionThatItWaitsForMayGrowThePool) {
+    test_pool<TypeParam> pool;
+    auto* books = bank_of(*pool);
+    std::atomic<bool> stored{false};
+    std::thread clerk([&] {
+        const auto done = pool->atomically([&] {
+            books->transfer(0);
+            stored = true;
+            // Long enough for the snapshot to wait.
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            const auto grown = pool->grow(2 << 20);
+            EXPECT_TRUE(grown) << grown.error().text();
+        });
+        EXPECT_TRUE(done) << done.error().text();
+    });
+    while (!stored) std::this_thread::yield();
+    const auto copied = pool->snapshot(pool.file("copy"), {.progress = {}, .patience = std::chrono::seconds(60)});
+    ASSERT_TRUE(copied) << copied.error().text();
+    clerk.join();
+    EXPECT_EQ(pool->info().bytes, 2u << 20);
+    pool.replace_by(pool.file("copy"));
+    EXPECT_EQ(pool->info().bytes, copied->bytes);
+    expect_whole(*pool);
+}
+
 TEST(SnapshotOnAFile, CommitsThatFillTheLogWaitForTheCopy) {
     test_pool<redo> pool({.directory = "."});
     auto* books = bank_of(*pool);

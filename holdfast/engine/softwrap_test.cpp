@@ -66,6 +66,22 @@ TEST_F(Softwrap, WhatIsClosedIsSeenByAllAndNotAtHomeYet) {
     EXPECT_EQ(wrapLoad(&data_->x), 5);
 }
 
+TEST_F(Softwrap, WhatTruncationPassesIsInNoTableAnyMore) {
+    pool_->checkpoint().value();
+    put(&data_->x, 5);
+    lane_log& log = *pool_->core().lanes();
+    auto* const home = reinterpret_cast<pool_word*>(&data_->x);
+    std::uint64_t seen = 0;
+    log.on_truncated = [&, heap_hears = log.on_truncated](std::uint64_t sequence) {
+        heap_hears(sequence);
+        // As who has taken a clean block stores to it.
+        __atomic_store_n(home, 7, __ATOMIC_RELAXED);
+        seen = aliases().load(home);
+    };
+    pool_->checkpoint().value();
+    EXPECT_EQ(seen, 7u);
+}
+
 TEST_F(Softwrap, AnOpenWrapIsSeenByItsThreadAlone) {
     auto id = OpenWrap(*pool_);
     wrapStore(id, &data_->x, 5);

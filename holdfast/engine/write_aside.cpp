@@ -35,13 +35,17 @@ void write_aside_transaction::store_outside(pool_word* home, std::uint64_t value
 
 heap_block write_aside_transaction::allocate(std::size_t bytes, std::size_t alignment) {
     const heap_block block = transaction_base::allocate(bytes, alignment);
-    if (block.clean && block.bytes >= smallest_fresh_bytes) fresh_.add(block.address, block.bytes);
+    if (!block.clean || block.bytes < smallest_fresh_bytes) return block;
+    if (private_pages* const pages = pool_->pages_of_homes()) pages->pin(offset_of(block.address), block.bytes);
+    fresh_.add(block.address, block.bytes);
     return block;
 }
 
 void write_aside_transaction::deallocate(void* address) {
     transaction_base::deallocate(address);
-    fresh_.remove(address);
+    const std::size_t bytes = fresh_.remove(address);
+    private_pages* const pages = pool_->pages_of_homes();
+    if (bytes != 0 && pages != nullptr) pages->drop(offset_of(static_cast<std::byte*>(address)), bytes);
 }
 
 void write_aside_transaction::write_fresh_back() {
@@ -77,6 +81,8 @@ void write_aside_transaction::fence_record() {
 result<void> write_aside_transaction::seal_in_group() {
     group_log& log = *pool_->groups();
     if (auto admitted = log.admit(writes_.payload_words()); !admitted) return admitted;
+    private_pages* const pages = pool_->pages_of_homes();
+    const std::uint64_t new_pages = pages != nullptr ? pages->prepare(writes_.payload(), writes_.payload_words()) : 0;
     result<void> written;
     bool sync_first = false;
     fresh_.for_each_stored([&](const std::byte* at, std::size_t bytes) {
@@ -86,11 +92,22 @@ result<void> write_aside_transaction::seal_in_group() {
         written = pool_->backing_file().write_at(offset, at, bytes, persist::site::redo_fresh);
     });
     if (!written) return written;
-    ticket_ = log.append(writes_.payload(), writes_.payload_words(), sync_first);
+    ticket_ = log.append(writes_.payload(), writes_.payload_words(), sync_first, new_pages);
     sequence_ = ticket_.group;
-    writes_.apply(base_, persist::site::redo_home);
+    store_private_homes();
     clear();
     return {};
+}
+
+void write_aside_transaction::store_private_homes() {
+    private_pages* const pages = pool_->pages_of_homes();
+    if (pages == nullptr) return writes_.apply(base_, persist::site::redo_home);
+    private_pages::storing gate(*pages);
+    writes_.for_each_entry([&](const format::entry& each, const std::uint64_t*) {
+        gate.note(each.offset, each.words * 8, sequence_);
+    });
+    fresh_.for_each([&](const std::byte* at, std::size_t bytes) { pages->unpin(offset_of(at), bytes, sequence_); });
+    writes_.apply(base_, persist::site::redo_home);
 }
 
 result<void> write_aside_transaction::settle_in_group() {
@@ -101,6 +118,9 @@ result<void> write_aside_transaction::settle_in_group() {
 }
 
 void write_aside_transaction::roll_back() noexcept(persist::noexcept_seam) {
+    // Before others may get the blocks.
+    if (private_pages* const pages = fresh_.empty() ? nullptr : pool_->pages_of_homes())
+        fresh_.for_each([&](const std::byte* at, std::size_t bytes) { pages->drop(offset_of(at), bytes); });
     roll_heap_back();
     clear();
 }

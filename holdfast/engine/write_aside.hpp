@@ -92,6 +92,8 @@ private:
     result<void> seal_in_group();
     result<void> settle_in_group();
     void write_fresh_back();
+    void store_private_homes();
+    std::uint64_t offset_of(const std::byte* at) const noexcept { return static_cast<std::uint64_t>(at - base_); }
     void store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask);
 
     group_log::ticket ticket_;

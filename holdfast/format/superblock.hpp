@@ -12,7 +12,7 @@ inline constexpr std::uint64_t page_bytes = 4096;
 inline constexpr char magic[8] = {'H', 'O', 'L', 'D', 'F', 'A', 'S', 'T'};
 /// A reader refuses another major version and accepts any minor one.
 inline constexpr std::uint16_t version_major = 1;
-inline constexpr std::uint16_t version_minor = 1;
+inline constexpr std::uint16_t version_minor = 2;
 /// Segment headers say more than a salt, and unused roots have a checksum. Required, because one who wrote only salts
 /// would leave what another lap's header said beside them.
 inline constexpr std::uint64_t feature_seals = 1;
@@ -51,12 +51,12 @@ struct superblock {
     pool_state state;
     std::uint32_t level;  ///< durability level of that opening
     std::uint32_t zone_count;
-    std::uint32_t reserved_word;
+    std::uint32_t unsettled;  ///< 1: opened below `power` after an unclean end: not all is durable that stood there
     struct zone {
         std::uint64_t offset;
         std::uint64_t bytes;
     } zones[zone_limit];
-    std::uint32_t reserved_tail;
+    std::uint32_t file_mark;  ///< of the file in that opening; 0: not known
     std::uint32_t checksum;  ///< inverted CRC32C of all bytes before it, begun with all ones
 };
 
@@ -78,7 +78,9 @@ static_assert(offsetof(superblock, boot_id) == 192);
 static_assert(offsetof(superblock, state) == 232);
 static_assert(offsetof(superblock, level) == 236);
 static_assert(offsetof(superblock, zone_count) == 240);
+static_assert(offsetof(superblock, unsettled) == 244);
 static_assert(offsetof(superblock, zones) == 248);
+static_assert(offsetof(superblock, file_mark) == 760);
 static_assert(offsetof(superblock, checksum) == 248 + 16 * zone_limit + 4);
 static_assert(sizeof(superblock) == 768);
 static_assert(sizeof(superblock) <= page_bytes);

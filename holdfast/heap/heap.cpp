@@ -74,6 +74,11 @@ std::uint64_t heap::block_bytes(const std::byte* pool, std::span<const heap_zone
 heap::heap(std::unique_ptr<detail::heap_state> state) noexcept : state_(std::move(state)) {}
 heap::~heap() = default;
 
+void heap::begin(named_pages named) {
+    const std::lock_guard lock(state_->mutex);
+    state_->named_at_open = std::move(named);
+}
+
 void heap::truncated_to(std::uint64_t sequence) noexcept {
     std::uint64_t before = state_->truncated_sequence.load(std::memory_order_relaxed);
     while (before < sequence && !state_->truncated_sequence.compare_exchange_weak(before, sequence)) {

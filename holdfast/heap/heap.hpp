@@ -56,6 +56,12 @@ struct heap_zone {
     std::uint64_t bytes = 0;   ///< a whole number of pages
 };
 
+/// Which pages log records name when a heap is opened: a later checkpoint, or a later recovery, stores what they say.
+struct named_pages {
+    std::uint64_t up_to = 0;           ///< the highest sequence of such a record
+    std::vector<std::uint32_t> pages;  ///< counted from the beginning of the pool, ascending
+};
+
 struct heap_usage {
     std::uint64_t capacity_bytes = 0;   ///< all pages of all zones, without zone metadata
     std::uint64_t allocated_bytes = 0;  ///< sum of usable sizes of allocated blocks
@@ -116,7 +122,10 @@ public:
     heap(const heap&) = delete;
     heap& operator=(const heap&) = delete;
 
-    /// Tells the heap that no record with a sequence <= `sequence` remains in any lane. Thread-safe.
+    /// Says what the log of the lives before names: free pages among these are clean only from `truncated_to` on.
+    /// Until this call every page counts as named for ever. Requires: no session yet.
+    void begin(named_pages named);
+    /// Tells the heap that nothing (log, alias table) with a sequence <= `sequence` names a byte any more. Thread-safe.
     void truncated_to(std::uint64_t sequence) noexcept;
     /// Counts everything; reads all metadata. Requires: no session is open.
     heap_usage usage() const;

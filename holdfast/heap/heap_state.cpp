@@ -101,9 +101,25 @@ void heap_state::pass_free(zone& in, std::uint32_t wanted_pages) {
     std::uint32_t pages = 1;
     while (pages < limit && word_at(in, in.cursor + pages) == 0) ++pages;
     pages_.ensure(in.cursor, pages);
-    // Fresh pages stay apart from a run that log records may still name, so that clean room stays clean.
-    runs_.insert({in.cursor, pages, 0}, truncated_sequence.load(std::memory_order_relaxed));
-    in.cursor += pages;
+    const std::uint32_t end = in.cursor + pages;
+    while (in.cursor != end) {
+        const free_run run = named_alike({in.cursor, end - in.cursor, 0});
+        // Clean pages stay apart from those that log records may still name, so that clean room stays clean.
+        runs_.insert(run, truncated_sequence.load(std::memory_order_relaxed));
+        in.cursor += run.pages;
+    }
+}
+
+/// The first pages of a run that the log of the lives before names, or those that it does not.
+free_run heap_state::named_alike(free_run run) const noexcept {
+    if (!named_at_open) return {run.page, run.pages, free_runs::any_sequence};
+    const auto& named = named_at_open->pages;
+    auto next = std::lower_bound(named.begin(), named.end(), run.page);
+    if (next == named.end() || *next >= run.page + run.pages) return run;
+    if (*next != run.page) return {run.page, *next - run.page, 0};
+    std::uint32_t pages = 0;
+    for (; pages < run.pages && next != named.end() && *next == run.page + pages; ++next) ++pages;
+    return {run.page, pages, named_at_open->up_to};
 }
 
 bool heap_state::pass_head(zone& in, descriptor what) {

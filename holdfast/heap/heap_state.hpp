@@ -23,6 +23,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -98,6 +99,8 @@ public:
     std::byte* const pool;
     std::mutex mutex;
     std::atomic<std::uint64_t> truncated_sequence{0};
+    /// What records of the lives before name. Not said yet: everything.
+    std::optional<named_pages> named_at_open;
 
     page_entry entry_of(const void* address) const noexcept {
         return pages_.entry(static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pool) /
@@ -165,6 +168,7 @@ private:
 
     step advance(zone& in, std::uint32_t wanted_pages);
     void pass_free(zone& in, std::uint32_t wanted_pages);
+    free_run named_alike(free_run run) const noexcept;
     bool pass_head(zone& in, heap_format::descriptor what);
     bool find_more(std::uint32_t wanted_pages);
 

@@ -256,6 +256,38 @@ TEST_P(heap_law, a_large_block_is_clean_until_its_pages_were_freed_and_again_aft
     EXPECT_TRUE(tx.allocate(all).clean);
 }
 
+TEST_P(heap_law, pages_that_the_log_of_a_life_before_names_are_clean_only_after_truncation) {
+    test_pool pool(100);
+    const auto first = static_cast<std::uint32_t>(101 - pool.page_count());
+    constexpr std::size_t named = 10;
+    holdfast::named_pages names{7, {}};
+    for (std::uint32_t i = 0; i < named; ++i) names.pages.push_back(first + 20 + i);
+    pool.heap().begin(names);
+    test_transaction tx(pool, how());
+    const std::size_t behind = pool.page_count() - 20 - named;
+    EXPECT_TRUE(tx.allocate(behind * page).clean);
+    EXPECT_TRUE(tx.allocate(20 * page).clean);
+    EXPECT_FALSE(tx.allocate(named * page).clean);
+    tx.roll_back();
+    EXPECT_FALSE(tx.allocate(pool.page_count() * page).clean) << "a block over both kinds";
+    tx.roll_back();
+    pool.heap().truncated_to(6);
+    EXPECT_FALSE(tx.allocate(pool.page_count() * page).clean);
+    tx.roll_back();
+    pool.heap().truncated_to(7);
+    EXPECT_TRUE(tx.allocate(pool.page_count() * page).clean);
+}
+
+TEST_P(heap_law, nothing_is_clean_before_it_is_said_what_the_log_names) {
+    test_pool pool(100);
+    const auto opened = heap::open(pool.data(), {&pool.zone(), 1});
+    ASSERT_TRUE(opened);
+    test_writer writer(how());
+    heap::session session;
+    EXPECT_FALSE(session.allocate(**opened, 20 * page, 16, writer).clean);
+    session.rolled_back();
+}
+
 TEST_P(heap_law, a_large_block_prefers_a_clean_run) {
     test_pool pool(400);
     test_transaction tx(pool, how());

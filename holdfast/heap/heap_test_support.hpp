@@ -94,6 +94,7 @@ public:
         auto opened = heap::open(bytes_.get(), {&zone_, 1});
         ASSERT_TRUE(opened) << opened.error().text();
         heap_ = std::move(opened).value();
+        heap_->begin({});
     }
     heap_audit audit(std::span<const void* const> owned) const { return heap::audit(data(), {&zone_, 1}, owned, true); }
     heap_audit audit() const { return heap::audit(data(), {&zone_, 1}, {}, false); }

@@ -68,10 +68,13 @@ void free_runs::unlink(free_run run) noexcept {
 }
 
 void free_runs::insert(free_run run, std::uint64_t join_up_to) noexcept {
+    const auto joins = [&](const free_run& other) {
+        return (other.sequence <= join_up_to) == (run.sequence <= join_up_to);
+    };
     const page_entry before = pages_.entry(run.page - 1);
     if (before.tag() == page_tag::free) {
         const free_run left = run_at(run.page - before.pages());
-        if (left.sequence <= join_up_to) {
+        if (joins(left)) {
             unlink(left);
             run = {left.page, left.pages + run.pages, std::max(left.sequence, run.sequence)};
         }
@@ -79,7 +82,7 @@ void free_runs::insert(free_run run, std::uint64_t join_up_to) noexcept {
     const page_entry after = pages_.entry(std::uint64_t{run.page} + run.pages);
     if (after.tag() == page_tag::free) {
         const free_run right = run_at(run.page + run.pages);
-        if (right.sequence <= join_up_to) {
+        if (joins(right)) {
             unlink(right);
             run = {run.page, run.pages + right.pages, std::max(right.sequence, run.sequence)};
         }

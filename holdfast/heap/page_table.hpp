@@ -108,7 +108,7 @@ public:
     explicit free_runs(page_table& pages) noexcept : pages_(pages) {}
 
     /// Adds a run and joins it with the free runs that touch it; the joined run has the larger sequence.
-    /// `join_up_to`: neighbours with a larger sequence are left alone.
+    /// `join_up_to`: runs on both sides of this sequence stay apart.
     void insert(free_run run, std::uint64_t join_up_to = any_sequence) noexcept;
     /// The head of a run that holds `pages` pages from a multiple of `alignment`, with a sequence of at
     /// most `sequence_max`; near the best fit. 0: there is none.

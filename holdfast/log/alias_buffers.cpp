@@ -9,11 +9,12 @@
 //   2. CLOSED, when it is full, the log runs short or homes are asked for, and the other one is EMPTY, which becomes
 //      ACTIVE with that: nobody enters, those inside finish. They wait for nobody but the medium. Where the other is
 //      not empty yet, who wants to enter waits.
-//   3. RETIRING: store all homes, write back their lines, each once, and FENCE. Orders the homes before step 4: were
+//   3. RETIRING: store all homes, write back their lines, each once, and FENCE. Orders the homes before step 5: were
 //      the log trimmed first, a cut would lose what was committed.
-//   4. Trim the log: S is below every commit in flight and below the first that left an alias in the younger table.
-//      Everything below it is home, whichever table it was in.
-//   5. EMPTY. Readers find nothing there any more, and what they read at home then is what was stored in 3.
+//   4. EMPTY. Readers find nothing there any more, and what they read at home then is what was stored in 3.
+//   5. Trim the log: S is below every commit in flight and below the first that left an alias in the younger table.
+//      Everything below it is home, whichever table it was in. Not before 4: what S passes the heap calls clean, and
+//      who takes a clean block stores to it past the tables.
 // Values come into a table only when their record is durable, so that nothing ever has to be taken out of one, and a
 // wrap that stays open holds no table back: it might be waiting for a lock whose owner waits for room in a table.
 //
@@ -199,12 +200,13 @@ bool alias_buffers::retire(guard& lock) {
 
 void alias_buffers::store_homes(unsigned table) {
     gate& its = gates_[table];
-    const auto trim_and_empty = [&] {
+    // Emptied first: what a truncation passes may be stored to past the table, which must not hide it.
+    const auto empty_and_trim = [&] {
+        tables_[table].empty();
         its.first_sequence.store(never, std::memory_order_release);
         lanes_.trim();
-        tables_[table].empty();
     };
-    if (is_planted(planted::state_flipped_too_soon)) trim_and_empty();
+    if (is_planted(planted::state_flipped_too_soon)) empty_and_trim();
     tables_[table].for_each([&](std::uint64_t word, alias_table::alias each) {
         auto* home = reinterpret_cast<std::uint64_t*>(pool_) + word;
         persist::store_word(home, each.value, each.mask, site::retire_home);
@@ -216,7 +218,7 @@ void alias_buffers::store_homes(unsigned table) {
     } else {
         persist::order_for_kill();
     }
-    if (!is_planted(planted::state_flipped_too_soon)) trim_and_empty();
+    if (!is_planted(planted::state_flipped_too_soon)) empty_and_trim();
 }
 
 void alias_buffers::note_stored(std::uint64_t line) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <string>
 
 namespace holdfast {
@@ -51,12 +52,15 @@ group_log::group_log(persist::file& file, log_geometry geometry, std::uint64_t l
       found_sequence_(last_sequence),
       found_whole_(truncated),
       truncated_(truncated) {
+    order_.reserve(geometry.segment_count());
+    segment_words_.resize(geometry.segment_bytes / 8);
     for (const used_segment& each : kept) {
         found_whole_ = std::max(found_whole_, each.last_sequence);
         segments_.adopt(each);
         order_.push_back(each.index);
     }
     open_.record.resize(format::record_header_words);
+    sealed_.record.resize(format::record_header_words);
     // The first checkpoint must not overwrite the slot that holds the current point. A read that fails
     // leaves that to chance here, and fails again where an error can be returned.
     std::vector<std::byte> header(format::log_header_bytes);
@@ -82,16 +86,34 @@ result<void> group_log::admit(std::uint64_t payload_words) const {
                  .found = std::to_string(payload_words * 8) + " bytes"};
 }
 
-group_log::ticket group_log::append(const std::uint64_t* payload, std::uint64_t payload_words, bool sync_first) {
+/// Whether homes would take more memory than they may, and a checkpoint can do something about it.
+bool group_log::is_crowded(std::uint64_t new_pages) const noexcept {
+    if (pages_ == nullptr || pages_->has_room_for(new_pages)) return false;
+    return open_.payload_words() != 0 || durable_.load(std::memory_order_relaxed) != truncated();
+}
+
+group_log::ticket group_log::append(const std::uint64_t* payload, std::uint64_t payload_words, bool sync_first,
+                                    std::uint64_t new_pages) {
     std::unique_lock lock(mutex_);
-    while (open_.payload_words() != 0 && open_.payload_words() + payload_words > fullest_group_words() && !poisoned()) {
-        // The group is full and its committers may all still hold locks: lead it from here.
+    // What others hold meanwhile is theirs to bring home; a transaction that finds no room twice goes on.
+    int tries = 2;
+    while (!poisoned()) {
+        const bool is_full =
+            open_.payload_words() != 0 && open_.payload_words() + payload_words > fullest_group_words();
+        const bool brings_home = tries > 0 && is_crowded(new_pages);
+        if (!is_full && !brings_home) break;
+        // Its committers may all still hold locks: lead it from here.
         if (leading_) {
             changed_.wait(lock);
         } else {
-            lead(lock);
+            tries -= brings_home ? 1 : 0;
+            lead(lock, brings_home);
         }
     }
+    // With what sealing pads it to: from here on the group needs no memory.
+    const std::size_t words = open_.record.size() + payload_words;
+    if (open_.record.capacity() < words + format::record_alignment / 8)
+        open_.record.reserve(std::max(words + format::record_alignment / 8, open_.record.capacity() * 2));
     open_.record.insert(open_.record.end(), payload, payload + payload_words);
     open_.sync_first |= sync_first;
     return {open_number_};
@@ -110,22 +132,46 @@ result<void> group_log::wait(ticket joined) {
     return {};
 }
 
-void group_log::lead(std::unique_lock<std::mutex>& lock) {
-    leading_ = true;
-    std::swap(open_, sealed_);
-    open_.record.resize(format::record_header_words);
-    open_.sync_first = false;
-    const std::uint64_t number = open_number_++;
-    lock.unlock();
-    const bool written = write_group(sealed_, number).has_value();
-    lock.lock();
-    if (written) {
-        durable_.store(number, std::memory_order_release);
-    } else {
-        poisoned_.store(true, std::memory_order_release);
+/// Runs a part of leading, without the mutex. What it throws is a failure like any other: nobody knows what was done.
+template <class F>
+result<void> group_log::step(F&& f) {
+    try {
+        return f();
+    } catch (const std::exception& reason) {
+        return error{.code = errc::io, .what = reason.what(), .path = file_.path()};
     }
+}
+
+void group_log::lead(std::unique_lock<std::mutex>& lock, bool brings_home) {
+    leading_ = true;
+    result<void> done;
+    if (open_.payload_words() != 0) {
+        std::swap(open_, sealed_);
+        open_.record.resize(format::record_header_words);
+        open_.sync_first = false;
+        const std::uint64_t number = open_number_++;
+        lock.unlock();
+        done = step([&] { return write_group(sealed_, number); });
+        lock.lock();
+        if (done) durable_.store(number, std::memory_order_release);
+        // Not only when the checkpoint is through.
+        if (done) changed_.notify_all();
+    }
+    const bool half_is_used = pages_ != nullptr && pages_->is_half_used() && !homes_held_;
+    if (done && (brings_home || half_is_used)) {
+        lock.unlock();
+        done = step([&] { return bring_home(true); });
+        lock.lock();
+    }
+    if (!done) poisoned_.store(true, std::memory_order_release);
     leading_ = false;
     changed_.notify_all();
+}
+
+result<void> group_log::bring_home(bool gives_back) {
+    auto done = checkpoint_to(last_written_);
+    if (done && gives_back && pages_ != nullptr) pages_->give_back(truncated());
+    return done;
 }
 
 result<void> group_log::write_group(group& sealed, std::uint64_t sequence) {
@@ -148,12 +194,12 @@ result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::
     const std::uint64_t capacity = segments_.geometry().segment_payload_words();
     if (segments_.free_count() < parts)
         if (auto done = checkpoint_to(last_written_); !done) return done;
-    std::vector<std::uint64_t> buffer(format::record_bytes(capacity) / 8);
     payload_cursor cursor(sealed.record.data() + format::record_header_words, sealed.payload_words());
     for (std::uint64_t part = 0; part < parts; ++part) {
         if (auto begun = begin_segment(); !begun) return begun;
-        const std::uint64_t words = cursor.fill(buffer.data() + format::record_header_words, capacity);
-        if (auto written = write_record(buffer.data(), words, sequence, static_cast<std::uint16_t>(part),
+        std::uint64_t* const record = segment_words_.data();
+        const std::uint64_t words = cursor.fill(record + format::record_header_words, capacity);
+        if (auto written = write_record(record, words, sequence, static_cast<std::uint16_t>(part),
                                         static_cast<std::uint16_t>(parts), false);
             !written)
             return written;
@@ -219,7 +265,7 @@ result<void> group_log::checkpoint_to(std::uint64_t sequence) {
 
 result<void> group_log::write_homes(std::uint64_t sequence) {
     const auto& geometry = segments_.geometry();
-    std::vector<std::uint64_t> segment(geometry.segment_bytes / 8);
+    std::vector<std::uint64_t>& segment = segment_words_;
     for (const std::uint32_t index : order_) {
         const std::uint64_t used = segments_[index].used_bytes.load(std::memory_order_relaxed);
         if (auto read = file_.read_at(geometry.segment_offset(index), segment.data(), used); !read) return read;
@@ -278,14 +324,15 @@ void group_log::release_homes() {
 
 result<void> group_log::checkpoint(bool hold) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !leading_; });
-    if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
-    if (open_.payload_words() != 0) lead(lock);
-    changed_.wait(lock, [&] { return !leading_; });
+    // Who leads keeps all others from committing, so homes that are held are waited for before.
+    const auto may_lead = [&] { return !leading_ && !homes_held_; };
+    changed_.wait(lock, may_lead);
+    if (!poisoned() && open_.payload_words() != 0) lead(lock);
+    changed_.wait(lock, may_lead);
     if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
     leading_ = true;
     lock.unlock();
-    auto done = checkpoint_to(last_written_);
+    auto done = step([&] { return bring_home(true); });
     lock.lock();
     leading_ = false;
     // Before another leader may begin.
@@ -301,17 +348,18 @@ result<void> group_log::reset(persist::file& file, const log_geometry& geometry,
     const auto current = read_truncation_point(header.data());
     const unsigned last = current ? current->slot : 1;
     // The slot that holds the current point comes last: the other may be torn already.
-    for (const unsigned slot : {last ^ 1u, last})
-        if (auto written = write_truncation(file, geometry, slot, last_sequence); !written) return written;
+    if (auto written = write_truncation(file, geometry, last ^ 1u, last_sequence); !written) return written;
+    const format::truncation_slot point = make_truncation_slot(last_sequence);
+    if (auto written = file.write_at(geometry.offset + format::truncation_slot_offset[last], &point, sizeof point,
+                                     site::log_checkpoint_sequence);
+        !written)
+        return written;
+    // Also those that look empty: that may be so in the page cache only.
     const format::segment_header empty{};
-    for (std::uint32_t index = 0; index < geometry.segment_count(); ++index) {
-        format::segment_header found;
-        if (auto read = file.read_at(geometry.segment_offset(index), &found, sizeof found); !read) return read;
-        if (is_unused(found)) continue;
+    for (std::uint32_t index = 0; index < geometry.segment_count(); ++index)
         if (auto written = file.write_at(geometry.segment_offset(index), &empty, sizeof empty, site::log_salt);
             !written)
             return written;
-    }
     return file.sync(site::log_checkpoint_home_sync);
 }
 

@@ -6,14 +6,17 @@
 //   2. With its locks released it waits. The first waiter of a group leads: it closes the group,
 //      seals it as ONE record (a prefix of commits survives, never a later one without an earlier),
 //      and writes it with pwritev2(RWF_DSYNC): one sync, and no mapped dirty page to flush.
-//   3. When no segment is free the leader checkpoints first: the logged bytes of every durable group
-//      (never memory pages: those hold commits that are not durable yet) are written home, one
-//      sync; then the truncation point, one sync; then all segments are free.
+//   3. When no segment is free, or homes take half the memory that they may, the leader checkpoints: the logged bytes
+//      of every durable group (never memory pages: those hold commits that are not durable yet) are written home, one
+//      sync; then the truncation point, one sync; then all segments are free, and pages of homes may be given back
+//      (private_pages.hpp).
 // A failed sync poisons the log: nothing is known of what reached the device, so commits that wait
-// return outcome_unknown, later ones poisoned, and no sync is tried again.
+// return outcome_unknown, later ones poisoned, and no sync is tried again. So does a step behind the append that fails
+// otherwise. Memory that a group needs is there before a commit joins it.
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/log/private_pages.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/segments.hpp>
 #include <holdfast/persist/file.hpp>
@@ -40,16 +43,24 @@ public:
     group_log(persist::file& file, log_geometry geometry, std::uint64_t last_sequence, std::uint64_t truncated,
               std::span<const used_segment> kept);
 
+    /// Keeps what homes take of memory below the bound of `pages`, which outlives every commit. Requires: no commit
+    /// yet.
+    void bound(private_pages& pages) noexcept { pages_ = &pages; }
+
     /// Whether a payload can be logged at all. Errors: transaction_too_large, poisoned.
     result<void> admit(std::uint64_t payload_words) const;
     /// Adds a payload to the open group; waits while that is full. Call with the caller's locks
     /// held. `sync_first`: the commit wrote data of its own to the file that must be durable before
-    /// the group. Requires: admitted. Thread-safe.
-    ticket append(const std::uint64_t* payload, std::uint64_t payload_words, bool sync_first);
+    /// the group. `new_pages`: so many pages of homes that the commit will store to are not held yet; waits for a
+    /// checkpoint where there is no room for them. Requires: admitted. Thread-safe. Throws std::bad_alloc: the commit
+    /// has not joined.
+    ticket append(const std::uint64_t* payload, std::uint64_t payload_words, bool sync_first,
+                  std::uint64_t new_pages = 0);
     /// Returns when the group is durable. Errors: outcome_unknown, poisoned. Thread-safe.
     result<void> wait(ticket joined);
 
-    /// Writes every durable group home and empties the log. Requires: no commit is waiting.
+    /// Writes every group home and empties the log. While homes are held it waits for `release_homes`; commits go on
+    /// meanwhile. Thread-safe.
     result<void> checkpoint();
 
     /// The same, and then no home is written to the file until `release_homes`: outside the log the file holds
@@ -83,7 +94,11 @@ private:
         std::uint64_t payload_words() const noexcept { return record.size() - format::record_header_words; }
     };
 
-    void lead(std::unique_lock<std::mutex>& lock);
+    void lead(std::unique_lock<std::mutex>& lock, bool brings_home = false);
+    bool is_crowded(std::uint64_t new_pages) const noexcept;
+    template <class F>
+    result<void> step(F&& f);
+    result<void> bring_home(bool gives_back);
     result<void> write_group(group& sealed, std::uint64_t sequence);
     result<void> write_parts(group& sealed, std::uint64_t sequence, std::uint64_t parts);
     result<void> write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
@@ -109,6 +124,8 @@ private:
     std::uint64_t last_written_;
     unsigned truncation_slot_ = 0;
     std::vector<std::uint32_t> order_;  ///< used segments, oldest first
+    std::vector<std::uint64_t> segment_words_;  ///< a part that is written, or a segment whose records go home
+    private_pages* pages_ = nullptr;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;

@@ -21,6 +21,14 @@ std::string directory_of(const std::string& path);
 /// Makes the names in a directory durable. Counts one sync. Errors: not_found, permission_denied, io.
 result<void> sync_directory(const std::string& directory);
 
+/// Where a file lies: what a copy of it does not have.
+struct file_place {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::int64_t born_seconds = 0;  ///< 0 where the file system does not keep it
+    std::uint64_t born_ns = 0;
+};
+
 /// An open file: move-only, close-on-exec, closed on destruction.
 /// Thread safety: read_at, write_at, write_durable and sync may run concurrently.
 /// If the process dies: what was written stays in the page cache, what was synced is on the device.
@@ -80,6 +88,8 @@ public:
 
     /// The permission bits.
     result<unsigned> mode() const;
+    /// Errors: io.
+    result<file_place> place() const;
 
     /// Makes this empty file a copy of `from` that shares its blocks until one of them is written (FICLONE), at
     /// once whatever the size. False, and nothing is done, where the file system cannot. Errors: no_space, io.
@@ -92,6 +102,11 @@ public:
     /// The same once more, writing only the 4 KiB that have changed since: reading both is faster than writing.
     result<void> copy_changes(const file& from, std::uint64_t offset, std::uint64_t bytes, site where,
                               const std::function<void(std::uint64_t)>& done);
+
+    /// Writes what the page cache holds of [offset, offset + bytes) back to it, so that the next sync brings it to the
+    /// device: a page whose write-back failed looks as if it were there, and no sync would write it again. Leaves out
+    /// what has never been written. Requires: nobody writes there meanwhile. Errors: no_space, io.
+    result<void> write_anew(std::uint64_t offset, std::uint64_t bytes, site where);
 
     /// Reads exactly `size` bytes. Errors: truncated, io.
     result<void> read_at(std::uint64_t offset, void* bytes, std::size_t size) const;
@@ -117,6 +132,11 @@ private:
     int descriptor_ = -1;
     access access_ = access::read_only;
 };
+
+/// The size of the pages in which memory is mapped.
+std::uint64_t memory_page_bytes() noexcept;
+/// How much memory this process may use: the machine's, or less where its control group has a limit.
+std::uint64_t memory_bytes();
 
 /// A reserved address range with the file mapped over its beginning; unmapped on destruction.
 /// Not inherited by fork (MADV_DONTFORK): a child that touches it gets SIGSEGV.
@@ -153,6 +173,10 @@ public:
     result<void> extend(const file& from, std::uint64_t size);
     /// Takes `extend` back: what is mapped behind `size` bytes is only reserved again.
     void retract(std::uint64_t size) noexcept;
+
+    /// Drops this process's copies of whole pages of a private mapping: the next touch maps the file's. Requires:
+    /// page-aligned. False where the kernel refuses (memory that is locked): nothing is dropped then.
+    bool give_back(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     /// Touches all pages now (MADV_POPULATE_WRITE; _READ for read_only and private_copy), so that no
     /// later access faults; a private copy still faults once per page at its first store, for

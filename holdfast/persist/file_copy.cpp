@@ -2,6 +2,7 @@
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/system_error.hpp>
 
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -64,6 +65,24 @@ result<unsigned> file::mode() const {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) return system_error("fstat", path_, errno);
     return static_cast<unsigned>(status.st_mode & 07777);
+}
+
+result<file_place> file::place() const {
+    struct statx status {};
+    if (::statx(descriptor_, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) != 0)
+        return system_error("statx", path_, errno);
+    file_place found{std::uint64_t{status.stx_dev_major} << 32 | status.stx_dev_minor, status.stx_ino, 0, 0};
+    if ((status.stx_mask & STATX_BTIME) != 0) {
+        found.born_seconds = status.stx_btime.tv_sec;
+        found.born_ns = status.stx_btime.tv_nsec;
+    }
+    return found;
+}
+
+result<void> file::write_anew(std::uint64_t offset, std::uint64_t bytes, site where) {
+    return for_each_piece(*this, offset, bytes, {}, [&](std::uint64_t at, std::span<const std::byte> piece) {
+        return write_at(at, piece.data(), piece.size(), where);
+    });
 }
 
 result<bool> file::clone(const file& from) {

@@ -28,10 +28,7 @@ namespace {
 
 using detail::system_error;
 
-std::uint64_t page_bytes() noexcept {
-    static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    return bytes;
-}
+std::uint64_t page_bytes() noexcept { return memory_page_bytes(); }
 
 std::string hexadecimal(std::uintptr_t value) {
     constexpr char digits[] = "0123456789abcdef";
@@ -209,6 +206,10 @@ void mapping::retract(std::uint64_t size) noexcept {
     static_cast<void>(::mmap(base_ + size, reserved_ - size, PROT_NONE, flags, -1, 0));
     static_cast<void>(::madvise(base_ + size, reserved_ - size, MADV_DONTFORK));
     size_ = size;
+}
+
+bool mapping::give_back(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    return ::madvise(base_ + offset, bytes, MADV_DONTNEED) == 0;
 }
 
 result<void> mapping::populate() {

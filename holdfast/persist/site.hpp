@@ -33,6 +33,7 @@ namespace holdfast::persist {
     X(recovery_home)              \
     X(recovery_slot)              \
     X(recovery_home_fence)        \
+    X(pool_settle)                \
     X(pool_open_sync)             \
     X(redo_home)                  \
     X(redo_fresh)                 \

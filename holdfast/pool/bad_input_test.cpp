@@ -85,7 +85,7 @@ TEST_F(PoolBadInput, ATruncatedPoolIsRefusedWhereverItWasCut) {
 TEST_F(PoolBadInput, ANewerFormatIsRefused) {
     make();
     edit_superblocks(path(), [](auto& block) { block.version_major = 2; });
-    expect_details(expect_refused(errc::version_unsupported), 0, "format 1.x", "2.1");
+    expect_details(expect_refused(errc::version_unsupported), 0, "format 1.x", "2.2");
     EXPECT_EQ(code_of(open_pool::inspect(path())), errc::version_unsupported);
 }
 

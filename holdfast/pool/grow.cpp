@@ -112,7 +112,7 @@ result<void> open_pool::write_grown_superblocks(heap_zone zone) {
 }
 
 result<void> open_pool::grow(std::uint64_t bytes) {
-    const std::lock_guard lock(care_);
+    const std::lock_guard lock(growing_);
     if (auto usable = check_usable("grow it"); !usable) return usable;
     const auto zone = zone_of_growth(path_, superblock_, bytes);
     if (!zone) return zone.error();

@@ -20,7 +20,7 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(const std::string& path) {
         return reason;
     };
     const std::span<std::byte> bytes(mapped->data(), block->pool_bytes);
-    auto replay = log_replay::read(bytes, log_of(*block), log_reading_of(*block));
+    auto replay = log_replay::read(bytes, log_of(*block), log_reading_of(*block, *file));
     if (!replay) return blame(replay.error());
     // Also of a pool that says clean, where this is nothing: the copy that said dirty may be damaged.
     line_set touched(block->pool_bytes);

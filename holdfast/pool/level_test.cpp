@@ -38,7 +38,7 @@ protected:
     }
 
     scratch_directory scratch_{"/dev/shm"};
-    with_environment boot_{"HOLDFAST_BOOT_ID", "monday"};
+    boot_named boot_{"monday"};
 };
 
 void expect_unavailable(const std::string& path, const engine_description& engine, const create_options& options) {
@@ -117,7 +117,7 @@ TEST_F(PoolLevel, AnUncleanPoolOfThisBootIsRecoveredAtAnyLevel) {
 TEST_F(PoolLevel, AnUncleanPoolOfAnotherBootBelowPowerIsNotDurable) {
     make_unclean(path(), small_nvram_pool(level::process), redo_like, 8);
     const auto before = bytes_of(path());
-    const with_environment tuesday("HOLDFAST_BOOT_ID", "tuesday");
+    const boot_named tuesday("tuesday");
     for (const level next : {level::process, level::power}) {
         const auto refused = open(small_nvram_pool(next));
         ASSERT_EQ(code_of(refused), errc::not_durable);
@@ -134,14 +134,14 @@ TEST_F(PoolLevel, AnUncleanPoolOfAnotherBootBelowPowerIsNotDurable) {
 }
 
 TEST_F(PoolLevel, WithoutABootIdNothingProvesThatTheMachineStayedUp) {
-    const with_environment none("HOLDFAST_BOOT_ID", "");
+    const boot_named none("");
     make_unclean(path(), small_nvram_pool(level::process));
     EXPECT_EQ(code_of(open(small_nvram_pool(level::process))), errc::not_durable);
 }
 
 TEST_F(PoolLevel, AnUncleanPoolOfAnotherBootAtPowerIsRecovered) {
     make_unclean(path(), small_nvram_pool(level::power), redo_like, 8);
-    const with_environment tuesday("HOLDFAST_BOOT_ID", "tuesday");
+    const boot_named tuesday("tuesday");
     auto pool = open(small_nvram_pool(level::power));
     ASSERT_TRUE(pool) << pool.error().text();
     EXPECT_EQ(*last_word(**pool), 8u);
@@ -149,7 +149,7 @@ TEST_F(PoolLevel, AnUncleanPoolOfAnotherBootAtPowerIsRecovered) {
 
 TEST_F(PoolLevel, ACleanPoolOfAnotherBootOpensWhateverItsLevelWas) {
     make_closed(path(), small_nvram_pool(level::process));
-    const with_environment tuesday("HOLDFAST_BOOT_ID", "tuesday");
+    const boot_named tuesday("tuesday");
     EXPECT_TRUE(open(small_nvram_pool(level::power)));
 }
 
@@ -157,12 +157,12 @@ TEST_F(PoolLevel, APoolOpenedBelowPowerAfterPowerCountsAsBelowPower) {
     make_unclean(path(), small_nvram_pool(level::power));
     { open(small_nvram_pool(level::process)).value()->abandon(); }
     {
-        const with_environment tuesday("HOLDFAST_BOOT_ID", "tuesday");
+        const boot_named tuesday("tuesday");
         EXPECT_EQ(code_of(open(small_nvram_pool(level::power))), errc::not_durable);
     }
-    const with_environment monday("HOLDFAST_BOOT_ID", "monday");
+    const boot_named monday("monday");
     { open(small_nvram_pool(level::power)).value()->abandon(); }
-    const with_environment tuesday("HOLDFAST_BOOT_ID", "tuesday");
+    const boot_named tuesday("tuesday");
     EXPECT_TRUE(open(small_nvram_pool(level::power))) << "strengthened in between";
 }
 
@@ -207,7 +207,8 @@ TEST_F(PoolLevel, OnAFileAStrongerLevelIsRecordedLastAsWell) {
     const recorder seen;
     auto pool = open_pool::open(here.file("pool"), redo_like, small_pool(level::power));
     ASSERT_TRUE(pool) << pool.error().text();
-    EXPECT_EQ(seen.first(), site::pool_open_sync);
+    EXPECT_EQ(seen.first(), site::pool_settle);
+    EXPECT_TRUE(seen.in_order(site::pool_settle, site::pool_open_sync));
     EXPECT_TRUE(seen.in_order(site::pool_open_sync, site::recovery_home));
     EXPECT_TRUE(seen.in_order(site::recovery_home_fence, site::log_checkpoint_sequence));
     EXPECT_EQ(seen.last(), site::superblock);
@@ -223,6 +224,73 @@ TEST_F(PoolLevel, ClosingBelowPowerSyncsAFileBeforeItSaysClean) {
     ASSERT_TRUE((*pool)->close());
     EXPECT_TRUE(seen.in_order(site::pool_strengthen, site::superblock));
     EXPECT_EQ(seen.last(), site::superblock);
+}
+
+TEST_F(PoolLevel, ACopyOfAPoolInUseBelowPowerIsNotDurableInTheSameBoot) {
+    auto pool = open_pool::create(path(), redo_like, small_nvram_pool(level::process));
+    ASSERT_TRUE(pool) << pool.error().text();
+    commit_word(**pool, 8);
+    const std::string copy = scratch_.file("copy");
+    std::filesystem::copy_file(path(), copy);
+    (*pool)->abandon();
+    for (const level next : {level::process, level::power}) {
+        const auto refused = open_pool::open(copy, redo_like, small_nvram_pool(next));
+        ASSERT_EQ(code_of(refused), errc::not_durable);
+        EXPECT_NE(refused.error().text().find("another file"), std::string::npos);
+    }
+    EXPECT_TRUE(open(small_nvram_pool(level::process))) << "the pool itself was only killed";
+    auto options = small_nvram_pool(level::process);
+    options.accept_not_durable = true;
+    auto accepted = open_pool::open(copy, redo_like, options);
+    ASSERT_TRUE(accepted) << accepted.error().text();
+    EXPECT_EQ(*last_word(**accepted), 8u);
+}
+
+TEST_F(PoolLevel, ACopyOfAPoolInUseAtPowerAndOneOfAClosedPoolOpen) {
+    const std::string copy = scratch_.file("copy");
+    make_unclean(path(), small_nvram_pool(level::power), redo_like, 8);
+    std::filesystem::copy_file(path(), copy);
+    EXPECT_TRUE(open_pool::open(copy, redo_like, small_nvram_pool(level::power)));
+    std::filesystem::remove(path());
+    make_closed(path(), small_nvram_pool(level::process));
+    std::filesystem::copy_file(path(), copy, std::filesystem::copy_options::overwrite_existing);
+    EXPECT_TRUE(open_pool::open(copy, redo_like, small_nvram_pool(level::process)));
+}
+
+TEST_F(PoolLevel, NoEnvironmentVariableStandsForTheBoot) {
+    const boot_named the_kernels(nullptr);
+    make_unclean(path(), small_nvram_pool(level::process));
+    ::setenv("HOLDFAST_BOOT_ID", "tuesday", 1);
+    EXPECT_TRUE(open(small_nvram_pool(level::process)));
+    ::unsetenv("HOLDFAST_BOOT_ID");
+}
+
+TEST_F(PoolLevel, WhatALifeBelowPowerLeftUncleanIsWrittenAnewBeforeAnythingSaysThatItIsDurable) {
+    const scratch_directory here(".");
+    const std::string file = here.file("pool");
+    make_unclean(file, small_pool(level::process), redo_like, 8);
+    {
+        const auto before = persist::thread_counters();
+        auto pool = open_pool::open(file, redo_like, small_pool(level::process));
+        ASSERT_TRUE(pool) << pool.error().text();
+        EXPECT_LT((persist::thread_counters() - before).written_bytes, 8192u) << "nothing is promised yet";
+        const auto opened = persist::thread_counters();
+        ASSERT_TRUE((*pool)->close());
+        EXPECT_GT((persist::thread_counters() - opened).written_bytes, 64u << 10) << "every page that holds anything";
+    }
+    {
+        const auto before = persist::thread_counters();
+        auto pool = open_pool::open(file, redo_like, small_pool(level::process));
+        ASSERT_TRUE(pool) << pool.error().text();
+        ASSERT_TRUE((*pool)->close());
+        EXPECT_LT((persist::thread_counters() - before).written_bytes, 8192u) << "a clean end before";
+    }
+    std::filesystem::remove(file);
+    make_unclean(file, small_pool(level::process), redo_like, 8);
+    const auto before = persist::thread_counters();
+    auto pool = open_pool::open(file, redo_like, small_pool(level::power));
+    ASSERT_TRUE(pool) << pool.error().text();
+    EXPECT_GT((persist::thread_counters() - before).written_bytes, 64u << 10);
 }
 
 }  // namespace

@@ -227,7 +227,11 @@ result<pool_info> open_pool::info(const std::string& path, const persist::discov
 
 pool_info open_pool::info() const {
     const std::lock_guard lock(header_);
-    return info_of(path_, superblock_, storage_);
+    pool_info info = info_of(path_, superblock_, storage_);
+    if (!pages_) return info;
+    info.private_bytes = pages_->bytes();
+    info.private_bytes_at_most = pages_->bytes_at_most();
+    return info;
 }
 
 void open_pool::take_zones(std::span<const heap_zone> zones) noexcept {
@@ -242,6 +246,7 @@ open_pool::~open_pool() {
 }
 
 void open_pool::connect_heap() {
+    heap_->begin(std::move(named_at_open_));
     const auto tell = [this](std::uint64_t sequence) { heap_->truncated_to(sequence); };
     // Where no record of an ended transaction is ever applied, every free block is clean.
     const std::uint64_t truncated = groups_ ? groups_->truncated() : recovery_.last_sequence;
@@ -251,11 +256,25 @@ void open_pool::connect_heap() {
 }
 
 result<void> open_pool::write_superblock(format::pool_state state, level promise) {
-    superblock_.state = state;
-    superblock_.level = static_cast<std::uint32_t>(promise);
-    put_text(superblock_.boot_id, current_boot_id());
-    ++superblock_.generation;
-    return holdfast::write_superblock(*file_, superblock_);
+    format::superblock next = superblock_;
+    next.state = state;
+    next.level = static_cast<std::uint32_t>(promise);
+    put_text(next.boot_id, current_boot_id());
+    next.file_mark = mark_of(*file_);
+    next.unsettled = state == format::pool_state::dirty && unsettled_ ? 1 : 0;
+    ++next.generation;
+    if (auto written = holdfast::write_superblock(*file_, next); !written) return note_failed_sync(written.error());
+    const std::lock_guard lock(header_);
+    superblock_ = next;
+    return {};
+}
+
+/// Makes everything durable that the file holds, also what no sync would write again.
+result<void> open_pool::strengthen(persist::site where) {
+    if (unsettled_)
+        if (auto written = file_->write_anew(0, superblock_.pool_bytes, persist::site::pool_settle); !written)
+            return written;
+    return file_->sync(where);
 }
 
 void open_pool::read(const void* home, void* to, std::size_t bytes) const noexcept {
@@ -286,7 +305,7 @@ result<void> open_pool::close() {
     if (done && sync_failed_) done = poisoned_error();
     // A clean pool promises `power` whatever it ran at: nobody asks a clean pool which boot it saw.
     const bool needs_sync = level_ < level::power && storage_.kind != persist::medium::tmpfs;
-    if (done && needs_sync) done = file_->sync(persist::site::pool_strengthen);
+    if (done && needs_sync) done = strengthen(persist::site::pool_strengthen);
     if (done) done = write_superblock(format::pool_state::clean, level_);
     abandon();
     return done;
@@ -300,6 +319,7 @@ void open_pool::abandon() noexcept {
     heap_.reset();
     lanes_.reset();
     groups_.reset();
+    pages_.reset();
     mapping_.reset();
     file_.reset();
     base_ = nullptr;

@@ -40,6 +40,8 @@ struct engine_description {
     bool writes_homes_back = false;
     /// True where committed values wait in alias tables, unless homes are private.
     bool homes_come_late = false;
+    /// True where objects store to their homes themselves, whenever they like: private memory then has no bound.
+    bool stores_itself = false;
 };
 
 /// One open pool. Created and opened by the functions below, closed by `close` or destruction.
@@ -107,6 +109,8 @@ public:
     lane_log* lanes() noexcept { return lanes_.get(); }
     /// The log where homes are private (a file at `power`); nullptr elsewhere.
     group_log* groups() noexcept { return groups_.get(); }
+    /// Whose pages are held in private memory, within a bound; nullptr where they are not, or without one.
+    private_pages* pages_of_homes() noexcept { return pages_.get(); }
     /// What is committed and not home yet; nullptr where homes are stored by the commit.
     alias_buffers* aliases() noexcept { return aliases_.get(); }
     /// Copies bytes as the commits so far left them. Requires: the caller's locks guard them.
@@ -175,6 +179,7 @@ private:
                                                    const open_options& options);
     result<void> close_shared();
     result<void> write_superblock(format::pool_state state, level promise);
+    result<void> strengthen(persist::site where);
     void take_zones(std::span<const heap_zone> zones) noexcept;
     result<void> prepare_zone(heap_zone zone);
     result<void> write_grown_superblocks(heap_zone zone);
@@ -182,10 +187,13 @@ private:
     result<std::uint64_t> hold_commits(std::chrono::milliseconds patience_in_all);
     void release_commits() noexcept;
     result<std::uint64_t> copy_at_boundary(persist::file& copy, const snapshot_options& options,
-                                           snapshot_report& report);
+                                           snapshot_report& report, format::superblock& block);
     enum class copying : std::uint8_t { all, changes };
-    result<void> copy_homes(persist::file& copy, copying how, const snapshot_options& options) const;
-    result<void> finish_copy(persist::file& copy, std::uint64_t last_sequence) const;
+    result<void> copy_homes(persist::file& copy, const format::superblock& now, copying how,
+                            const snapshot_options& options) const;
+    result<void> copy_whole(persist::file& copy) const;
+    static result<void> finish_copy(persist::file& copy, format::superblock block, std::uint64_t last_sequence);
+    format::superblock superblock_now() const;
     error poisoned_error() const;
     result<void> check_usable(const char* what_for) const;
 
@@ -197,10 +205,13 @@ private:
     bool persists_lines_ = false;
     bool inherited_ = false;
     bool shared_ = false;
+    bool unsettled_ = false;  ///< below `power`: a life before did not end cleanly
     std::uint64_t instance_ = 0;
+    std::uint64_t private_bytes_ = 0;
     pid_t process_ = ::getpid();
     replay_report recovery_;
     std::vector<used_segment> kept_segments_;
+    named_pages named_at_open_;  ///< by the records in these
     persist::line_path lines_;
     wrap_options wraps_;
     persist::storage storage_;
@@ -209,12 +220,15 @@ private:
     std::string engine_name_;
     std::array<heap_zone, format::zone_limit> zones_{};
     std::atomic<std::size_t> zone_count_{0};
-    std::mutex care_;            ///< one growth or snapshot at a time
+    // Apart, because a snapshot may wait for a transaction that grows.
+    std::mutex growing_;         ///< one growth at a time
+    std::mutex copying_;         ///< one snapshot at a time
     mutable std::mutex header_;  ///< guards superblock_ against who looks while it grows
     /// A sync that was not the log's own failed: nobody knows what the file lacks.
     std::atomic<bool> sync_failed_{false};
     std::unique_ptr<lane_log> lanes_;
     std::unique_ptr<alias_buffers> aliases_;
+    std::unique_ptr<private_pages> pages_;
     std::unique_ptr<group_log> groups_;
     std::unique_ptr<class heap> heap_;
 };

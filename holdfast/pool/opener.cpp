@@ -34,6 +34,19 @@ std::string engine_cannot(const engine_description& engine, std::string_view res
     return line;
 }
 
+/// The pages that records name whose lines those are.
+named_pages pages_named(std::uint64_t up_to, line_set& lines) {
+    named_pages named{up_to, {}};
+    lines.for_each_run([&](std::uint64_t first, std::uint64_t count) {
+        constexpr std::uint64_t lines_of_page = format::page_bytes / 64;
+        const std::uint64_t end = (first + count - 1) / lines_of_page + 1;
+        for (std::uint64_t page = first / lines_of_page; page < end; ++page)
+            if (named.pages.empty() || named.pages.back() != page)
+                named.pages.push_back(static_cast<std::uint32_t>(page));
+    });
+    return named;
+}
+
 persist::mapping::kind mapping_kind(const persist::storage& storage, level promise) noexcept {
     if (storage.kind == medium::dax) return persist::mapping::kind::shared_sync;
     if (storage.kind == medium::file && promise == level::power) return persist::mapping::kind::private_copy;
@@ -118,7 +131,11 @@ result<void> pool_opener::check_durable(const open_pool& pool, const engine_desc
     if (!engine.recovers)
         return about(pool.path_, errc::not_durable,
                      "a volatile_only pool was not closed; its contents may be torn (accept_not_durable opens it)");
-    if (!may_be_torn(block)) return {};
+    if (!may_be_torn(block, *pool.file_)) return {};
+    if (text_of(block.boot_id) == current_boot_id() && !current_boot_id().empty())
+        return about(pool.path_, errc::not_durable,
+                     "the pool was in use below level power, and in another file: this is a copy, which may be torn "
+                     "(accept_not_durable opens it)");
     error reason = about(pool.path_, errc::not_durable,
                          "the pool was in use below level power when the machine went down; its last moments may "
                          "be lost or torn (accept_not_durable opens it)");
@@ -169,6 +186,7 @@ result<void> pool_opener::recover(open_pool& pool, log_replay& replay) {
     pool.recovery_ = replay.report();
     if (keeps_log(pool, replay)) {
         pool.kept_segments_ = replay.used_segments();
+        pool.named_at_open_ = pages_named(pool.recovery_.last_sequence, touched);
         return {};
     }
     if (auto written = write_recovered_homes(pool, touched); !written) return written;
@@ -185,6 +203,16 @@ void pool_opener::start_aliases(open_pool& pool) {
     pool.lanes_->follow(*pool.aliases_);
 }
 
+void pool_opener::bound_memory(open_pool& pool, const engine_description& engine) {
+    if (engine.stores_itself || !private_pages::can_be_kept()) return;
+    const std::uint64_t most = pool.private_bytes_ != 0 ? pool.private_bytes_ : persist::memory_bytes() / 4;
+    pool.pages_ = std::make_unique<private_pages>(*pool.mapping_, *pool.file_, most);
+    // Recovery has stored to the pages that the records name which it kept.
+    for (const std::uint32_t page : pool.named_at_open_.pages)
+        pool.pages_->found(page, pool.named_at_open_.up_to);
+    pool.groups_->bound(*pool.pages_);
+}
+
 void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
     const log_geometry geometry = log_of(pool.superblock_);
     const std::uint64_t last = pool.recovery_.last_sequence;
@@ -192,6 +220,7 @@ void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
         const bool kept = !pool.kept_segments_.empty();
         pool.groups_ = std::make_unique<group_log>(*pool.file_, geometry, last, kept ? pool.recovery_.truncated : last,
                                                    pool.kept_segments_);
+        bound_memory(pool, engine);
     } else {
         lane_log_options options;
         options.persists = pool.persists_lines_;
@@ -215,6 +244,7 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
     pool->engine_name_ = engine.name;
     pool->level_ = options.durability;
     pool->wraps_ = options.wraps;
+    pool->private_bytes_ = options.private_bytes;
     pool->instance_ = ++instances;
 
     auto block = read_superblock(*pool->file_);
@@ -240,37 +270,79 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
         return reason;
     }
     pool->heap_ = std::move(*heap);
-    auto replay =
-        log_replay::read({pool->base_, pool->size_}, log_of(pool->superblock_), log_reading_of(pool->superblock_));
-    if (!replay) {
-        error reason = replay.error();
-        reason.path = pool->path_;
-        return reason;
-    }
-    pool->recovery_ = replay->report();
+    auto replay = read_log(*pool);
+    if (!replay) return replay.error();
     // A clean pool has no records above its truncation point. Where there are some, the copy of the
     // superblock that said dirty is damaged, and the older one that says clean is not to be believed.
     const bool was_clean = is_planted(planted::recovery_skipped) ||
-                           (pool->superblock_.state == pool_state::clean && pool->recovery_.records == 0);
-    // A killed process may have left a superblock, a record or, below `power`, whatever it stored that no sync has
-    // covered. What is written on top must not be durable before they are: the other copy, or a commit, would be all
-    // that a cut leaves. (On media that are mapped directly the kernel writes back what any process stored.)
-    if (auto synced = pool->file_->sync(site::pool_open_sync); !synced) return synced.error();
-    // Below `power` the promise is recorded first: from here on the media may be torn by a power
-    // cut. At `power` it is recorded last: until recovery is through, the weaker record holds.
-    const bool marks_first = options.durability < level::power
-                                 ? !is_planted(planted::weaker_level_recorded_late)
-                                 : is_planted(planted::stronger_level_recorded_early);
-    if (marks_first)
-        if (auto marked = pool->write_superblock(pool_state::dirty, options.durability); !marked) return marked.error();
-    if (!was_clean && engine.recovers)
-        if (auto recovered = recover(*pool, *replay); !recovered) return recovered.error();
-    if (!marks_first)
-        if (auto marked = pool->write_superblock(pool_state::dirty, options.durability); !marked) return marked.error();
+                           (pool->superblock_.state == pool_state::clean && replay->report().records == 0);
+    if (auto settled = settle(*pool, was_clean, *replay); !settled) return settled.error();
+    pool->recovery_ = replay->report();
+    if (auto ready = recover_and_mark(*pool, engine, was_clean, *replay); !ready) return ready.error();
     start_log(*pool, engine);
     pool->connect_heap();
     register_pool(*pool);
     return pool;
+}
+
+result<log_replay> pool_opener::read_log(const open_pool& pool) {
+    auto replay = log_replay::read({pool.base_, pool.size_}, log_of(pool.superblock_),
+                                   log_reading_of(pool.superblock_, *pool.file_));
+    if (replay) return replay;
+    error reason = replay.error();
+    reason.path = pool.path_;
+    return reason;
+}
+
+/// A killed process may have left a superblock, a record or, below `power`, whatever it stored that no sync has
+/// covered. What is written on top must not be durable before they are: the other copy, or a commit, would be all that
+/// a cut leaves. (On media that are mapped directly the kernel writes back what any process stored.) And after a write
+/// that failed the page cache holds pages that are not on the device, and that no sync would write again. So on an
+/// ordinary file nothing that an unclean end left is taken for durable: it is written anew.
+result<void> pool_opener::settle(open_pool& pool, bool was_clean, log_replay& replay) {
+    const bool is_cached = pool.storage_.kind == medium::file;
+    const bool was_at_power = pool.superblock_.state == pool_state::dirty &&
+                              pool.superblock_.level == static_cast<std::uint32_t>(level::power);
+    pool.unsettled_ = is_cached && !was_clean && pool.level_ < level::power;
+    result<void> written;
+    if (is_cached) written = rewrite_superblock(*pool.file_, pool.superblock_);
+    const bool writes_anew = is_cached && !was_clean && pool.level_ == level::power;
+    if (written && writes_anew)
+        written = was_at_power ? write_log_anew(pool, replay)
+                               : pool.file_->write_anew(0, pool.size_, site::pool_settle);
+    if (written) written = pool.file_->sync(site::pool_open_sync);
+    if (!written || !writes_anew) return written;
+    // What is applied is what is durable by now, and not what a page showed that has been dropped since.
+    auto durable = read_log(pool);
+    if (!durable) return durable.error();
+    replay = std::move(*durable);
+    return {};
+}
+
+/// What a life at `power` wrote is durable, since it was acknowledged, or it is in the log, or it is in blocks that are
+/// free. Of a segment without records its header counts, too.
+result<void> pool_opener::write_log_anew(open_pool& pool, const log_replay& replay) {
+    const log_geometry log = log_of(pool.superblock_);
+    std::vector<std::uint64_t> used(log.segment_count(), format::segment_header_bytes);
+    for (const used_segment& each : replay.used_segments()) used[each.index] = each.used_bytes;
+    auto written = pool.file_->write_anew(log.offset, format::log_header_bytes, site::pool_settle);
+    for (std::uint32_t index = 0; written && index < used.size(); ++index)
+        written = pool.file_->write_anew(log.segment_offset(index), used[index], site::pool_settle);
+    return written;
+}
+
+/// Below `power` the promise is recorded first: from here on the media may be torn by a power cut. At `power` it is
+/// recorded last: until recovery is through, the weaker record holds.
+result<void> pool_opener::recover_and_mark(open_pool& pool, const engine_description& engine, bool was_clean,
+                                           log_replay& replay) {
+    const bool marks_first = pool.level_ < level::power ? !is_planted(planted::weaker_level_recorded_late)
+                                                        : is_planted(planted::stronger_level_recorded_early);
+    if (marks_first)
+        if (auto marked = pool.write_superblock(pool_state::dirty, pool.level_); !marked) return marked;
+    if (!was_clean && engine.recovers)
+        if (auto recovered = recover(pool, replay); !recovered) return recovered;
+    if (marks_first) return {};
+    return pool.write_superblock(pool_state::dirty, pool.level_);
 }
 
 }  // namespace holdfast

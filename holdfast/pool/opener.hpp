@@ -47,12 +47,18 @@ private:
     static result<void> check_durable(const open_pool& pool, const engine_description& engine,
                                       const open_options& options);
     static result<void> map(open_pool& pool, const open_options& options);
+    static result<log_replay> read_log(const open_pool& pool);
+    static result<void> settle(open_pool& pool, bool was_clean, log_replay& replay);
+    static result<void> write_log_anew(open_pool& pool, const log_replay& replay);
     static result<void> recover(open_pool& pool, log_replay& replay);
+    static result<void> recover_and_mark(open_pool& pool, const engine_description& engine, bool was_clean,
+                                         log_replay& replay);
     /// Whether the recovered records may stay in the log of a file until a checkpoint, so that
     /// opening writes no home. Not after a weaker level, nor with a record that lacks a part.
     static bool keeps_log(const open_pool& pool, const log_replay& replay);
     static result<void> write_recovered_homes(open_pool& pool, line_set& touched);
     static void start_log(open_pool& pool, const engine_description& engine);
+    static void bound_memory(open_pool& pool, const engine_description& engine);
     static void start_aliases(open_pool& pool);
 };
 

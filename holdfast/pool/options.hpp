@@ -55,6 +55,10 @@ struct open_options {
     /// volatile_only pool: its last moments may be lost or inconsistent.
     bool accept_not_durable = false;
     wrap_options wraps{};
+    /// On an ordinary file at `power`: so much memory may be taken by pages that were changed and are not given back
+    /// yet. A checkpoint begins when half is used. A transaction that changes more goes beyond it. 0: a quarter of the
+    /// memory that the process may use. Pools of lines have no bound.
+    std::uint64_t private_bytes = 0;
     /// Where storage is discovered; for tests.
     persist::discovery where;
 };
@@ -98,6 +102,8 @@ struct pool_info {
     std::uint64_t bytes = 0;
     std::uint64_t log_bytes = 0;
     std::uint64_t segment_bytes = 0;
+    std::uint64_t private_bytes = 0;          ///< held now, of an open pool on an ordinary file at `power`; else 0
+    std::uint64_t private_bytes_at_most = 0;  ///< and how much may be held
     std::uint32_t zones = 0;  ///< of the heap: one, and one for each growth; 32 at most
     std::uint64_t generation = 0;
     bool clean = false;

@@ -6,6 +6,7 @@
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 
 #include <gtest/gtest.h>
 
@@ -135,16 +136,28 @@ inline void make_unclean(const std::string& path, const create_options& options,
     (*pool)->abandon();
 }
 
-/// An environment variable for the length of a test.
-class with_environment {
+/// Another boot of the machine, for the length of a test.
+class boot_named {
 public:
-    with_environment(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
-    ~with_environment() { ::unsetenv(name_); }
-    with_environment(const with_environment&) = delete;
-    with_environment& operator=(const with_environment&) = delete;
+    explicit boot_named(const char* id) : before_(std::exchange(stand_ins_now.boot_id, id)) {}
+    ~boot_named() { stand_ins_now.boot_id = before_; }
+    boot_named(const boot_named&) = delete;
+    boot_named& operator=(const boot_named&) = delete;
 
 private:
-    const char* name_;
+    const char* before_;
+};
+
+/// Copies of a file count as the file itself, for the length of a test.
+class copies_count {
+public:
+    copies_count() : before_(std::exchange(stand_ins_now.file_mark, 1)) {}
+    ~copies_count() { stand_ins_now.file_mark = before_; }
+    copies_count(const copies_count&) = delete;
+    copies_count& operator=(const copies_count&) = delete;
+
+private:
+    std::uint32_t before_;
 };
 
 }  // namespace holdfast::test

@@ -5,6 +5,7 @@
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/log/replay.hpp>
 #include <holdfast/log/truncation.hpp>
+#include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ std::span<std::byte> bytes_of(T& object) noexcept {
 
 class repairer {
 public:
-    explicit repairer(persist::file& file) : file_(file) {}
+    repairer(persist::file& file, const persist::file& original) : file_(file), original_(original) {}
 
     result<std::vector<repair_step>> run() {
         if (auto done = mend_superblocks(); !done) return done.error();
@@ -71,6 +72,7 @@ private:
             header = *saved;
         }
         block_ = *header;
+        if (auto marked = take_mark_over(); !marked) return marked;
         for (unsigned copy = 0; copy < 2; ++copy) {
             if (block_.generation % 2 == copy || read_superblock_copy(file_, copy)) continue;
             format::superblock older = block_;
@@ -80,6 +82,13 @@ private:
             add("superblock", outcome::restored, "copy " + std::to_string(copy + 1) + " of 2, from the other");
         }
         return {};
+    }
+
+    /// The copy was made while nobody used the pool, so it counts as the file that was used.
+    result<void> take_mark_over() {
+        if (block_.file_mark == 0 || block_.file_mark != mark_of(original_)) return {};
+        block_.file_mark = mark_of(file_);
+        return write_superblock(file_, block_);
     }
 
     /// A superblock that holds once damage to one byte of it is undone.
@@ -224,6 +233,7 @@ private:
     }
 
     persist::file& file_;
+    const persist::file& original_;
     format::superblock block_{};
     bool had_both_superblocks_ = true;
     std::span<std::byte> pool_;
@@ -232,6 +242,8 @@ private:
 
 }  // namespace
 
-result<std::vector<repair_step>> repair_metadata(persist::file& file) { return repairer(file).run(); }
+result<std::vector<repair_step>> repair_metadata(persist::file& file, const persist::file& original) {
+    return repairer(file, original).run();
+}
 
 }  // namespace holdfast

@@ -26,9 +26,10 @@ struct repair_step {
 ///     segment headers say; of two damaged superblocks one is believed if undoing damage to one byte makes it valid.
 ///   * A damaged log is replayed as far as it verifies, and emptied. The commits that may be lost are named.
 ///   * A root entry with one damaged byte is put right. Another is given up and named.
-/// Requires: a copy that nobody uses, open for writing. Durable when it returns. If the process dies inside, the copy
-/// is to be thrown away. Errors: not_a_pool, version_unsupported, feature_unsupported, truncated, corrupt (no
-/// superblock can be saved), io.
-result<std::vector<repair_step>> repair_metadata(persist::file& file);
+/// `original` is the file that it was copied from, whose mark it takes over.
+/// Requires: a copy that nobody uses, made while nobody used the original, open for writing. Durable when it returns.
+/// If the process dies inside, the copy is to be thrown away. Errors: not_a_pool, version_unsupported,
+/// feature_unsupported, truncated, corrupt (no superblock can be saved), io.
+result<std::vector<repair_step>> repair_metadata(persist::file& file, const persist::file& original);
 
 }  // namespace holdfast

@@ -78,6 +78,7 @@ result<std::unique_ptr<open_pool>> open_pool::join(persist::file file, const eng
     auto block = read_superblock(*pool->file_);
     if (!block) return block.error();
     pool->superblock_ = *block;
+    pool->unsettled_ = block->unsettled != 0;
     if (block->state == format::pool_state::clean) {
         error closed;
         closed.code = errc::busy;
@@ -112,7 +113,7 @@ result<void> open_pool::close_shared() {
         if (block) superblock_ = *block;
         if (!block) done = block.error();
         const bool needs_sync = level_ < level::power && storage_.kind != persist::medium::tmpfs;
-        if (done && needs_sync) done = file_->sync(persist::site::superblock);
+        if (done && needs_sync) done = strengthen(persist::site::superblock);
         if (done) done = write_superblock(format::pool_state::clean, level::power);
     }
     abandon();

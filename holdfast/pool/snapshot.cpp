@@ -8,8 +8,9 @@
 //      stores in place.
 //      On a file at `power`, after a checkpoint: the file's homes are the commits so far, and only a checkpoint or a
 //      fresh block, which is free in the copy, would change them. So checkpoints are held off, and commits go on.
-//   3. Copy the homes: roots and heap; after 1 only what has changed, which takes much less time than all. The log
-//      is not copied.
+//   3. Copy the homes: roots and heap, as large as the pool is by now; after 1 only what has changed, which takes much
+//      less time than all. The log is not copied. The pool may grow meanwhile: what is behind that size is behind the
+//      copy's end.
 //   4. Let commits go on.
 //   5. Give the copy an empty log, sync it, and write both superblocks: clean, and with an id of its own.
 //   6. Publish it. What has the name is whole and durable.
@@ -63,28 +64,30 @@ void open_pool::release_commits() noexcept {
     }
 }
 
-result<void> open_pool::copy_homes(persist::file& copy, copying how, const snapshot_options& options) const {
+result<void> open_pool::copy_homes(persist::file& copy, const format::superblock& now, copying how,
+                                   const snapshot_options& options) const {
     const auto copy_part = how == copying::all ? &persist::file::copy_range : &persist::file::copy_changes;
-    const std::uint64_t heap_begin = superblock_.log_offset + superblock_.log_bytes;
-    const std::uint64_t heap_bytes = superblock_.pool_bytes - heap_begin;
+    const std::uint64_t heap_begin = now.log_offset + now.log_bytes;
+    const std::uint64_t heap_bytes = now.pool_bytes - heap_begin;
     const std::uint64_t done_before = how == copying::changes ? heap_bytes : 0;
     const auto tell = [&](std::uint64_t done) {
         if (options.progress) options.progress(done_before + done, lanes_ ? 2 * heap_bytes : heap_bytes);
     };
     if (auto copied = (copy.*copy_part)(*file_, heap_begin, heap_bytes, site::pool_snapshot, tell); !copied)
         return copied;
-    return (copy.*copy_part)(*file_, format::roots_offset, superblock_.log_offset - format::roots_offset,
+    return (copy.*copy_part)(*file_, format::roots_offset, now.log_offset - format::roots_offset,
                              site::pool_snapshot, {});
 }
 
-result<void> open_pool::finish_copy(persist::file& copy, std::uint64_t last_sequence) const {
-    const log_geometry log = log_of(superblock_);
+result<void> open_pool::finish_copy(persist::file& copy, format::superblock block, std::uint64_t last_sequence) {
+    const log_geometry log = log_of(block);
     if (auto cleared = pool_opener::clear_segments(copy, log); !cleared) return cleared;
     // Its sync is that of everything copied.
     if (auto emptied = group_log::reset(copy, log, last_sequence); !emptied) return emptied;
-    format::superblock block = superblock_;
     block.pool_id = random_seed();
     block.state = format::pool_state::clean;
+    block.file_mark = 0;
+    block.unsettled = 0;
     put_text(block.boot_id, current_boot_id());
     for (int superblocks = 0; superblocks < 2; ++superblocks) {
         ++block.generation;
@@ -93,50 +96,66 @@ result<void> open_pool::finish_copy(persist::file& copy, std::uint64_t last_sequ
     return {};
 }
 
+format::superblock open_pool::superblock_now() const {
+    const std::lock_guard lock(header_);
+    return superblock_;
+}
+
 result<std::uint64_t> open_pool::copy_at_boundary(persist::file& copy, const snapshot_options& options,
-                                                  snapshot_report& report) {
+                                                  snapshot_report& report, format::superblock& block) {
     struct releaser {
         open_pool& pool;
         ~releaser() { pool.release_commits(); }
     };
     const bool again = lanes_ && !report.shares_blocks;
     if (again)
-        if (auto copied = copy_homes(copy, copying::all, options); !copied) return copied.error();
+        if (auto copied = copy_homes(copy, block, copying::all, options); !copied) return copied.error();
     const auto begin = clock::now();
     auto sequence = hold_commits(options.patience);
     if (!sequence) return sequence;
     auto end = clock::now();
     {
         const releaser at_the_end{*this};
-        if (report.shares_blocks) {
-            if (auto cloned = copy.clone(*file_); !cloned) return cloned.error();
-        } else {
-            const auto copied = copy_homes(copy, again ? copying::changes : copying::all, options);
-            if (!copied) return copied.error();
-        }
+        // What the commits so far name is within this size.
+        block = superblock_now();
+        auto copied = report.shares_blocks ? copy_whole(copy) : copy.allocate(block.pool_bytes);
+        if (copied && !report.shares_blocks)
+            copied = copy_homes(copy, block, again ? copying::changes : copying::all, options);
+        if (!copied) return copied.error();
         if (lanes_) end = clock::now();
     }
+    report.bytes = block.pool_bytes;
     report.held_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(end - begin).count());
     return sequence;
 }
 
+result<void> open_pool::copy_whole(persist::file& copy) const {
+    if (auto cloned = copy.clone(*file_); !cloned) return cloned.error();
+    return {};
+}
+
 result<snapshot_report> open_pool::snapshot(const std::string& path, const snapshot_options& options) {
-    const std::lock_guard lock(care_);
+    const std::lock_guard lock(copying_);
     if (auto usable = check_usable("copy it"); !usable) return usable.error();
     const auto mode = file_->mode();
     if (!mode) return mode.error();
     auto copy = persist::file::prepare(path, *mode);
     if (!copy) return copy.error();
-    // Tried before commits have to wait: allocating takes time, and needs room that a clone does not.
-    const auto clones = copy->clone(*file_);
-    if (!clones) return clones.error();
-    snapshot_report report{.bytes = size(), .shares_blocks = *clones};
+    format::superblock block = superblock_now();
+    snapshot_report report{.bytes = block.pool_bytes};
+    // Tried before commits have to wait: allocating takes time, and needs room that a clone does not. A clone shares
+    // what is on the device, which after an unclean end need not be what the page cache holds.
+    if (!unsettled_) {
+        const auto clones = copy->clone(*file_);
+        if (!clones) return clones.error();
+        report.shares_blocks = *clones;
+    }
     if (!report.shares_blocks)
         if (auto allocated = copy->allocate(report.bytes); !allocated) return allocated.error();
-    const auto last_sequence = copy_at_boundary(*copy, options, report);
+    const auto last_sequence = copy_at_boundary(*copy, options, report, block);
     if (!last_sequence) return last_sequence.error();
     if (auto cut = copy->shrink(report.bytes); !cut) return cut.error();
-    if (auto finished = finish_copy(*copy, *last_sequence); !finished) return finished.error();
+    if (auto finished = finish_copy(*copy, block, *last_sequence); !finished) return finished.error();
     if (auto published = copy->publish(); !published) return published.error();
     return report;
 }

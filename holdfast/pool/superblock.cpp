@@ -92,11 +92,12 @@ result<superblock> read_superblock_copy(const persist::file& from, unsigned copy
     return block;
 }
 
-bool may_be_torn(const superblock& block) {
+bool may_be_torn(const superblock& block, const persist::file& in) {
     constexpr auto power = static_cast<std::uint32_t>(level::power);
     if (block.state == format::pool_state::clean || block.level >= power) return false;
     const std::string boot = current_boot_id();
-    return boot.empty() || text_of(block.boot_id) != boot;
+    if (boot.empty() || text_of(block.boot_id) != boot) return true;
+    return block.file_mark != 0 && block.file_mark != mark_of(in);
 }
 
 result<superblock> read_superblock(const persist::file& from) {
@@ -134,6 +135,10 @@ result<void> write_superblock(persist::file& to, superblock next) {
     const iovec piece{&next, sizeof next};
     const unsigned copy = is_planted(planted::superblock_in_one_place) ? 0 : next.generation % 2;
     return to.write_durable(format::superblock_offset[copy], {&piece, 1}, persist::site::superblock);
+}
+
+result<void> rewrite_superblock(persist::file& to, const superblock& read) {
+    return to.write_at(format::superblock_offset[read.generation % 2], &read, sizeof read, persist::site::pool_settle);
 }
 
 }  // namespace holdfast

@@ -26,8 +26,12 @@ result<format::superblock> read_superblock(const persist::file& from);
 result<format::superblock> read_superblock_copy(const persist::file& from, unsigned copy);
 
 /// Seals `next` (checksum) and writes it durably over the older copy: the copy chosen by its
-/// generation's parity, so that a torn write leaves the other; one that stands elsewhere is refused. Errors: io.
+/// generation's parity, so that a torn write leaves the other; one that stands elsewhere is refused.
+/// Errors: io. Then `next` may be in the page cache and not on the device, and the other copy is the only one that is
+/// certain: do not write that one before `rewrite_superblock` of this one has succeeded, or the file was opened anew.
 result<void> write_superblock(persist::file& to, format::superblock next);
+/// Writes the superblock that was read in its own place once more. Durable with the file's next sync. Errors: io.
+result<void> rewrite_superblock(persist::file& to, const format::superblock& read);
 
 /// The heap's zones as the superblock lists them. Requires: read_superblock found it sound.
 inline std::vector<heap_zone> zones_of(const format::superblock& block) {
@@ -42,13 +46,14 @@ inline log_geometry log_of(const format::superblock& block) noexcept {
             (block.required_features & format::feature_seals) != 0};
 }
 
-/// Whether a power cut may have torn what the log does not mend: in use below `power`, and not in this boot. Where the
-/// kernel has no boot id nothing proves that the machine did not go down.
-bool may_be_torn(const format::superblock& block);
+/// Whether that may be torn which the log does not mend: in use below `power`, and not in this boot, or not in this
+/// file, which then is a copy made meanwhile. Where the kernel has no boot id nothing proves that the machine did not
+/// go down.
+bool may_be_torn(const format::superblock& block, const persist::file& in);
 
 /// How the log of such a pool is read.
-inline log_reading log_reading_of(const format::superblock& block) {
-    return may_be_torn(block) ? log_reading::torn_anywhere : log_reading::strict;
+inline log_reading log_reading_of(const format::superblock& block, const persist::file& in) {
+    return may_be_torn(block, in) ? log_reading::torn_anywhere : log_reading::strict;
 }
 
 /// The text in a zero-padded character array.

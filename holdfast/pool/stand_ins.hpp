@@ -1,0 +1,17 @@
+// What tests and the explorer put in the place of the machine's answers: another boot, another file. No environment
+// variable and no option sets them, so that nothing outside of a program can make it believe a torn pool.
+#pragma once
+
+#include <cstdint>
+
+namespace holdfast {
+
+struct stand_ins {
+    const char* boot_id = nullptr;  ///< nullptr: the kernel's
+    std::uint32_t file_mark = 0;    ///< 0: that of the file
+};
+
+/// Set it while no pool is opened or closed.
+extern constinit stand_ins stand_ins_now;
+
+}  // namespace holdfast
