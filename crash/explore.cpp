@@ -17,7 +17,10 @@ constexpr std::uint64_t stores_to_a_call = 8;
 explorer::explorer(subject& what, const model& how, const limits& most, std::uint64_t seed)
     : subject_(what), model_(how), limits_(most), random_(seed) {
     // With several lives each is explored from its recovery on, which is cut with it.
-    if (limits_.lives > 1) limits_.depth = limits_.lives - 1;
+    if (limits_.lives > 1) {
+        limits_.depth = limits_.lives - 1;
+        found_.exhaustive = false;
+    }
     met_.resize(limits_.depth);
     results_.resize(limits_.depth);
     limits_.nested_one_in *= what.nested_less_often();

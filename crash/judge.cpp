@@ -116,6 +116,7 @@ trace record_recovery(subject& what, lazy_memory& memory, const medium& settled,
     trace recorded = what.enter_recovery(memory, made, killed, life);
     what.close();
     memory.end();
+    memory.put_back();
     return recorded;
 }
 

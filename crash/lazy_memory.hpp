@@ -68,6 +68,8 @@ public:
     /// Starts a run whose choices somebody else makes.
     void begin(chooser& decides);
     void end();
+    /// Out of a run: the image again, where calls that no run sees (another size of the file) changed it.
+    void put_back();
     /// In a run: the bits of the word at this offset that are set in `bits` are the other way round.
     void damage(std::uint64_t offset, std::uint64_t bits);
 

@@ -325,10 +325,12 @@ int plant_faults(const options& wanted) {
             }
             return json{{"fault", each.name()}, {"caught", report.caught}, {"workload", report.workload},
                         {"model", report.model}, {"operations", report.operations}, {"what", report.what},
-                        {"seconds", report.seconds}}.dump();
+                        {"seconds", report.seconds}, {"breaks_promise", report.breaks_promise}}.dump();
         });
     std::map<std::string_view, json> records;
     std::uint64_t caught = 0;
+    std::uint64_t of_calls = 0;
+    std::uint64_t break_promises = 0;
     const auto add = [&](std::size_t index, const json& found) {
         const auto& [engine, each] = planted[index];
         const bool is_caught = found["caught"].get<bool>();
@@ -341,6 +343,8 @@ int plant_faults(const options& wanted) {
         record["caught"] = record["caught"].get<int>() + (is_caught ? 1 : 0);
         record["faults"].push_back(found);
         if (is_caught) ++caught;
+        if (each.how != fault::change::in_code) ++of_calls;
+        if (found.value("breaks_promise", false)) ++break_promises;
     };
     // A recovery that dies of a fault has shown it.
     const auto died = [&](std::size_t index, const std::string& why) {
@@ -353,6 +357,8 @@ int plant_faults(const options& wanted) {
     for (const unshown_fault& each : unshown_faults())
         if (engines.contains(each.engine))
             show(fmt::format("{:<11} not planted: {}: {}\n", each.engine, each.what.name(), each.why));
+    show(fmt::format("{} of {} faults of calls break what an acknowledgement promised, which alone shows them\n",
+                     break_promises, of_calls));
     show(fmt::format("{} of {} planted faults caught, {:.1f} s\n", caught, planted.size(), took.count()));
     json all = json::array();
     for (auto& [engine, record] : records) all.push_back(std::move(record));
