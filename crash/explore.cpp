@@ -199,8 +199,10 @@ void explorer::run(bool must_go_on) {
     const bool may_be_cut = !wrong && depth_ < limits_.depth && covering_ == ~std::uint64_t{0};
     if (limits_.lives > 1) {
         if (may_be_cut && (is_new || must_go_on)) go_on_from(must_go_on);
-    } else if (may_be_cut && met_[depth_].insert(memory_->image_hash()).second && random_() % limits_.nested_one_in == 0)
+    } else if (may_be_cut && met_[depth_].insert(memory_->image_hash()).second &&
+               random_() % limits_.nested_one_in == 0) {
         wanted_.push_back({memory_->image(), memory_->made()});
+    }
     if (is_new && !wrong && depth_ == 0 && limits_.lives == 1 && subject_.metadata_bytes() != 0 &&
         random_() % limits_.damaged_one_in == 0)
         to_damage_.push_back({memory_->image(), memory_->made()});

@@ -197,7 +197,8 @@ result<scenario> parse_replay(std::string_view line) {
         if (auto field = read_field(from, read); !field) return field.error();
     } while (from.take(":"));
     if (!from.at_end()) return from.wrong(from.place(), "\":\" or the end");
-    if (read.cuts.empty() || read.cuts.back().killed || read.cuts.back().life) return from.wrong(line.size(), "\":cut=\"");
+    if (read.cuts.empty() || read.cuts.back().killed || read.cuts.back().life)
+        return from.wrong(line.size(), "\":cut=\"");
     return read;
 }
 

@@ -76,7 +76,8 @@ json json_of(const std::vector<report_row>& rows) {
                     {"images", found.images}, {"violations", found.violations}, {"exhaustive", found.exhaustive},
                     {"lives", row.lives},
                     {"runs", found.runs}, {"workloads", found.workloads}, {"cuts", found.cuts},
-                    {"promises", found.promises}, {"broken_promises", found.broken_promises}, {"nested_cuts", found.nested_cuts}, {"damaged", found.damaged},
+                    {"promises", found.promises}, {"broken_promises", found.broken_promises},
+                    {"nested_cuts", found.nested_cuts}, {"damaged", found.damaged},
                     {"damaged_records", found.damaged_records}, {"unnoticed", found.unnoticed},
                     {"seconds", row.seconds}};
         if (found.first_life != 0) record["first_life"] = found.first_life;
