@@ -50,6 +50,12 @@ struct map_subject {
         for (const auto& [key, value] : from) all.insert(all.end(), {key, value});
         return all;
     }
+    /// What `of` made contents of.
+    static ordinary restored(const contents& from) {
+        ordinary made;
+        for (std::size_t i = 0; i + 1 < from.size(); i += 2) made.emplace(from[i], from[i + 1]);
+        return made;
+    }
     static contents of(const container& from) {
         ordinary sorted;
         for (const auto& entry : from) sorted.emplace(entry.first.get(), entry.second.get());
@@ -93,6 +99,7 @@ struct vector_subject {
         for (std::uint64_t i = 0; i < 4; ++i) target.push_back(1000 + i);
     }
     static contents of(const ordinary& from) { return from; }
+    static ordinary restored(const contents& from) { return from; }
     static contents of(const container& from) { return contents(from.begin(), from.end()); }
 };
 
@@ -125,6 +132,7 @@ struct queue_subject {
         for (std::uint64_t i = 0; i < 2; ++i) apply(target, 0, 1000 + i);
     }
     static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
+    static ordinary restored(const contents& from) { return {from.begin(), from.end()}; }
     static contents of(const container& from) { return contents(from.begin(), from.end()); }
 };
 
@@ -165,6 +173,11 @@ struct large_vector_subject {
         // Room for the longer ones that come.
         target.reserve(words + 16);
         target.assign(words, 1000);
+    }
+    static ordinary restored(const contents& from) {
+        ordinary made;
+        for (std::size_t i = 0; i + 1 < from.size(); i += 2) made.insert(made.end(), from[i + 1], from[i]);
+        return made;
     }
     /// Runs of equal values.
     template <class From>
@@ -225,6 +238,7 @@ struct blocks_subject {
         for (std::size_t i = 0; i < container::count; ++i) target.push_back(1000 + i);
     }
     static contents of(const ordinary& from) { return from; }
+    static ordinary restored(const contents& from) { return from; }
     static contents of(const container& from) {
         contents all;
         for (const auto& each : from.owned) all.push_back(each.get()->get());
@@ -256,6 +270,7 @@ struct string_subject {
         target.assign("before");
     }
     static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
+    static ordinary restored(const contents& from) { return {from.begin(), from.end()}; }
     static contents of(const container& from) { return of(from.str()); }
 };
 

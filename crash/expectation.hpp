@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@ namespace holdfast::crash {
 
 /// What a container holds, flattened so that one comparison tells.
 using contents = std::vector<std::uint64_t>;
+
+/// What a recovery left of things of which only what they hold counts.
+inline recovered_pool recovered_of(const contents& found) {
+    const auto bytes = std::as_bytes(std::span(found));
+    return {{bytes.begin(), bytes.end()}, {{0, bytes.size()}}};
+}
 
 /// The contents after each operation of a workload: of one thing that all threads change in turn, or of
 /// one for each thread, which those of the whole are then put together from.
@@ -30,15 +37,26 @@ public:
     /// A recovery found these contents after that progress, and another operation made them those. Recovery
     /// and operation count as the last thread's. `killed`: what the cut left was still in the caches.
     void enter_recovery(contents found, contents afterwards, const progress& made, bool killed) {
-        recoveries_.push_back({std::move(found), std::move(afterwards), made, killed});
+        enter_recovery(std::move(found), made, killed);
+        add_afterwards(std::move(afterwards));
     }
+    /// The same without an operation. Those that follow are added one by one.
+    void enter_recovery(contents found, const progress& made, bool killed) {
+        recoveries_.push_back({{std::move(found)}, made, killed});
+    }
+    void add_afterwards(contents next) { recoveries_.back().states.push_back(std::move(next)); }
+    const contents& last_afterwards() const { return recoveries_.back().states.back(); }
     void leave_recovery() { recoveries_.pop_back(); }
-    /// Whether the innermost of them is through.
-    bool has_recovered(const progress& made) const {
-        return !recoveries_.empty() &&
-               made.done[thread_afterwards] > recoveries_.back().entered.done[thread_afterwards];
-    }
     std::size_t recoveries() const { return recoveries_.size(); }
+    /// In the recovery so deep, itself and the operations after it: how many have begun, and how many are done.
+    std::size_t begun_inside(std::size_t depth, const progress& made) const {
+        return made.begun[thread_afterwards] - entered(depth).begun[thread_afterwards];
+    }
+    std::size_t done_inside(std::size_t depth, const progress& made) const {
+        return made.done[thread_afterwards] - entered(depth).done[thread_afterwards];
+    }
+    /// How far all was when it was entered.
+    const progress& entered(std::size_t depth) const { return recoveries_[depth - 1].entered; }
 
     /// Whether the contents found are what may be there. Returns what is wrong.
     std::optional<std::string> judge(const contents& found, const progress& made) const {
@@ -63,8 +81,7 @@ public:
 
 private:
     struct recovery {
-        contents found;
-        contents afterwards;
+        std::vector<contents> states;  ///< what it found, and after each operation that followed
         progress entered;
         bool killed;
     };
@@ -73,13 +90,14 @@ private:
     std::vector<contents> allowed(std::size_t depth, const progress& made) const {
         if (depth == 0) return put_together(made);
         const recovery& innermost = recoveries_[depth - 1];
-        const std::size_t begun = made.begun[thread_afterwards] - innermost.entered.begun[thread_afterwards];
-        const std::size_t done = made.done[thread_afterwards] - innermost.entered.done[thread_afterwards];
+        const std::size_t begun = begun_inside(depth, made);
+        const std::size_t done = done_inside(depth, made);
         std::vector<contents> may;
         // Until recovery is through, another cut may still lose what a kill did not.
         if (done == 0 && innermost.killed) may = allowed(depth - 1, innermost.entered);
-        if (done <= 1) may.push_back(innermost.found);
-        if (begun > 1) may.push_back(innermost.afterwards);
+        const std::size_t last = std::max<std::size_t>(begun, 1);
+        for (std::size_t i = std::max<std::size_t>(done, 1); i <= last && i <= innermost.states.size(); ++i)
+            may.push_back(innermost.states[i - 1]);
         return may;
     }
     std::size_t count(const std::array<std::size_t, threads_at_most>& counts, unsigned part) const {

@@ -16,7 +16,13 @@ constexpr std::uint64_t stores_to_a_call = 8;
 
 explorer::explorer(subject& what, const model& how, const limits& most, std::uint64_t seed)
     : subject_(what), model_(how), limits_(most), random_(seed) {
-    met_.resize(most.depth);
+    // With several lives each is explored from its recovery on, which is cut with it.
+    if (limits_.lives > 1) {
+        limits_.depth = limits_.lives - 1;
+        found_.exhaustive = false;
+    }
+    met_.resize(limits_.depth);
+    results_.resize(limits_.depth);
     limits_.nested_one_in *= what.nested_less_often();
     limits_.killed_one_in *= what.nested_less_often();
     // Images are copied by the thousand: their memory is not to go back to the kernel each time.
@@ -65,7 +71,9 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
         const event& next = recorded.events[next_event_];
         const bool explored = next_event_ >= recorded.explored_from;
         coverage::crashes* const call = explored && is_covered_call(next) ? &found_.calls.at(next) : nullptr;
-        if (explored && changes_what_a_cut_leaves(next)) {
+        const bool is_of_many = limits_.lives > 1 && !completes(next.kind) &&
+                                random_() % limits_.stores_one_in != 0;
+        if (explored && !is_of_many && changes_what_a_cut_leaves(next)) {
             cut(left);
             if (call != nullptr) ++call->before;
         } else if (explored && changes_what_a_kill_leaves(next)) {
@@ -74,12 +82,15 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
         if (call != nullptr) cover(call->before, left);
         left.apply(next);
         made_.count(next);
-        if (call == nullptr) continue;
         ++next_event_;  // what a report names as the cut
-        cover(call->after, left);
+        if (explored && next.kind == event_kind::operation_done) look_at_promise(left);
+        if (call != nullptr) cover(call->after, left);
         --next_event_;
     }
-    if (!has_enough()) cut(left);
+    if (!has_enough()) {
+        cut(left);
+        if (!is_last_life() && !limits_.only_promises) run_extremes(left);
+    }
     trace_ = outer;
     next_event_ = outer_event;
     made_ = outer_progress;
@@ -95,7 +106,17 @@ void explorer::cover(std::uint64_t& crashes, const medium& left) {
     covering_ = outer;
 }
 
+void explorer::look_at_promise(const medium& left) {
+    if (has_enough() || !subject_.has_promised(made_)) return;
+    ++found_.promises;
+    const auto broken = judge_promise(subject_, *memory_, left, *trace_, next_event_, made_);
+    if (!broken) return;
+    ++found_.broken_promises;
+    tell(*broken, {});
+}
+
 void explorer::cut(const medium& left) {
+    if (limits_.only_promises) return;
     ++(depth_ == 0 ? found_.cuts : found_.nested_cuts);
     memory_->settle(left);
     if (!left.complete()) found_.exhaustive = false;
@@ -124,14 +145,50 @@ void explorer::cut(const medium& left) {
 /// Now and then: the process is killed, and what follows it is cut. Where all that is visible is durable a kill is
 /// a cut like others.
 void explorer::kill_one_in(std::uint64_t how_many, const medium& left) {
-    if (model_.writes_are_durable || depth_ >= limits_.depth) return;
+    if (model_.writes_are_durable || depth_ >= limits_.depth || limits_.only_promises) return;
     if (random_() % (how_many * limits_.killed_one_in) != 0) return;
     medium killed = left;
     killed.kill();
-    cut_recovery({visible_image(left), {}}, &killed);
+    recovered_image image{visible_image(left), {}};
+    if (!is_last_life()) image.life = draw_life();
+    cut_recovery(image, &killed);
 }
 
-void explorer::run() {
+/// At the end of what was done: from all of it a life begins, and from no more than is certain.
+void explorer::run_extremes(const medium& left) {
+    class newest final : public chooser {
+    public:
+        std::uint32_t choose(const question& asked) override { return asked.answers - 1; }
+    } all;
+    std::vector<recovered_image> outer_wanted = std::exchange(wanted_, {});
+    memory_->settle(left);
+    for (const bool everything : {true, false}) {
+        if (has_enough()) break;
+        everything ? memory_->begin(all) : memory_->begin(choices{});
+        run(true);
+        memory_->end();
+    }
+    for (const recovered_image& image : std::exchange(wanted_, std::move(outer_wanted))) cut_recovery(image, nullptr);
+}
+
+workload explorer::draw_life() {
+    if (depth_ < limits_.told_lives.size()) return limits_.told_lives[depth_];
+    workload life(1 + random_() % limits_.longest_life);
+    unsigned before = subject_.universe();
+    for (unsigned& each : life) each = before = subject_.draw_operation(before, random_);
+    return life;
+}
+
+/// Another life begins from the image that was just recovered well.
+void explorer::go_on_from(bool must) {
+    const bool is_told = depth_ < limits_.told_lives.size();
+    const bool is_other = results_[depth_].insert(subject_.result_number()).second;
+    if (!must && !is_other && random_() % limits_.lives_one_in != 0) return;
+    for (unsigned i = 0; i < (is_told ? 1 : limits_.next_lives); ++i)
+        wanted_.push_back({memory_->image(), memory_->made(), draw_life()});
+}
+
+void explorer::run(bool must_go_on) {
     ++found_.runs;
     std::optional<std::string> wrong = judge(subject_, *memory_, made_);
     subject_.close();
@@ -140,11 +197,16 @@ void explorer::run() {
     // Also of an image that was met before, but as what a recovery left that was cut as deep as may be. A cut for
     // coverage is a short one: what it leaves others leave too, and then its recovery is cut at length.
     const bool may_be_cut = !wrong && depth_ < limits_.depth && covering_ == ~std::uint64_t{0};
-    if (may_be_cut && met_[depth_].insert(memory_->image_hash()).second && random_() % limits_.nested_one_in == 0)
+    if (limits_.lives > 1) {
+        if (may_be_cut && (is_new || must_go_on)) go_on_from(must_go_on);
+    } else if (may_be_cut && met_[depth_].insert(memory_->image_hash()).second &&
+               random_() % limits_.nested_one_in == 0) {
         wanted_.push_back({memory_->image(), memory_->made()});
-    if (is_new && !wrong && depth_ == 0 && subject_.metadata_bytes() != 0 && random_() % limits_.damaged_one_in == 0)
+    }
+    if (is_new && !wrong && depth_ == 0 && limits_.lives == 1 && subject_.metadata_bytes() != 0 &&
+        random_() % limits_.damaged_one_in == 0)
         to_damage_.push_back({memory_->image(), memory_->made()});
-    if (wrong) tell(*wrong);
+    if (wrong) tell(*wrong, memory_->made());
 }
 
 /// One flipped bit, or one lost line, at a time.
@@ -191,20 +253,23 @@ void explorer::damage(const recovered_image& image) {
 void explorer::cut_recovery(const recovered_image& image, const medium* killed) {
     if (has_enough()) return;
     const medium settled(model_, image.left);
-    trace recorded = record_recovery(subject_, *memory_, settled, made_, killed != nullptr);
+    trace recorded = record_recovery(subject_, *memory_, settled, made_, killed != nullptr,
+                                     image.life ? &*image.life : nullptr);
     if (planted_) static_cast<void>(plant(*planted_, recorded));
     ++depth_;
-    outer_.push_back({next_event_, image.made, killed != nullptr});
+    outer_.push_back({next_event_, image.made, killed != nullptr, image.life});
     cut_everywhere(recorded, killed != nullptr ? *killed : settled);
     outer_.pop_back();
     --depth_;
     subject_.leave_recovery();
 }
 
-void explorer::tell(const std::string& what) {
+void explorer::tell(const std::string& what, const choices& made) {
     ++found_.violations;
+    const unsigned life = limits_.lives > 1 ? depth_ + 1 : 0;
+    if (found_.first_life == 0 || life < found_.first_life) found_.first_life = life;
     if (found_.told.size() >= limits_.violations_told) return;
-    violation told{*operations_, next_event_, depth_, {}, memory_->made(), what, outer_, schedule_};
+    violation told{*operations_, next_event_, depth_, {}, made, what, outer_, schedule_};
     for (std::size_t i = next_event_; i > 0 && told.where.empty(); --i)
         if (const auto where = trace_->events[i - 1].where) told.where = name_of(*where);
     found_.told.push_back(std::move(told));

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <random>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -19,9 +21,16 @@ struct limits {
     std::uint64_t violations_told = 5;     ///< with all that is known of them
     bool stop_at_first = false;            ///< one violation is enough
     unsigned depth = 1;                    ///< cuts inside the recovery from a cut, so often nested
+    bool only_promises = false;            ///< no images, only what an acknowledgement promised
     std::uint64_t nested_one_in = 64;      ///< images whose recovery is cut as well
     std::uint64_t damaged_one_in = 8;      ///< images that are also tried with one bit or line of metadata damaged
     unsigned damaged_places = 8;           ///< of each of them, one at a time
+    unsigned lives = 1;                    ///< so many one after another: a cut ends each, a recovery begins the next
+    std::uint64_t lives_one_in = 256;      ///< images that another life begins from, besides those that must
+    unsigned next_lives = 2;               ///< from each of them, of other operations
+    std::uint64_t stores_one_in = 64;      ///< with several lives so many cuts before a store are made
+    unsigned longest_life = 3;             ///< operations
+    std::vector<workload> told_lives;      ///< these instead of drawn ones: the second's operations, the third's, …
     std::uint64_t killed_one_in = 4;       ///< cuts at which the process is killed first, and its recovery cut; of
                                            ///< stores, where that is no cut, an eighth as many
 };
@@ -31,6 +40,7 @@ struct cut_point {
     std::size_t event = 0;  ///< before this event of the trace
     choices made;
     bool killed = false;    ///< the process was: the image is what it had made visible, not all of it durable
+    std::optional<workload> life{};  ///< what was done after the recovery, if a life was begun from it
 
     bool operator==(const cut_point&) const = default;
 };
@@ -51,6 +61,9 @@ struct findings {
     std::uint64_t images = 0;      ///< distinct ones on which recovery and all checks ran to the end
     std::uint64_t runs = 0;        ///< of recovery, distinct or not
     std::uint64_t violations = 0;
+    std::uint64_t promises = 0;    ///< acknowledgements at level `power` whose bytes were looked at
+    std::uint64_t broken_promises = 0;  ///< each is a violation
+    unsigned first_life = 0;       ///< with several lives: the earliest that had one
     std::uint64_t workloads = 0;
     std::uint64_t cuts = 0;
     std::uint64_t nested_cuts = 0; ///< of these, inside a recovery
@@ -87,21 +100,27 @@ private:
     struct recovered_image {
         trace left;
         choices made;
+        std::optional<workload> life{};  ///< to be lived from it
     };
 
     void cut_everywhere(const trace& recorded, medium left);
     void cut(const medium& left);
+    void look_at_promise(const medium& left);
     void cover(std::uint64_t& crashes, const medium& left);
-    void run();
+    void run(bool must_go_on = false);
     void cut_recovery(const recovered_image& image, const medium* killed);
     void damage(const recovered_image& image);
+    void run_extremes(const medium& left);
+    void go_on_from(bool must);
+    workload draw_life();
+    bool is_last_life() const { return depth_ + 1 >= limits_.lives; }
     bool has_runs_left(std::uint64_t runs) const {
         return runs < std::min({limits_.images_of_a_cut, subject_.images_of_a_cut(), covering_}) && !has_enough();
     }
     bool changes_what_a_cut_leaves(const event& next) const;
     bool changes_what_a_kill_leaves(const event& next) const;
     void kill_one_in(std::uint64_t how_many, const medium& left);
-    void tell(const std::string& what);
+    void tell(const std::string& what, const choices& made);
 
     subject& subject_;
     model model_;
@@ -111,6 +130,7 @@ private:
     findings found_;
     std::unordered_set<std::uint64_t> images_;  ///< hashes
     std::vector<std::unordered_set<std::uint64_t>> met_;  ///< by depth, those met there
+    std::vector<std::unordered_set<std::uint64_t>> results_;  ///< by depth, of recoveries from which another life began
     // Of the workload under way.
     const workload* operations_ = nullptr;
     std::size_t schedule_ = 0;

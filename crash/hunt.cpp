@@ -65,9 +65,12 @@ constexpr effort efforts[] = {
     {.longest = 1, .depth = 0, .images_of_a_cut = 48, .runs = 300},
     {.longest = 1, .depth = 1, .nested_one_in = 64, .images_of_a_cut = 12, .runs = 1000},
     {.longest = 1, .depth = 1, .nested_one_in = 1, .images_of_a_cut = 4, .runs = 1000},
+    {.longest = 3, .drawn = 12, .images_of_a_cut = 2, .runs = 2000, .lives = 2},
     {.longest = 3, .drawn = 24, .depth = 0, .images_of_a_cut = 3, .runs = 3000},
     {.longest = 3, .drawn = 24, .depth = 1, .nested_one_in = 16, .images_of_a_cut = 6, .runs = 3000},
+    {.longest = 4, .drawn = 48, .images_of_a_cut = 4, .runs = 20000, .lives = 2},
     {.longest = 4, .drawn = 96, .depth = 0, .images_of_a_cut = 3, .runs = 12000},
+    {.longest = 4, .drawn = 24, .images_of_a_cut = 3, .runs = 40000, .lives = 3},
     {.longest = 4, .drawn = 96, .depth = 1, .nested_one_in = 16, .images_of_a_cut = 12, .runs = 12000},
 };
 
@@ -78,6 +81,9 @@ constexpr effort lines_efforts[] = {
     {.longest = 1, .depth = 1, .nested_one_in = 1, .images_of_a_cut = 200, .runs = 100000},
     {.longest = 3, .depth = 0, .images_of_a_cut = 12, .runs = 30000},
 };
+
+/// A fence or sync that a commit lacks is seen in what its acknowledgement promised.
+constexpr effort promises{.longest = 1, .depth = 0, .runs = 0, .only_promises = true};
 
 std::string words_of(const subject& what, const workload& operations) {
     std::string text;
@@ -123,6 +129,10 @@ hunting_ground hunting_ground_of(subject& what, const model& how, std::uint64_t 
     limits few;
     few.images_of_a_cut = 2;
     few.nested_one_in = 8;
+    if (what.is_for_lives()) {
+        few.lives = 2;
+        few.next_lives = 1;
+    }
     explorer run(what, how, few, seed);
     for (unsigned operation = 0; operation < what.universe(); ++operation) {
         const workload one{operation};
@@ -171,6 +181,8 @@ bool is_caught(subject& what, const model& how, const fault& planted, std::uint6
     few.nested_one_in = most.nested_one_in;
     few.killed_one_in = 1;
     few.images_of_a_cut = most.images_of_a_cut;
+    few.lives = most.lives;
+    few.only_promises = most.only_promises;
     const planted_here in_code(planted);
     explorer run(what, how, few, seed);
     run.plant_everywhere(planted);
@@ -187,12 +199,15 @@ bool is_caught(subject& what, const model& how, const fault& planted, std::uint6
             return;
         }
         const bool differs = plant(planted, recorded);
-        if (differs || most.depth > 0) run.explore(operations, recorded, schedule);
+        if (differs || most.depth > 0 || most.lives > 1) run.explore(operations, recorded, schedule);
     };
     std::mt19937_64 random(seed + most.drawn);
     for (unsigned drawn = 0; drawn < most.drawn && !has_looked(); ++drawn) {
         workload operations(2 + random() % (most.longest - 1));
-        for (unsigned& each : operations) each = static_cast<unsigned>(random() % what.universe());
+        unsigned before = what.universe();
+        for (unsigned& each : operations)
+            each = before = most.lives > 1 ? what.draw_operation(before, random)
+                                           : static_cast<unsigned>(random() % what.universe());
         look(operations, random() % what.schedules(operations, how));
     }
     if (most.drawn == 0)
@@ -222,12 +237,19 @@ catch_report hunt(std::span<const hunting_ground> grounds, const fault& planted,
                 const hunting_ground& ground = grounds[most.drawn == 0 ? i : grounds.size() - 1 - i];
                 // What has few images of many cuts shows nothing sooner than others.
                 const bool is_slow = ground.what->images_of_a_cut() < 100;
-                if (!may_show(ground) || (is_slow && most.drawn == 0 && most.depth > 0)) continue;
+                if (most.lives > 1 ? !ground.what->has_lives() : ground.what->is_for_lives()) continue;
+                if (!may_show(ground) || (is_slow && most.lives == 1 && most.drawn == 0 && most.depth > 0)) continue;
                 if (is_caught(*ground.what, *ground.how, planted, seed, most, &report)) return;
             }
     };
     const auto begin = std::chrono::steady_clock::now();
+    // Faults in the code show there as well, but what they are about is another thing.
+    const auto breaks_promise = [&](const hunting_ground& ground) {
+        return may_show(ground) && is_caught(*ground.what, *ground.how, planted, seed, promises, nullptr);
+    };
+    const bool breaks = planted.how != fault::change::in_code && std::ranges::any_of(grounds, breaks_promise);
     search();
+    report.breaks_promise = breaks;
     report.planted = planted;
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return report;

@@ -22,6 +22,7 @@ struct catch_report {
     std::string operations;
     std::string what;
     double seconds = 0;      ///< that the search took
+    bool breaks_promise = false;  ///< what an acknowledgement promised shows it, without any image
 };
 
 /// Where faults are hunted, and which calls of the seam are passed there.
@@ -55,6 +56,8 @@ struct effort {
     std::uint64_t nested_one_in = 1;
     std::uint64_t images_of_a_cut = 6;
     std::uint64_t runs = 8000;         ///< of recovery, at most
+    unsigned lives = 1;
+    bool only_promises = false;
 };
 
 /// Looks in short workloads first, everywhere, then longer and longer, until a workload shows the fault.

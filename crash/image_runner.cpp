@@ -53,6 +53,7 @@ struct image_runner::step {
     const choices* follow;
     const image_plan* plan;
     bool killed;
+    const std::optional<workload>* life;
 };
 
 /// Decides as a step says, and notes what came of it.
@@ -76,7 +77,7 @@ public:
         return answer;
     }
     bool followed() const { return followed_ && (as_.follow == nullptr || next_ == as_.follow->size()); }
-    image_plan plan() const { return {as_.event, as_.killed, older_}; }
+    image_plan plan() const { return {as_.event, as_.killed, older_, *as_.life}; }
     const std::map<uncertain_thing, std::uint32_t>& versions() const { return versions_; }
     const std::vector<std::uint64_t>& visible() const { return visible_; }
     std::vector<decisive_read>& reads() { return reads_; }
@@ -151,20 +152,20 @@ const medium& image_runner::medium_at(const trace& cut_here, std::size_t event) 
 
 image_verdict image_runner::run(const std::vector<cut_point>& cuts) {
     std::vector<step> steps;
-    for (const cut_point& each : cuts) steps.push_back({each.event, &each.made, nullptr, each.killed});
+    for (const cut_point& each : cuts) steps.push_back({each.event, &each.made, nullptr, each.killed, &each.life});
     return run_all(steps, nullptr);
 }
 
 image_verdict image_runner::run(const std::vector<image_plan>& plans) {
     std::vector<step> steps;
-    for (const image_plan& each : plans) steps.push_back({each.event, nullptr, &each, each.killed});
+    for (const image_plan& each : plans) steps.push_back({each.event, nullptr, &each, each.killed, &each.life});
     return run_all(steps, nullptr);
 }
 
 image_account image_runner::account(const std::vector<image_plan>& plans) {
     image_account told;
     std::vector<step> steps;
-    for (const image_plan& each : plans) steps.push_back({each.event, nullptr, &each, each.killed});
+    for (const image_plan& each : plans) steps.push_back({each.event, nullptr, &each, each.killed, &each.life});
     told.verdict = run_all(steps, &told);
     return told;
 }
@@ -205,8 +206,8 @@ bool image_runner::run_outer(const step& now, const trace& cut_here, progress& m
     if (now.killed) {
         medium left = medium_at(cut_here, now.event);
         image = visible_image(left);
-        verdict.cuts.push_back({now.event, {}, true});
-        verdict.plans.push_back({now.event, true, {}});
+        verdict.cuts.push_back({now.event, {}, true, *now.life});
+        verdict.plans.push_back({now.event, true, {}, *now.life});
         left.kill();
         recovered_ = std::move(left);
     } else {
@@ -214,7 +215,8 @@ bool image_runner::run_outer(const step& now, const trace& cut_here, progress& m
         if (verdict.wrong) return false;
         recovered_.emplace(model_, image);
     }
-    next = record_recovery(subject_, memory_, medium(model_, image), made, now.killed);
+    next = record_recovery(subject_, memory_, medium(model_, image), made, now.killed,
+                           *now.life ? &**now.life : nullptr);
     if (planted_) static_cast<void>(plant(*planted_, next));
     return true;
 }
@@ -228,7 +230,7 @@ trace image_runner::recover_outer(const step& now, const trace& cut_here, const 
     verdict.wrong = judge(subject_, memory_, made);
     subject_.close();
     trace image = memory_.image();
-    verdict.cuts.push_back({now.event, memory_.made(), false});
+    verdict.cuts.push_back({now.event, memory_.made(), false, *now.life});
     verdict.plans.push_back(decides.plan());
     verdict.followed = verdict.followed && decides.followed();
     memory_.end();
@@ -259,11 +261,14 @@ void image_runner::run_innermost(const step& now, const trace& cut_here, progres
         seen.reset();
     }
     subject_.close();
-    verdict.cuts.push_back({now.event, memory_.made(), false});
+    verdict.cuts.push_back({now.event, memory_.made(), false, *now.life});
     verdict.plans.push_back(decides.plan());
     verdict.versions = decides.versions();
     verdict.followed = verdict.followed && decides.followed();
     memory_.end();
+    const bool is_promise = now.event > 0 && cut_here.events[now.event - 1].kind == event_kind::operation_done;
+    if (is_promise && !verdict.wrong)
+        verdict.wrong = judge_promise(subject_, memory_, left, cut_here, now.event, made);
 }
 
 }  // namespace holdfast::crash

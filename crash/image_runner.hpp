@@ -28,6 +28,7 @@ struct image_plan {
     std::size_t event = 0;
     bool killed = false;     ///< the process was: everything is the newest, and not all of it durable
     std::map<uncertain_thing, std::uint32_t> older;  ///< the version it has; everything else is the newest
+    std::optional<workload> life{};  ///< what is done after the recovery
 };
 
 /// A read of recovery, or of a check after it, that decided what an uncertain thing was.

@@ -49,7 +49,11 @@ public:
         return check_pool(*pool_opener::over(image(), info_, zones_), made);
     }
 
-    trace enter_recovery(const lazy_memory& memory, const progress& made, bool killed) override {
+    bool has_promised(const progress& made) const override { return persists_ && made.is_at_rest(); }
+    recovered_pool recovered() override { return recovered_of(image(), zones_); }
+
+    trace enter_recovery(const lazy_memory& memory, const progress& made, bool killed,
+                         const workload* /*life*/) override {
         trace recorded;
         {
             seam_recorder seen(this->base(), image());

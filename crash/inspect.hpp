@@ -2,14 +2,18 @@
 #pragma once
 
 #include <crash/model.hpp>
+#include <crash/subject.hpp>
 
 #include <holdfast/engine/roots.hpp>
+#include <holdfast/format/superblock.hpp>
 #include <holdfast/heap/heap.hpp>
+#include <holdfast/heap/zone.hpp>
 #include <holdfast/pool/open_pool.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +58,26 @@ inline std::byte* object_of(const open_pool& pool, const std::vector<root_listin
     for (const root_listing& each : roots)
         if (each.name == explored_root) return pool.base() + each.offset;
     return nullptr;
+}
+
+/// The pool's bytes, and which of them are its own or in an allocated block.
+inline recovered_pool recovered_of(std::span<const std::byte> pool, const std::vector<heap_zone>& zones) {
+    recovered_pool made{{pool.begin(), pool.end()}, {}};
+    struct visitor {
+        recovered_pool& made;
+        void block(std::uint64_t offset, std::uint64_t bytes) { made.owned.push_back({offset, offset + bytes}); }
+        void slab(std::uint64_t) {}
+        void large(std::uint64_t) {}
+        void free(std::uint64_t) {}
+        void bad(std::uint64_t, const char*) {}
+    } owned{made};
+    made.owned.push_back({format::roots_offset, format::log_offset});
+    for (const heap_zone& zone : zones) {
+        const auto header = heap_format::header_for(zone.offset, zone.bytes);
+        made.owned.push_back({zone.offset, header.data_offset});
+        detail::zone_walk(pool.data(), zone, owned).run();
+    }
+    return made;
 }
 
 /// Every block has one owner, and every owner a block. Returns what is wrong.

@@ -125,6 +125,14 @@ void lazy_memory::end() {
     }
 }
 
+void lazy_memory::put_back() {
+    for (std::uint64_t granule = 0; granule < flags_.size(); ++granule) {
+        std::byte* const at = memory_.data() + granule * granule_bytes();
+        const std::uint64_t* const words = &certain_[granule * granule_words()];
+        if (std::memcmp(at, words, granule_bytes()) != 0) std::memcpy(at, words, granule_bytes());
+    }
+}
+
 void lazy_memory::damage(std::uint64_t offset, std::uint64_t bits) {
     touch(offset >> granule_shift_);
     std::uint64_t word;

@@ -68,6 +68,8 @@ public:
     /// Starts a run whose choices somebody else makes.
     void begin(chooser& decides);
     void end();
+    /// Out of a run: the image again, where calls that no run sees (another size of the file) changed it.
+    void put_back();
     /// In a run: the bits of the word at this offset that are set in `bits` are the other way round.
     void damage(std::uint64_t offset, std::uint64_t bits);
 
@@ -86,6 +88,8 @@ public:
     /// The same for what is read from the file or written to it.
     void read_file(std::uint64_t offset, std::size_t size) { read_inside(offset, size); }
     void write_file(std::uint64_t offset, std::size_t size) { write_inside(offset, size); }
+    /// In a run: the program gave the file this size.
+    void resize_file(std::uint64_t size) noexcept { file_bytes_ = size; }
     /// Whether the program sees a copy of its own, which has to take shape with the image.
     void seen_in_copy(bool copied) noexcept { seen_in_copy_ = copied; }
     bool is_seen_at(const void* at) const noexcept { return at == seen_at_; }

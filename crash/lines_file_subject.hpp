@@ -24,6 +24,7 @@ public:
     std::string_view engine() const override { return Of::engine; }
     std::string_view name() const override { return Of::name; }
     bool knows(const model& how) const override { return how.is_file; }
+    bool has_lives() const override { return true; }
     unsigned universe() const override { return std::size(Of::operations); }
     std::string describe(unsigned operation) const override { return std::string(Of::operations[operation]); }
     std::string image_path() const override { return path_of_images(); }
@@ -31,7 +32,7 @@ public:
     trace record(const workload& operations, const model& how, std::size_t) override {
         options_ = recorded_pool_options(how);
         randomness.seed(0);
-        set_boot(true);
+        set_boot(0);
         const std::string path = recorded_path();
         pool_.emplace(line_pool::create(path, options_).value());
         root_ = pool_->root<typename Of::container>(explored_root).value();
@@ -45,7 +46,7 @@ public:
         }
         close();
         ::unlink(path.c_str());
-        set_boot(false);
+        set_boot(1);
         return recorded;
     }
 
@@ -60,11 +61,16 @@ public:
     }
     std::optional<std::string> check(const progress& made) override { return expected_.judge(Of::of(*root_), made); }
 
-    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) override {
+    bool has_promised(const progress& made) const override { return made.is_at_rest(); }
+    recovered_pool recovered() override { return recovered_of(Of::of(*root_)); }
+
+    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed,
+                         const workload* life) override {
         randomness.seed(expected_.recoveries() + 1);
-        set_boot(killed);
+        set_boot(killed ? 0 : 1);
         trace recorded;
-        contents before, afterwards;
+        contents before;
+        std::vector<contents> afterwards;
         {
             seam_recorder seen(base(), image.bytes());
             seen.operation_begins(thread_afterwards);
@@ -72,15 +78,13 @@ public:
             seen.operation_done(thread_afterwards);
             if (is_open) {
                 before = Of::of(*root_);
-                seen.operation_begins(thread_afterwards);
-                Of::apply_recovered(*root_, Of::operation_afterwards, value_of_first);
-                seen.operation_done(thread_afterwards);
-                afterwards = Of::of(*root_);
+                afterwards = live_on_lines<Of>(*root_, life, seen);
             }
             recorded = std::move(seen.recorded());
         }
-        expected_.enter_recovery(before, afterwards, made, killed);
-        set_boot(false);
+        expected_.enter_recovery(before, made, killed);
+        for (contents& each : afterwards) expected_.add_afterwards(std::move(each));
+        set_boot(1);
         return recorded;
     }
     void close() override {
@@ -89,8 +93,6 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t value_of_first = 100;
-
     create_options options_;
     std::optional<line_pool> pool_;
     typename Of::container* root_ = nullptr;

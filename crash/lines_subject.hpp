@@ -5,12 +5,15 @@
 #include <crash/in_memory_subject.hpp>
 #include <crash/randomness.hpp>
 #include <crash/recorder.hpp>
+#include <crash/seam_recorder.hpp>
 
 #include <holdfast/engine/line_pool.hpp>
 
 #include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace holdfast::crash {
 
@@ -30,6 +33,21 @@ void run_on_lines(typename Of::container& root, const workload& operations, Reco
     }
 }
 
+/// Runs the operations after a recovery, one without a life. Returns the contents after each.
+template <class Of>
+std::vector<contents> live_on_lines(typename Of::container& root, const workload* life, seam_recorder& seen) {
+    const workload operations = life != nullptr ? *life : workload{Of::operation_afterwards};
+    std::vector<contents> afterwards;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        seen.operation_begins(thread_afterwards);
+        // What the first life's first stores, too: it may complete what a cut left of that.
+        Of::apply_recovered(root, operations[i], 100 * (i + 1));
+        seen.operation_done(thread_afterwards);
+        afterwards.push_back(Of::of(root));
+    }
+    return afterwards;
+}
+
 /// `Of` has the root's type `container`, an `ordinary` of the same operations, `apply(either, operation, value)`, the
 /// same on a recovered image as `apply_recovered`, `of(either)`, `recover(container&)`, and names for engine, workload
 /// and operations.
@@ -42,6 +60,7 @@ public:
         // A line that tears is what the mechanism of one index does not stand.
         return in_memory_subject::knows(how) && (Of::stands_torn_lines || how.name != std::string_view("x86-torn"));
     }
+    bool has_lives() const override { return true; }
     unsigned universe() const override { return std::size(Of::operations); }
     std::string describe(unsigned operation) const override { return std::string(Of::operations[operation]); }
 
@@ -74,9 +93,14 @@ public:
         return {};
     }
 
-    trace enter_recovery(const lazy_memory& memory, const progress& made, bool killed) override {
+    /// Of two halves or copies one is nobody's.
+    recovered_pool recovered() override { return recovered_of(Of::of(*root_)); }
+
+    trace enter_recovery(const lazy_memory& memory, const progress& made, bool killed,
+                         const workload* life) override {
         trace recorded;
-        contents found_first, afterwards;
+        contents found_first;
+        std::vector<contents> afterwards;
         {
             seam_recorder seen(base(), {base(), size()});
             seen.listen_to_stores();
@@ -84,14 +108,12 @@ public:
             static_cast<void>(recover(memory));
             seen.operation_done(thread_afterwards);
             found_first = found();
-            seen.operation_begins(thread_afterwards);
             const as_recorded durable(needs_);
-            Of::apply_recovered(*root_, Of::operation_afterwards, value_of_first);
-            seen.operation_done(thread_afterwards);
-            afterwards = found();
+            afterwards = live_on_lines<Of>(*root_, life, seen);
             recorded = std::move(seen.recorded());
         }
-        expected_.enter_recovery(found_first, afterwards, made, killed);
+        expected_.enter_recovery(found_first, made, killed);
+        for (contents& each : afterwards) expected_.add_afterwards(std::move(each));
         return recorded;
     }
 
@@ -105,9 +127,6 @@ protected:
     contents found() const override { return Of::of(*root_); }
 
 private:
-    /// What the operation after a recovery stores, too: it may complete what a cut left of the first.
-    static constexpr std::uint64_t value_of_first = 100;
-
     /// Commits as those of the recorded pool.
     class as_recorded {
     public:

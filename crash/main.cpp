@@ -17,6 +17,7 @@
 #include <charconv>
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -30,6 +31,11 @@ namespace holdfast::crash {
 namespace {
 
 using json = nlohmann::ordered_json;
+
+/// With several lives there are so many cuts that few images of each will do.
+constexpr std::uint64_t images_of_a_cut_in_lives = 6;
+/// First lives that are drawn, for each of `--operations`.
+constexpr unsigned drawn_in_lives = 24;
 
 /// Which part of the workloads this process is to explore.
 struct shard {
@@ -46,6 +52,7 @@ struct options {
     unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
     unsigned operations = 3;
     unsigned depth = 1;
+    unsigned lives = 1;
     std::uint64_t nested_one_in = limits{}.nested_one_in;
     bool mutants = false;
     bool hints = false;
@@ -68,15 +75,21 @@ bool is_wanted(const options& wanted, const model& how) {
 
 bool is_wanted(const options& wanted, const subject& what) {
     return (wanted.engine.empty() || what.engine() == wanted.engine) &&
-           (wanted.workload.empty() || what.name() == wanted.workload);
+           (wanted.workload.empty() ? wanted.lives == 1 ? !what.is_for_lives() : what.has_lives()
+                                    : what.name() == wanted.workload);
 }
 
 constexpr auto row_format = "{:<11} {:<12} {:<9} {:>9} {:>8} {:>9} {:>10} {:>10} {:>8}\n";
 
+std::string violations_of(const findings& found) {
+    if (found.first_life == 0) return std::to_string(found.violations);
+    return fmt::format("{} (life {})", found.violations, found.first_life);
+}
+
 std::string text_of(const report_row& row) {
     std::string text =
         fmt::format(row_format, row.engine, row.workload_name, row.model_name, row.found.workloads, row.found.cuts,
-                    row.found.images, row.found.violations, row.found.exhaustive ? "yes" : "no",
+                    row.found.images, violations_of(row.found), row.found.exhaustive ? "yes" : "no",
                     fmt::format("{:.0f}", static_cast<double>(row.found.runs) / row.seconds));
     for (const story& each : row.stories) text += text_of(each);
     for (const std::string& each : row.found.unnoticed) text += "  damage      " + each + "\n";
@@ -88,14 +101,48 @@ void show(const std::string& text) {
     std::fflush(stdout);
 }
 
+limits limits_of(const options& wanted) {
+    limits most;
+    most.depth = wanted.depth;
+    most.nested_one_in = wanted.nested_one_in;
+    most.lives = wanted.lives;
+    if (wanted.lives > 1) most.images_of_a_cut = images_of_a_cut_in_lives;
+    return most;
+}
+
+workload draw_workload(const subject& what, std::size_t length, std::mt19937_64& random) {
+    workload operations(length);
+    unsigned before = what.universe();
+    for (unsigned& each : operations) each = before = what.draw_operation(before, random);
+    return operations;
+}
+
+/// From one life others follow, so not all workloads can be a first one: each operation alone, and some drawn.
+void explore_lives(explorer& run, subject& what, const model& how, const options& wanted,
+                   const std::function<void(const workload&, std::size_t)>& explore) {
+    std::uint64_t number = 0;
+    const auto is_mine = [&] { return number++ % wanted.part.count == wanted.part.index; };
+    for_each_workload(what.universe(), 1, [&](const workload& each) {
+        for (std::size_t i = 0; i < what.schedules(each, how); ++i)
+            if (is_mine()) explore(each, i);
+    });
+    std::mt19937_64 random(wanted.seed);
+    const std::uint64_t drawn = wanted.operations < 2 ? 0 : std::uint64_t{drawn_in_lives} * wanted.operations;
+    for (std::uint64_t i = 0; i < drawn && !run.has_enough(); ++i) {
+        const workload operations = draw_workload(what, 2 + random() % (wanted.operations + 1), random);
+        const std::size_t schedule = random() % what.schedules(operations, how);
+        if (is_mine()) explore(operations, schedule);
+    }
+}
+
 /// Seeded workloads, longer than those that are all made, until there are as many images as wanted.
 void lengthen(explorer& run, subject& what, const model& how, const options& wanted) {
     std::mt19937_64 random(wanted.seed + wanted.part.index);
     unsigned without_news = 0;
     for (unsigned drawn = 0; run.found().images < wanted.images && without_news < 64; ++drawn) {
         const std::uint64_t before = run.found().images;
-        workload operations(std::min(wanted.operations + 1 + drawn / 16, 4 * (wanted.operations + 1)));
-        for (unsigned& each : operations) each = static_cast<unsigned>(random() % what.universe());
+        const unsigned length = std::min(wanted.operations + 1 + drawn / 16, 4 * (wanted.operations + 1));
+        const workload operations = draw_workload(what, length, random);
         const std::size_t schedule = random() % what.schedules(operations, how);
         trace recorded = what.record(operations, how, schedule);
         if (wanted.planted) static_cast<void>(plant(*wanted.planted, recorded));
@@ -107,28 +154,28 @@ void lengthen(explorer& run, subject& what, const model& how, const options& wan
 /// Every workload, with the planted fault if there is one.
 report_row explore_one(subject& what, const model& how, const options& wanted) {
     const auto begin = std::chrono::steady_clock::now();
-    limits most;
-    most.depth = wanted.depth;
-    most.nested_one_in = wanted.nested_one_in;
     std::optional<planted_here> in_code;
     if (wanted.planted) in_code.emplace(*wanted.planted);
-    explorer run(what, how, most, wanted.seed);
+    explorer run(what, how, limits_of(wanted), wanted.seed);
     if (wanted.planted) run.plant_everywhere(*wanted.planted);
+    const auto explore = [&](const workload& operations, std::size_t schedule) {
+        trace recorded = what.record(operations, how, schedule);
+        if (wanted.planted) static_cast<void>(plant(*wanted.planted, recorded));
+        run.explore(operations, recorded, schedule);
+    };
     std::uint64_t number = 0;
-    for_each_workload(what.universe(), what.longest_workload(wanted.operations), [&](const workload& each) {
-        if (number++ % wanted.part.count != wanted.part.index) return;
-        const std::size_t schedules = what.schedules(each, how);
-        for (std::size_t i = 0; i < schedules; ++i) {
-            trace recorded = what.record(each, how, i);
-            if (wanted.planted) static_cast<void>(plant(*wanted.planted, recorded));
-            run.explore(each, recorded, i);
-        }
-    });
+    if (wanted.lives > 1) explore_lives(run, what, how, wanted, explore);
+    if (wanted.lives == 1)
+        for_each_workload(what.universe(), what.longest_workload(wanted.operations), [&](const workload& each) {
+            if (number++ % wanted.part.count != wanted.part.index) return;
+            const std::size_t schedules = what.schedules(each, how);
+            for (std::size_t i = 0; i < schedules; ++i) explore(each, i);
+        });
     if (what.longest_workload(wanted.operations) == wanted.operations) lengthen(run, what, how, wanted);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     in_code.reset();
     return {std::string(what.engine()), std::string(what.name()), std::string(how.name), wanted.planted, run.found(),
-            took.count(), stories_of(what, how, wanted.planted, run.found())};
+            took.count(), stories_of(what, how, wanted.planted, run.found()), wanted.lives};
 }
 
 /// Exit status 0: the violation does not show, 1: it does, 2: there is no such image.
@@ -278,10 +325,12 @@ int plant_faults(const options& wanted) {
             }
             return json{{"fault", each.name()}, {"caught", report.caught}, {"workload", report.workload},
                         {"model", report.model}, {"operations", report.operations}, {"what", report.what},
-                        {"seconds", report.seconds}}.dump();
+                        {"seconds", report.seconds}, {"breaks_promise", report.breaks_promise}}.dump();
         });
     std::map<std::string_view, json> records;
     std::uint64_t caught = 0;
+    std::uint64_t of_calls = 0;
+    std::uint64_t break_promises = 0;
     const auto add = [&](std::size_t index, const json& found) {
         const auto& [engine, each] = planted[index];
         const bool is_caught = found["caught"].get<bool>();
@@ -294,6 +343,8 @@ int plant_faults(const options& wanted) {
         record["caught"] = record["caught"].get<int>() + (is_caught ? 1 : 0);
         record["faults"].push_back(found);
         if (is_caught) ++caught;
+        if (each.how != fault::change::in_code) ++of_calls;
+        if (found.value("breaks_promise", false)) ++break_promises;
     };
     // A recovery that dies of a fault has shown it.
     const auto died = [&](std::size_t index, const std::string& why) {
@@ -306,6 +357,8 @@ int plant_faults(const options& wanted) {
     for (const unshown_fault& each : unshown_faults())
         if (engines.contains(each.engine))
             show(fmt::format("{:<11} not planted: {}: {}\n", each.engine, each.what.name(), each.why));
+    show(fmt::format("{} of {} faults of calls break what an acknowledgement promised, which alone shows them\n",
+                     break_promises, of_calls));
     show(fmt::format("{} of {} planted faults caught, {:.1f} s\n", caught, planted.size(), took.count()));
     json all = json::array();
     for (auto& [engine, record] : records) all.push_back(std::move(record));
@@ -345,6 +398,8 @@ int main_of(int argc, char** argv) {
     application.add_option("--operations", wanted.operations, "Every workload of so many operations at most")
         ->capture_default_str();
     application.add_option("--depth", wanted.depth, "How deep recoveries are cut in turn")->capture_default_str();
+    application.add_option("--lives", wanted.lives, "So many lives of a pool, each ended by a cut (1)")
+        ->check(CLI::Range(1u, 8u));
     application.add_option("--nested", wanted.nested_one_in, "Cut one recovery in so many")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();

@@ -26,7 +26,9 @@ class opened_subject final : public pool_subject {
 
 public:
     std::string_view engine() const override { return Engine::description.name; }
-    std::string_view name() const override { return Life ? "life" : Of::name; }
+    std::string_view name() const override { return Life && !is_for_lives() ? "life" : Of::name; }
+    bool has_lives() const override { return true; }
+    bool is_for_lives() const override { return requires { Of::is_for_lives; }; }
     bool knows(const model& how) const override {
         return how.is_file ? Engine::description.power_on_files : Life;
     }
@@ -42,6 +44,17 @@ public:
         return nested_less_often_of<Of>(subject::nested_less_often());
     }
 
+    /// Half of the time the next of the container's, so that what belongs together comes together.
+    unsigned draw_operation(unsigned before, std::mt19937_64& random) const override {
+        if (random() % 2 == 0) return before < Of::universe ? (before + 1) % Of::universe : 0;
+        return static_cast<unsigned>(random() % universe());
+    }
+    std::uint64_t result_number() const override {
+        std::uint64_t number = refused_ ? 1 : 0;
+        for (std::size_t i = 0; i < found_.size(); ++i) number += hash_of_word(i + 1, found_[i]);
+        return number;
+    }
+
     /// A life may begin at either level.
     std::size_t schedules(const workload&, const model&) override { return Life ? 2 : 1; }
 
@@ -51,15 +64,16 @@ public:
         options_ = recorded_pool_options(how);
         if (schedule != 0) options_.durability = other_level(options_.durability);
         options_.reserved_bytes = size();
-        set_boot(true);
+        lives_.assign(1, {});
+        set_boot(0);
         planted_pool = base();
         path_ = recorded_path();
-        levels_ = {options_.durability};
+        lives_.back().levels = {options_.durability};
         trace recorded = Life ? record_life(operations) : record_use(operations);
         close();
         ::unlink(path_.c_str());
         options_ = recorded_pool_options(how);
-        set_boot(how.writes_are_durable);
+        set_boot(boot_after_cut());
         return recorded;
     }
 
@@ -81,9 +95,10 @@ public:
 
     std::optional<std::string> check(const progress& made) override {
         if (refused_) {
-            if (promised(made) < level::power && !expected_.has_recovered(made)) return {};
+            if (promised(expected_.recoveries(), made) < level::power && !how_.writes_are_durable) return {};
             return "opening says that the pool was in use below power; it never was";
         }
+        if (lives_.back().wrong) return lives_.back().wrong;
         if (pool_)
             if (auto wrong = look()) return wrong;
         return expected_.judge(found_, made);
@@ -104,31 +119,38 @@ public:
         return expected_.judge_damaged(found_, made);
     }
 
-    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) override {
+    bool has_promised(const progress& made) const override {
+        return !how_.writes_are_durable && made.is_at_rest() && made.done[0] != 0 &&
+               promised(expected_.recoveries(), made) == level::power;
+    }
+    recovered_pool recovered() override {
+        if (!pool_) return {};
+        const open_pool& core = pool_->core();
+        return recovered_of({core.base(), core.size()}, {core.zones().begin(), core.zones().end()});
+    }
+
+    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed,
+                         const workload* life) override {
+        randomness.seed(expected_.recoveries() + 1);
+        // What a kill left is opened in the same boot.
+        lives_.push_back({{}, killed ? lives_.back().boot : boot_after_cut(), {}});
+        set_boot(lives_.back().boot);
+        path_ = image_path();
+        options_ = recorded_pool_options(how_);
         trace recorded;
         {
-            randomness.seed(expected_.recoveries() + 1);
-            set_boot(killed || how_.writes_are_durable);
             seam_recorder seen(base(), image.bytes());
-            seen.operation_begins(thread_afterwards);
-            static_cast<void>(recover(image));
-            if (!refused_) seen.operation_done(thread_afterwards);
-            if (pool_) static_cast<void>(look());
-            contents afterwards = found_;
-            const contents before = found_;
-            if (pool_ && container_ != nullptr) {
-                seen.operation_begins(thread_afterwards);
-                pool_->atomically([&] { Of::apply(*container_, 0, 7777); }).value();
-                seen.operation_done(thread_afterwards);
-                afterwards = Of::of(*container_);
-                // What recovery left in the log comes home.
-                pool_->checkpoint().value();
-            }
-            expected_.enter_recovery(before, afterwards, made, killed);
+            live(image, made, killed, life, seen);
             recorded = std::move(seen.recorded());
         }
-        set_boot(how_.writes_are_durable);
+        options_ = recorded_pool_options(how_);
+        set_boot(boot_after_cut());
         return recorded;
+    }
+    void leave_recovery() override {
+        lives_.pop_back();
+        set_boot(boot_after_cut());
+        pool_subject::leave_recovery();
     }
 
     void close() override {
@@ -153,6 +175,18 @@ private:
     // What a pool may be found as before there is a container in it.
     static inline const contents absent{~std::uint64_t{0}};
     static inline const contents empty{~std::uint64_t{0} - 1};
+
+    /// A life's recording, the first one's or one's that follows a recovery.
+    struct life_lived {
+        std::vector<level> levels;  ///< after each operation, or after the recovery and each operation
+        unsigned boot = 0;          ///< in which it is lived
+        std::optional<std::string> wrong;  ///< what went wrong in it
+    };
+
+    /// A power cut is followed by another boot.
+    unsigned boot_after_cut() const { return lives_.back().boot + (how_.writes_are_durable ? 0 : 1); }
+    bool is_first_life() const { return lives_.size() == 1; }
+    unsigned thread() const { return is_first_life() ? 0 : thread_afterwards; }
 
     static level other_level(level one) { return one == level::power ? level::process : level::power; }
     static bool is_call(unsigned operation) { return operation >= Of::universe; }
@@ -196,29 +230,82 @@ private:
         }).value();
     }
 
-    void run(const workload& operations, typename Of::ordinary& expected, seam_recorder& seen) {
-        for (std::size_t i = 0; i < operations.size(); ++i) {
-            // The first workload is explored from its very beginning: no shorter one does it.
-            if (i + 1 == operations.size() && operations != workload{0}) seen.explore_from_here();
-            if (is_call(operations[i])) {
-                const bool other = operations[i] >= close_for_other_level;
-                const level next = other ? other_level(options_.durability) : options_.durability;
-                step(seen, [&] { run_call(operations[i], next, seen); }, next, [&] { return expected_.last(); });
-                continue;
-            }
-            const std::uint64_t value = 100 * (i + 1) + operations[i];
-            step(seen, [&] { run_operation<Of>(*pool_, *container_, expected, operations[i], value); },
-                 options_.durability, [&] { return Of::of(expected); });
+    /// A recovery, and what is done with the pool after it.
+    void live(const lazy_memory& image, const progress& made, bool killed, const workload* life, seam_recorder& seen) {
+        seen.operation_begins(thread_afterwards);
+        std::optional<std::string> wrong = recover(image);
+        if (!refused_) seen.operation_done(thread_afterwards);
+        if (pool_ && !wrong) wrong = look();
+        // The same boot: nothing is lost.
+        if (killed && refused_) wrong = "opening refuses what a killed process left, in the same boot";
+        if (killed && !wrong) wrong = expected_.judge(found_, made);
+        expected_.enter_recovery(found_, made, killed);
+        lives_.back().levels = {options_.durability};
+        lives_.back().wrong = std::move(wrong);
+        if (!pool_ || lives_.back().wrong) return;
+        try {
+            go_on(life, seen);
+        } catch (const failure& reason) {
+            lives_.back().wrong = "after the recovery: " + reason.reason().text();
         }
     }
 
+    void go_on(const workload* life, seam_recorder& seen) {
+        typename Of::ordinary expected{};
+        if (container_ != nullptr) {
+            expected = Of::restored(found_);
+        } else if (life != nullptr) {
+            Of::prepare(expected);
+            step(seen, [&] { make_container(); }, options_.durability, [&] { return Of::of(expected); });
+        }
+        if (life != nullptr) return run(*life, expected, seen);
+        if (container_ == nullptr) return;
+        step(seen, [&] {
+            pool_->atomically([&] { Of::apply(*container_, 0, 7777); }).value();
+            Of::apply(expected, 0, 7777);
+        }, options_.durability, [&] { return Of::of(expected); });
+        // What recovery left in the log comes home.
+        pool_->checkpoint().value();
+    }
+
+    void run(const workload& operations, typename Of::ordinary& expected, seam_recorder& seen) {
+        for (std::size_t i = 0; i < operations.size(); ++i) {
+            // The first workload is explored from its very beginning: no shorter one does it.
+            if (is_first_life() && i + 1 == operations.size() && operations != workload{0}) seen.explore_from_here();
+            if (is_call(operations[i])) {
+                const bool other = operations[i] >= close_for_other_level;
+                const level next = other ? other_level(options_.durability) : options_.durability;
+                step(seen, [&] { run_call(operations[i], next, seen); }, next, [&] { return last_contents(); });
+                continue;
+            }
+            const std::uint64_t value = 10'000 * (lives_.size() - 1) + 100 * (i + 1) + operations[i];
+            step(seen, [&] { run_one(expected, operations[i], value); }, options_.durability,
+                 [&] { return Of::of(expected); });
+        }
+    }
+
+    /// In a pool that is as small as this one an operation may find no room; then it has changed nothing.
+    void run_one(typename Of::ordinary& expected, unsigned operation, std::uint64_t value) {
+        try {
+            run_operation<Of>(*pool_, *container_, expected, operation, value);
+        } catch (const failure& reason) {
+            const errc code = reason.reason().code;
+            if (code != errc::out_of_space && code != errc::transaction_too_large) throw;
+        }
+    }
+    const contents& last_contents() const { return is_first_life() ? expected_.last() : expected_.last_afterwards(); }
+
     template <class F, class After>
     void step(seam_recorder& seen, F&& f, level promise, After&& afterwards) {
-        seen.operation_begins();
+        seen.operation_begins(thread());
         f();
-        seen.operation_done();
-        expected_.add(afterwards());
-        levels_.push_back(promise);
+        seen.operation_done(thread());
+        if (is_first_life()) {
+            expected_.add(afterwards());
+        } else {
+            expected_.add_afterwards(afterwards());
+        }
+        lives_.back().levels.push_back(promise);
     }
 
     void run_call(unsigned which, level next, seam_recorder& seen) {
@@ -240,10 +327,15 @@ private:
         container_ = reinterpret_cast<typename Of::container*>(object_of(pool_->core(), roots));
     }
 
-    /// The weakest level that held at some moment since the last operation that is done.
-    level promised(const progress& made) const {
-        return std::min(levels_[std::min(made.done[0], levels_.size() - 1)],
-                        levels_[std::min(made.begun[0], levels_.size() - 1)]);
+    /// The weakest level that held at some moment since the last operation that is done, inside so many recoveries.
+    level promised(std::size_t depth, const progress& made) const {
+        const std::vector<level>& levels = lives_[depth].levels;
+        const auto at = [&](std::size_t count) { return levels[std::min(count, levels.size() - 1)]; };
+        if (depth == 0) return std::min(at(made.done[0]), at(made.begun[0]));
+        const std::size_t done = expected_.done_inside(depth, made);
+        const std::size_t begun = expected_.begun_inside(depth, made);
+        if (done == 0) return std::min(at(0), promised(depth - 1, expected_.entered(depth)));
+        return std::min(at(done - 1), at(begun - 1));
     }
 
     std::optional<std::string> look() {
@@ -265,7 +357,7 @@ private:
     std::string path_;
     std::optional<pool> pool_;
     typename Of::container* container_ = nullptr;
-    std::vector<level> levels_;  ///< after each operation
+    std::vector<life_lived> lives_;
     contents found_;
     bool refused_ = false;
 };

@@ -14,8 +14,13 @@
 
 namespace holdfast::crash {
 
-/// A cut that only a power failure explains is followed by another boot. Images count as the file they are of.
-inline void set_boot(bool same) { stand_ins_now = {same ? "before" : "after", 1}; }
+/// A cut that only a power failure explains is followed by another boot, which has another number. Images count as the
+/// file they are of.
+inline void set_boot(unsigned number) {
+    static std::string name;
+    name = "boot " + std::to_string(number);
+    stand_ins_now = {name.c_str(), 1};
+}
 
 /// Where images lie that are opened by name.
 inline std::string path_of_images() { return "/dev/shm/holdfast-crash-image-" + std::to_string(::getpid()); }

@@ -103,6 +103,13 @@ result<void> read_cut(reader& from, scenario& into) {
 result<void> read_field(reader& from, scenario& into) {
     const std::size_t here = from.place();
     if (from.take("cut=")) return read_cut(from, into);
+    if (from.take("life=")) {
+        if (into.cuts.empty()) return from.wrong(here, "\"cut=\" before it");
+        auto operations = from.list();
+        if (!operations) return operations.error();
+        into.cuts.back().life.emplace(operations->begin(), operations->end());
+        return {};
+    }
     if (from.take("ops=")) {
         auto operations = from.list();
         if (!operations) return operations.error();
@@ -159,7 +166,7 @@ scenario scenario_of(const subject& what, const model& how, const std::optional<
                      const violation& told) {
     scenario made{std::string(what.engine()), std::string(what.name()), std::string(how.name),
                   told.operations, planted, told.outer, told.schedule};
-    made.cuts.push_back({told.cut, told.made, false});
+    made.cuts.push_back({told.cut, told.made, false, {}});
     return made;
 }
 
@@ -168,8 +175,10 @@ std::string replay_line(const scenario& which) {
     line += ":ops=" + list_of(which.operations);
     if (which.schedule != 0) line += ":schedule=" + std::to_string(which.schedule);
     if (which.planted) line += ":fault=" + short_name(*which.planted);
-    for (const cut_point& each : which.cuts)
+    for (const cut_point& each : which.cuts) {
         line += ":cut=" + std::to_string(each.event) + (each.killed ? ":killed" : ":choices=" + list_of(each.made));
+        if (each.life) line += ":life=" + list_of(*each.life);
+    }
     return line;
 }
 
@@ -188,7 +197,8 @@ result<scenario> parse_replay(std::string_view line) {
         if (auto field = read_field(from, read); !field) return field.error();
     } while (from.take(":"));
     if (!from.at_end()) return from.wrong(from.place(), "\":\" or the end");
-    if (read.cuts.empty() || read.cuts.back().killed) return from.wrong(line.size(), "\":cut=\"");
+    if (read.cuts.empty() || read.cuts.back().killed || read.cuts.back().life)
+        return from.wrong(line.size(), "\":cut=\"");
     return read;
 }
 

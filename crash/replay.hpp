@@ -2,7 +2,8 @@
 //     redo:hash_map:x86:ops=0,3:fault=fence@log_commit_fence:cut=57:choices=0*12,1,2:cut=9:choices=0
 // `cut` is the event of the trace before which it was cut, `choices` what the uncertain words were found to be,
 // in the order in which recovery read them; n*m stands for m times n. A further cut is one inside the recovery
-// from the image before it; `killed` in place of choices: from what a killed process left visible.
+// from the image before it; `killed` in place of choices: from what a killed process left visible. `life=` after that
+// is what was done with the pool once it was recovered, and the next cut is one of that life.
 #pragma once
 
 #include <crash/explore.hpp>

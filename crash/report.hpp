@@ -16,6 +16,7 @@ struct report_row {
     findings found;
     double seconds = 0;
     std::vector<story> stories;  ///< of those violations that the explorer told, no two the same
+    unsigned lives = 1;
 };
 
 /// The stories of the violations that were told.

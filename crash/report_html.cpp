@@ -27,23 +27,22 @@ white-space:pre-wrap;overflow-wrap:anywhere;font:13px ui-monospace,monospace}
 .picture{overflow-x:auto;margin:14px 0 4px}@media print{body{max-width:none;padding:0}.picture{overflow:visible}}
 )";
 
+std::string violations_of(const findings& found) {
+    if (found.first_life == 0) return std::to_string(found.violations);
+    return fmt::format("{}, first in life {}", found.violations, found.first_life);
+}
+
 std::string row_of(const report_row& row) {
     const findings& found = row.found;
     return fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td class='number'>{}</td><td class='number'>{}</td>"
                        "<td class='number'>{}</td><td class='number {}'>{}</td><td>{}</td></tr>\n",
                        escaped(row.engine), escaped(row.workload_name), escaped(row.model_name), found.workloads,
                        found.cuts + found.nested_cuts, found.images, found.violations == 0 ? "good" : "bad",
-                       found.violations, found.exhaustive ? "yes" : "no");
+                       violations_of(found), found.exhaustive ? "yes" : "no");
 }
 
 std::string fact(std::string_view name, const std::string& what) {
     return fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, what);
-}
-
-std::string operations_of(const story& told) {
-    std::string text;
-    for (const std::string& each : told.operations) text += (text.empty() ? "" : ", then ") + each;
-    return text;
 }
 
 std::string lost_table(const story& told) {
@@ -73,7 +72,9 @@ std::string section_of(const report_row& row, const story& told, const model& ho
     text += fmt::format("<p class='cause'>{}</p>\n<dl>\n", escaped(told.sentence));
     text += fact("Violation", escaped(told.wrong));
     if (told.smallest.planted) text += fact("Planted", escaped(told.smallest.planted->name()));
-    text += fact("Operations", escaped(operations_of(told)));
+    text += fact("Operations", escaped(words_for_operations(told.operations)));
+    for (std::size_t i = 0; i < told.lives.size(); ++i)
+        text += fact(fmt::format("Life {}", i + 2), "recovery, then " + escaped(words_for_operations(told.lives[i])));
     text += fact("Cut", escaped(words_for_cut(told)));
     text += fmt::format("</dl>\n<pre>{}</pre>\n", escaped(replay));
     text += fmt::format("<div class='picture'>{}</div>\n", timeline_svg(told, how));

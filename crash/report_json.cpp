@@ -38,8 +38,10 @@ json lost_of(const story& told) {
 
 json cuts_of(const scenario& which) {
     json all = json::array();
-    for (const cut_point& each : which.cuts)
+    for (const cut_point& each : which.cuts) {
         all.push_back({{"event", each.event}, {"choices", each.made}, {"killed", each.killed}});
+        if (each.life) all.back()["life"] = *each.life;
+    }
     return all;
 }
 
@@ -49,7 +51,8 @@ json scenario_record(const scenario& which) {
 }
 
 json story_record(const story& told) {
-    json made{{"what", told.wrong}, {"operations", told.operations}, {"cause", told.sentence},
+    json made{{"what", told.wrong}, {"operations", told.operations}, {"lives", told.lives},
+              {"life", told.lives.size() + 1}, {"cause", told.sentence},
               {"lost", lost_of(told)}};
     made["cut"] = told.smallest.cuts.back().event;
     made["depth"] = told.smallest.cuts.size() - 1;
@@ -71,10 +74,13 @@ json json_of(const std::vector<report_row>& rows) {
         const findings& found = row.found;
         json record{{"engine", row.engine}, {"workload", row.workload_name}, {"model", row.model_name},
                     {"images", found.images}, {"violations", found.violations}, {"exhaustive", found.exhaustive},
+                    {"lives", row.lives},
                     {"runs", found.runs}, {"workloads", found.workloads}, {"cuts", found.cuts},
+                    {"promises", found.promises}, {"broken_promises", found.broken_promises},
                     {"nested_cuts", found.nested_cuts}, {"damaged", found.damaged},
                     {"damaged_records", found.damaged_records}, {"unnoticed", found.unnoticed},
                     {"seconds", row.seconds}};
+        if (found.first_life != 0) record["first_life"] = found.first_life;
         if (row.planted) record["fault"] = short_name(*row.planted);
         for (const story& each : row.stories) record["told"].push_back(story_record(each));
         records.push_back(std::move(record));

@@ -8,12 +8,6 @@
 namespace holdfast::crash {
 namespace {
 
-std::string operations_of(const story& told) {
-    std::string text;
-    for (const std::string& each : told.operations) text += (text.empty() ? "" : ", ") + each;
-    return text;
-}
-
 std::string event_line(const story& told, std::size_t index, const event& each) {
     std::string what{word_for(each.kind)};
     switch (each.kind) {
@@ -46,15 +40,20 @@ std::string text_of(const story& told) {
     const auto add = [&](std::string_view name, std::string_view what) {
         text += fmt::format("  {:<11} {}\n", name, what);
     };
+    const auto add_lives = [&] {
+        add("operations", words_for_operations(told.operations));
+        for (std::size_t i = 0; i < told.lives.size(); ++i)
+            add(fmt::format("life {}", i + 2), "recovery, then " + words_for_operations(told.lives[i]));
+    };
     if (!told.reproduced) {
-        add("not again", "the violation did not show when it was run once more");
-        add("operations", operations_of(told));
+        add("not again", "the violation did not show when it was run once more: " + told.wrong);
+        add_lives();
         add("replay", "holdfast crash --replay '" + replay_line(told.found) + "'");
         return text + "\n";
     }
     add("violation", told.wrong);
     if (told.smallest.planted) add("planted", told.smallest.planted->name());
-    add("operations", operations_of(told));
+    add_lives();
     add("cut", words_for_cut(told));
     for (const lost_store& each : told.why.lost) {
         const event& store = told.account.traces.back().recorded.events[each.event];

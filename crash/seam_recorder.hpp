@@ -89,7 +89,10 @@ public:
         mapping_write(base, size, where);
         file_sync(where);
     }
-    void file_resize(std::uint64_t size) override { add(event_kind::file_resize, {}, 0, size); }
+    void file_resize(std::uint64_t size) override {
+        if (instrumented_memory != nullptr) instrumented_memory->resize_file(size);
+        add(event_kind::file_resize, {}, 0, size);
+    }
     void file_publish() override { add(event_kind::file_publish); }
     void directory_sync() override { add(event_kind::directory_sync); }
 

@@ -55,8 +55,14 @@ private:
     }
 
     /// The first violation of a workload, in the order of its cuts.
-    bool adopt_first_of(const workload& operations) {
+    bool adopt_first_of(const workload& operations) { return adopt_first_of(operations, lives_of(made_.smallest)); }
+    bool adopt_first_of(const workload& operations, const std::vector<workload>& lives) {
         limits few;
+        if (!lives.empty()) {
+            few.lives = static_cast<unsigned>(made_.smallest.cuts.size());
+            few.told_lives = lives;
+            few.lives_one_in = 16;
+        }
         few.images_of_a_cut = 256;
         few.stop_at_first = true;
         few.depth = static_cast<unsigned>(made_.smallest.cuts.size() - 1);
@@ -86,6 +92,26 @@ private:
         return true;
     }
 
+    static std::vector<workload> lives_of(const scenario& which) {
+        std::vector<workload> lives;
+        for (const cut_point& each : which.cuts)
+            if (each.life) lives.push_back(*each.life);
+        return lives;
+    }
+
+    /// Of each life in turn, once the first can do with no less.
+    bool shrink_a_life() {
+        const std::vector<workload> lives = lives_of(made_.smallest);
+        for (std::size_t i = 0; i < lives.size(); ++i)
+            for (const workload& each : smaller_workloads(lives[i])) {
+                if (!has_recoveries_left()) return false;
+                std::vector<workload> smaller = lives;
+                smaller[i] = each;
+                if (adopt_first_of(made_.smallest.operations, smaller)) return true;
+            }
+        return false;
+    }
+
     void shrink_operations() {
         adopt_first_of(made_.smallest.operations);
         for (bool more = true; more;) {
@@ -95,6 +121,7 @@ private:
                 more = adopt_same_cuts(each) || adopt_first_of(each);
                 if (more) break;
             }
+            more = more || shrink_a_life();
         }
     }
 

@@ -96,12 +96,32 @@ std::string sentence_of(const story& of) {
     return text + ".";
 }
 
+/// What the smallest scenario does, in words.
+void add_operations(story& to, const subject& what) {
+    for (const unsigned each : to.smallest.operations) to.operations.push_back(what.describe(each));
+    for (const cut_point& each : to.smallest.cuts) {
+        if (!each.life) continue;
+        to.lives.emplace_back();
+        for (const unsigned one : *each.life) to.lives.back().push_back(what.describe(one));
+    }
+}
+
 }  // namespace
+
+std::string words_for_operations(const std::vector<std::string>& operations) {
+    std::string text;
+    for (const std::string& each : operations) text += (text.empty() ? "" : ", then ") + each;
+    return text;
+}
 
 std::string words_for_cut(const story& told) {
     std::string text;
+    std::size_t depth = 0;
     for (const cut_trace& each : told.account.traces) {
-        text += text.empty() ? "before event " : ", and in the recovery from it before event ";
+        const bool is_life = depth > 0 && told.smallest.cuts[depth - 1].life.has_value();
+        const std::string in_life = fmt::format(", and in life {} before event ", depth + 1);
+        text += text.empty() ? "before event " : is_life ? in_life : ", and in the recovery from it before event ";
+        ++depth;
         text += fmt::format("{} of {}", each.event, each.recorded.events.size());
         if (each.event == 0) continue;
         const event& last = each.recorded.events[each.event - 1];
@@ -157,7 +177,10 @@ std::string name_of_place(const event& each, const lost_store& of) {
 }
 
 replayed replay_again(subject& what, const model& how, const scenario& which) {
-    for (const unsigned each : which.operations)
+    std::vector<unsigned> asked = which.operations;
+    for (const cut_point& each : which.cuts)
+        if (each.life) asked.insert(asked.end(), each.life->begin(), each.life->end());
+    for (const unsigned each : asked)
         if (each >= what.universe())
             return {fmt::format("operation {} is asked for, of {}", each, what.universe()), true, {}};
     const call_stacks::noting notes;
@@ -170,7 +193,7 @@ replayed replay_again(subject& what, const model& how, const scenario& which) {
     made.account = runner.account(verdict.plans);
     if (which.planted) static_cast<void>(plant(*which.planted, made.account.recovery));
     made.wrong = *verdict.wrong;
-    for (const unsigned each : which.operations) made.operations.push_back(what.describe(each));
+    add_operations(made, what);
     made.why = find_cause(runner, how, made.account);
     for (const cut_trace& each : made.account.traces) made.lines.read(each.recorded);
     made.lines.read(made.account.recovery);
@@ -181,14 +204,15 @@ replayed replay_again(subject& what, const model& how, const scenario& which) {
     return {{}, verdict.followed, std::move(made)};
 }
 
-story tell_story(subject& what, const model& how, const scenario& found) {
+story tell_story(subject& what, const model& how, const scenario& found, const std::string& wrong) {
     const shrunk smaller = shrink(what, how, found);
     auto told = smaller.reproduced ? replay_again(what, how, smaller.smallest).told : std::nullopt;
     if (!told) {
         story untold;
         untold.found = untold.smallest = found;
         untold.reproduced = false;
-        for (const unsigned each : found.operations) untold.operations.push_back(what.describe(each));
+        untold.wrong = wrong;
+        add_operations(untold, what);
         return untold;
     }
     told->found = found;

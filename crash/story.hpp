@@ -18,14 +18,15 @@ struct story {
     bool shrunk_to_the_end = true;
     std::string wrong;                    ///< what recovery or a check said
     std::vector<std::string> operations;  ///< of the smallest
+    std::vector<std::vector<std::string>> lives;  ///< those of each later life, after its recovery
     image_account account;
     cause why;
     source_lines lines;
     std::string sentence;                 ///< the cause, for a person
 };
 
-/// Shrinks the violation and finds its cause.
-story tell_story(subject& what, const model& how, const scenario& found);
+/// Shrinks the violation and finds its cause. `wrong`: what the explorer said of it.
+story tell_story(subject& what, const model& how, const scenario& found, const std::string& wrong = {});
 
 /// What came of a replay line.
 struct replayed {
@@ -33,6 +34,8 @@ struct replayed {
     bool followed = true;                   ///< it is the very image; otherwise one as near to it as there is
     std::optional<story> told;              ///< none: recovery from it is right
 };
+/// "clear, then close and open".
+std::string words_for_operations(const std::vector<std::string>& operations);
 replayed replay_again(subject& what, const model& how, const scenario& which);
 
 /// "before event 21 of 40, after the fence log_commit_fence at …", with the recoveries that it is inside of.

@@ -140,7 +140,7 @@ public:
     trace record(const workload& operations, const model& how, std::size_t) override {
         options_ = options_for(how);
         randomness.seed(0);
-        set_boot(true);
+        set_boot(0);
         const std::string path = recorded_path();
         std::byte* const root = create(path, options_);
         const std::vector<std::byte> file = file_now(what_.pool(), size());
@@ -152,7 +152,7 @@ public:
         }
         what_.abandon();
         ::unlink(path.c_str());
-        set_boot(false);
+        set_boot(1);
         return recorded;
     }
 
@@ -168,9 +168,10 @@ public:
         return expected_.judge(found_, made);
     }
 
-    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) override {
+    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed,
+                         const workload* /*life*/) override {
         randomness.seed(expected_.recoveries() + 1);
-        set_boot(killed);
+        set_boot(killed ? 0 : 1);
         trace recorded;
         {
             seam_recorder seen(base(), image.bytes());
@@ -187,7 +188,7 @@ public:
             expected_.enter_recovery(before, is_sound ? what_.state(root_) : before, made, killed);
             recorded = std::move(seen.recorded());
         }
-        set_boot(false);
+        set_boot(1);
         return recorded;
     }
 

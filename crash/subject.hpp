@@ -24,6 +24,7 @@ struct progress {
     std::array<std::size_t, threads_at_most> begun{};
     std::array<std::size_t, threads_at_most> done{};
 
+    bool is_at_rest() const noexcept { return begun == done; }
     void count(const event& each) noexcept {
         if (each.kind == event_kind::operation_begins) ++begun[each.thread];
         if (each.kind == event_kind::operation_done) ++done[each.thread];
@@ -32,6 +33,17 @@ struct progress {
 
 /// As whose operation the one after a recovery counts.
 inline constexpr unsigned thread_afterwards = threads_at_most - 1;
+
+/// What a recovery left, for a comparison with what another one left.
+struct recovered_pool {
+    struct range {
+        std::size_t begin;
+        std::size_t end;
+    };
+    std::vector<std::byte> bytes;  ///< empty: there is no pool
+    /// Those that somebody owns: metadata and allocated blocks. What is in the log, or free, is nobody's.
+    std::vector<range> owned;
+};
 
 class subject {
 public:
@@ -66,11 +78,26 @@ public:
     /// After `recover`: the effect of all operations that were done is there, and of no other but those that
     /// had begun; the heap is whole. Returns what is wrong.
     virtual std::optional<std::string> check(const progress& made) = 0;
-    /// Records the recovery of an image after that progress and, where that can be, one more operation (as the
-    /// last thread's). Until `leave_recovery`, a cut inside must be recovered to what this one was.
-    /// `killed`: the image is what the caches held, and less than that may be durable.
-    virtual trace enter_recovery(const lazy_memory& image, const progress& made, bool killed) = 0;
+    /// Records the recovery of an image after that progress and, where that can be, operations after it (as the
+    /// last thread's): those of `life`, or one without. Until `leave_recovery`, a cut inside must be recovered to
+    /// what this one was. `killed`: the image is what the caches held, and less than that may be durable.
+    virtual trace enter_recovery(const lazy_memory& image, const progress& made, bool killed,
+                                 const workload* life = nullptr) = 0;
     virtual void leave_recovery() = 0;
+    /// Whether it does what `life` says. One that does not has the same to do in each life.
+    virtual bool has_lives() const { return false; }
+    /// Whether it is there for several lives, and shows nothing in one that others do not.
+    virtual bool is_for_lives() const { return false; }
+    /// Draws an operation to follow that one; the first of a workload follows `universe()`.
+    virtual unsigned draw_operation(unsigned /*before*/, std::mt19937_64& random) const {
+        return static_cast<unsigned>(random() % universe());
+    }
+    /// After a recovery that was right: what was found. Two of the same number need not both live on.
+    virtual std::uint64_t result_number() const { return 0; }
+    /// Whether what was acknowledged so far was promised at level `power`, and nothing is under way.
+    virtual bool has_promised(const progress& /*made*/) const { return false; }
+    /// After `recover`, outside of it: what it left.
+    virtual recovered_pool recovered() { return {}; }
     /// The bytes of the pool before this offset are the library's own: damage there must be told, or do no harm.
     /// 0: not asked.
     virtual std::size_t metadata_bytes() const { return 0; }

@@ -1,6 +1,7 @@
 // Every workload with one engine; included by one source per engine.
 #pragma once
 
+#include <crash/household.hpp>
 #include <crash/opened_subject.hpp>
 #include <crash/subject_of.hpp>
 #include <crash/threads_subject.hpp>
@@ -29,6 +30,8 @@ void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
     // A record for each word, as the paper had it, and a block of many pages would not fit into the small log.
     if constexpr (Engine::description.name != std::string_view("undo_paper"))
         add.template operator()<large_vector_subject>();
+    if constexpr (Engine::description.name != std::string_view("undo_paper"))
+        all.push_back(std::make_unique<opened_subject<Engine, household_subject<Engine>, true>>());
     all.push_back(std::make_unique<threads_subject<Engine>>());
 }
 

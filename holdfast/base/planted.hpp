@@ -38,6 +38,25 @@ namespace holdfast {
     X(replayed_by_bucket, wraps, "recovery applies records bucket by bucket, not by stamp")    \
     X(lock_released_early, wraps, "a wrap's lock is released before the wrap is closed")       \
     X(early_line_not_renewed, wraps, "a line that changed after it was sent is not sent again") \
+    X(named_pages_taken_for_clean, redo, "free pages count as clean at open while a kept record names them") \
+    X(all_taken_for_clean_at_open, redo, "the heap is told at open that no record names anything any more") \
+    X(log_kept_after_recovery, redo, "recovery leaves the log as it was once homes are stored")      \
+    X(one_slot_renewed, redo, "recovery renews one truncation slot of two")                          \
+    X(headers_kept, redo, "recovery leaves segment headers that lead to old records")                \
+    X(salt_of_last_life, redo, "each life draws the salts of the one before")                        \
+    X(sequence_one_too_low, redo, "a life begins with the number of the last commit before it")      \
+    X(torn_sequences_ignored, redo, "a life draws numbers again that torn records hold")             \
+    X(recovered_homes_forgotten, redo, "recovery of a file empties the log and writes no home")      \
+    X(kept_log_overwritten, redo, "the segments of a kept log are taken for free")                   \
+    X(kept_log_taken_for_home, redo, "a kept log counts as home")                                    \
+    X(nothing_settled, redo, "opening believes what the page cache shows, and writes nothing anew")  \
+    X(generation_not_raised, redo, "opening writes its superblock over the one in force")            \
+    X(left_clean_at_open, redo, "opening leaves a clean pool's state as it is")                      \
+    X(level_not_recorded_at_open, redo, "opening leaves the level of the life before in the superblock") \
+    X(boot_not_recorded, redo, "opening leaves the boot of the life before in the superblock")       \
+    X(boot_ignored, redo, "what was in use below power is believed in any boot")                     \
+    X(older_superblock_believed, redo, "of two superblocks the older is believed")                   \
+    X(zone_forgotten, redo, "the superblock after the next lacks the zone that a growth added")      \
     X(line_index_first, line, "the index points to a half before the object is in it")               \
     X(line_copied_whole, line, "one copy of 32 bytes, the last of which is the index")               \
     X(copy_believed_unsummed, lines, "of two copies the newer is believed whatever its sum says")    \

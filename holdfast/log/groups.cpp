@@ -349,6 +349,7 @@ result<void> group_log::reset(persist::file& file, const log_geometry& geometry,
     const unsigned last = current ? current->slot : 1;
     // The slot that holds the current point comes last: the other may be torn already.
     if (auto written = write_truncation(file, geometry, last ^ 1u, last_sequence); !written) return written;
+    if (is_planted(planted::one_slot_renewed)) return file.sync(site::log_checkpoint_home_sync);
     const format::truncation_slot point = make_truncation_slot(last_sequence);
     if (auto written = file.write_at(geometry.offset + format::truncation_slot_offset[last], &point, sizeof point,
                                      site::log_checkpoint_sequence);
@@ -356,6 +357,7 @@ result<void> group_log::reset(persist::file& file, const log_geometry& geometry,
         return written;
     // Also those that look empty: that may be so in the page cache only.
     const format::segment_header empty{};
+    if (is_planted(planted::headers_kept)) return file.sync(site::log_checkpoint_home_sync);
     for (std::uint32_t index = 0; index < geometry.segment_count(); ++index)
         if (auto written = file.write_at(geometry.segment_offset(index), &empty, sizeof empty, site::log_salt);
             !written)

@@ -40,9 +40,11 @@ void put_truncation_point(std::byte* pool, const log_geometry& geometry, std::ui
     for (const unsigned index : {last ^ (swapped ? 0u : 1u), last ^ (swapped ? 1u : 0u)}) {
         std::byte* slot = pool + geometry.offset + format::truncation_slot_offset[index];
         persist::copy(slot, &value, sizeof value, where);
-        if (!persists) continue;
-        persist::write_back(lines, slot, sizeof value, where);
-        persist::fence(lines, where_fence);
+        if (persists) {
+            persist::write_back(lines, slot, sizeof value, where);
+            persist::fence(lines, where_fence);
+        }
+        if (is_planted(planted::one_slot_renewed)) return;
     }
 }
 
@@ -111,6 +113,7 @@ void log_replay::scan(std::span<const std::byte> pool, const log_geometry& geome
         if (found.header.acknowledged > report_.truncated) naming.push_back(std::move(found));
     }
     pass_torn_sequences(torn, geometry);
+    if (is_planted(planted::sequence_one_too_low) && report_.last_sequence > report_.truncated) --report_.last_sequence;
     const auto before = [](const found_record& a, const found_record& b) {
         return a.sequence != b.sequence ? a.sequence < b.sequence : a.number < b.number;
     };
@@ -122,7 +125,7 @@ void log_replay::scan(std::span<const std::byte> pool, const log_geometry& geome
 }
 
 void log_replay::pass_torn_sequences(std::span<const std::uint64_t> torn, const log_geometry& geometry) noexcept {
-    if (is_planted(planted::sequence_forgotten)) return;
+    if (is_planted(planted::sequence_forgotten) || is_planted(planted::torn_sequences_ignored)) return;
     // No more commits than the log has lines were under way; what is beyond is no number of a record.
     const std::uint64_t most = report_.last_sequence + geometry.bytes / format::record_alignment;
     for (const std::uint64_t sequence : torn)
@@ -295,6 +298,7 @@ void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_ge
     } else {
         persist::order_for_kill();
     }
+    if (is_planted(planted::log_kept_after_recovery)) return;
     reset_log(pool.data(), geometry, replay.report().last_sequence, persists, lines);
 }
 
@@ -306,7 +310,7 @@ void reset_log(std::byte* pool, const log_geometry& geometry, std::uint64_t last
         std::byte* segment = pool + geometry.segment_offset(index);
         format::segment_header header;
         std::memcpy(&header, segment, sizeof header);
-        if (is_unused(header)) continue;
+        if (is_unused(header) || is_planted(planted::headers_kept)) continue;
         header = emptied_header(header, geometry, index, last_sequence);
         persist::copy(segment, &header, sizeof header, site::log_salt);
         if (persists) persist::write_back(lines, segment, sizeof header, site::log_salt);

@@ -16,6 +16,7 @@
 //   * Whoever holds the address of a block in the zone sees the new size: it is stored before the heap gets the
 //     zone, and an address comes from the heap or from one who had it from there.
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/base/planted.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <unistd.h>
@@ -111,6 +112,7 @@ result<void> open_pool::write_grown_superblocks(heap_zone zone) {
         }
     }
     const std::lock_guard lock(header_);
+    if (is_planted(planted::zone_forgotten)) return {};
     superblock_ = next;
     return {};
 }

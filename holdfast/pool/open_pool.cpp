@@ -250,7 +250,8 @@ void open_pool::connect_heap() {
     const auto tell = [this](std::uint64_t sequence) { heap_->truncated_to(sequence); };
     // Where no record of an ended transaction is ever applied, every free block is clean.
     const std::uint64_t truncated = groups_ ? groups_->truncated() : recovery_.last_sequence;
-    tell(lanes_ && lanes_->forgets_what_ended() ? ~std::uint64_t{0} : truncated);
+    const bool is_told_all = is_planted(planted::all_taken_for_clean_at_open);
+    tell(is_told_all || (lanes_ && lanes_->forgets_what_ended()) ? ~std::uint64_t{0} : truncated);
     if (lanes_) lanes_->on_truncated = tell;
     if (groups_) groups_->on_truncated = tell;
 }
@@ -258,11 +259,12 @@ void open_pool::connect_heap() {
 result<void> open_pool::write_superblock(format::pool_state state, level promise) {
     format::superblock next = superblock_;
     next.state = state;
-    next.level = static_cast<std::uint32_t>(promise);
-    put_text(next.boot_id, current_boot_id());
+    const bool opens = state == format::pool_state::dirty;
+    if (!opens || !is_planted(planted::level_not_recorded_at_open)) next.level = static_cast<std::uint32_t>(promise);
+    if (!opens || !is_planted(planted::boot_not_recorded)) put_text(next.boot_id, current_boot_id());
     next.file_mark = mark_of(*file_);
     next.unsettled = state == format::pool_state::dirty && unsettled_ ? 1 : 0;
-    ++next.generation;
+    if (!opens || !is_planted(planted::generation_not_raised)) ++next.generation;
     if (auto written = holdfast::write_superblock(*file_, next); !written) return note_failed_sync(written.error());
     const std::lock_guard lock(header_);
     superblock_ = next;

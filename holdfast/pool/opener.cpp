@@ -185,11 +185,14 @@ result<void> pool_opener::recover(open_pool& pool, log_replay& replay) {
     replay.apply(bytes, touched);
     pool.recovery_ = replay.report();
     if (keeps_log(pool, replay)) {
-        pool.kept_segments_ = replay.used_segments();
-        pool.named_at_open_ = pages_named(pool.recovery_.last_sequence, touched);
+        if (!is_planted(planted::kept_log_overwritten)) pool.kept_segments_ = replay.used_segments();
+        if (!is_planted(planted::named_pages_taken_for_clean))
+            pool.named_at_open_ = pages_named(pool.recovery_.last_sequence, touched);
         return {};
     }
-    if (auto written = write_recovered_homes(pool, touched); !written) return written;
+    if (!is_planted(planted::recovered_homes_forgotten))
+        if (auto written = write_recovered_homes(pool, touched); !written) return written;
+    if (is_planted(planted::log_kept_after_recovery)) return {};
     return group_log::reset(*pool.file_, geometry, pool.recovery_.last_sequence);
 }
 
@@ -217,7 +220,7 @@ void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
     const log_geometry geometry = log_of(pool.superblock_);
     const std::uint64_t last = pool.recovery_.last_sequence;
     if (mapping_kind(pool.storage_, pool.level_) == persist::mapping::kind::private_copy) {
-        const bool kept = !pool.kept_segments_.empty();
+        const bool kept = !pool.kept_segments_.empty() && !is_planted(planted::kept_log_taken_for_home);
         pool.groups_ = std::make_unique<group_log>(*pool.file_, geometry, last, kept ? pool.recovery_.truncated : last,
                                                    pool.kept_segments_);
         bound_memory(pool, engine);
@@ -300,6 +303,7 @@ result<log_replay> pool_opener::read_log(const open_pool& pool) {
 /// that failed the page cache holds pages that are not on the device, and that no sync would write again. So on an
 /// ordinary file nothing that an unclean end left is taken for durable: it is written anew.
 result<void> pool_opener::settle(open_pool& pool, bool was_clean, log_replay& replay) {
+    if (is_planted(planted::nothing_settled)) return {};
     const bool is_cached = pool.storage_.kind == medium::file;
     const bool was_at_power = pool.superblock_.state == pool_state::dirty &&
                               pool.superblock_.level == static_cast<std::uint32_t>(level::power);
@@ -335,6 +339,7 @@ result<void> pool_opener::write_log_anew(open_pool& pool, const log_replay& repl
 /// recorded last: until recovery is through, the weaker record holds.
 result<void> pool_opener::recover_and_mark(open_pool& pool, const engine_description& engine, bool was_clean,
                                            log_replay& replay) {
+    if (is_planted(planted::left_clean_at_open) && was_clean) return {};
     const bool marks_first = pool.level_ < level::power ? !is_planted(planted::weaker_level_recorded_late)
                                                         : is_planted(planted::stronger_level_recorded_early);
     if (marks_first)

@@ -96,6 +96,7 @@ bool may_be_torn(const superblock& block, const persist::file& in) {
     constexpr auto power = static_cast<std::uint32_t>(level::power);
     if (block.state == format::pool_state::clean || block.level >= power) return false;
     const std::string boot = current_boot_id();
+    if (is_planted(planted::boot_ignored)) return false;
     if (boot.empty() || text_of(block.boot_id) != boot) return true;
     return block.file_mark != 0 && block.file_mark != mark_of(in);
 }
@@ -119,7 +120,8 @@ result<superblock> read_superblock(const persist::file& from) {
     // A sound copy that this library does not understand may be the newer one.
     for (const auto* copy : {&first, &second})
         if (!*copy && copy->error().code == errc::feature_unsupported) return copy->error();
-    const bool use_second = !first || (second && second->generation > first->generation);
+    const bool use_second = !first || (second && (second->generation > first->generation) !=
+                                                 is_planted(planted::older_superblock_believed));
     superblock block = use_second ? *second : *first;
     if (block.pool_bytes > *size) {
         error reason = at_copy(from, use_second ? 1 : 0, errc::truncated, "the file is shorter than its pool");
