@@ -162,6 +162,20 @@ TYPED_TEST(FailingMemory, LeavesATransactionWholeWhereWhoCommitsBringsHome) {
     this->run_all(setup);
 }
 
+TYPED_TEST(FailingMemory, LeavesATransactionWholeAtPowerOnAFile) {
+    if constexpr (!TypeParam::description.power_on_files || !TypeParam::description.recovers) {
+        GTEST_SKIP() << "the engine refuses it";
+    } else {
+        // Each commit is a sync: only what makes a record in one part, and one in several, with blocks outside of it.
+        for (const since when : {since::call, since::commit})
+            for (const work what : {work::cells, work::large_blocks}) {
+                const std::size_t cells = what == work::cells ? 3 : cell_count;
+                this->run({.log_bytes = 256 << 10, .directory = "."}, what, when, cells, false);
+                this->pool_.reset();
+            }
+    }
+}
+
 TYPED_TEST(FailingMemory, LeavesNoHalfOfAnInnerCall) {
     this->open({.log_bytes = 256 << 10});
     for (std::int64_t allocations = 0;; ++allocations) {
@@ -222,6 +236,36 @@ TYPED_TEST(FailingMemoryOfWraps, LeavesAWrapClosedOrAborted) {
     }
     pool.kill();
     for (const numbers& each : data->all) ASSERT_EQ(each.get(), now);
+}
+
+TEST(FailingMemoryOfLines, LeavesALineOnAFileAsItWasOrAsItIsToBe) {
+    const persist::test::scratch_directory directory(".");
+    create_options options;
+    options.bytes = 1 << 20;
+    options.reserved_bytes = std::uint64_t{1} << 30;
+    options.base = HOLDFAST_TEST_BASE_ADDRESS;
+    line_pool pool = line_pool::create(directory.file("lines"), options).value();
+    auto* object = pool.root<line<std::uint64_t>>("line").value();
+    std::uint64_t now = 0;
+    for (std::int64_t allocations = 0;; ++allocations) {
+        ASSERT_LT(allocations, 100);
+        bool was_needed = false;
+        std::thread([&] {
+            const failing_memory scarce(allocations);
+            try {
+                object->transact([&](std::uint64_t& active) { active = now + 1; });
+                ++now;
+            } catch (const std::bad_alloc&) {
+            }
+            was_needed = failing_memory::was_needed();
+        }).join();
+        EXPECT_EQ(object->get(), now) << allocations << " allocations";
+        object->transact([&](std::uint64_t& active) { active = ++now; });
+        if (!was_needed) break;
+    }
+    pool.abandon();
+    pool = line_pool::open(directory.file("lines"), options).value();
+    EXPECT_EQ(pool.root<line<std::uint64_t>>("line").value()->get(), now);
 }
 
 TEST(FailingMemoryOfErrors, LeavesTheCode) {

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <limits>
 #include <vector>
 
@@ -55,15 +54,35 @@ int write_zeros(int descriptor, std::uint64_t from, std::uint64_t to) noexcept {
     return 0;
 }
 
-/// Drops the first `written` bytes from the pieces.
-void consume(std::vector<iovec>& pieces, std::size_t written) {
-    std::size_t whole = 0;
-    while (whole < pieces.size() && written >= pieces[whole].iov_len) written -= pieces[whole++].iov_len;
-    pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(whole));
-    if (written == 0) return;
-    pieces.front().iov_base = static_cast<char*>(pieces.front().iov_base) + written;
-    pieces.front().iov_len -= written;
-}
+/// So many pieces go in one call; nothing is allocated for them: commits write when memory may have run out.
+constexpr std::size_t most_pieces = 64;
+
+/// Those bytes of the pieces that are still to be written.
+class piece_cursor {
+public:
+    explicit piece_cursor(std::span<const iovec> pieces) noexcept : left_(pieces) { advance(0); }
+
+    bool done() const noexcept { return left_.empty(); }
+    /// The next pieces, for one call.
+    std::span<const iovec> next(std::array<iovec, most_pieces>& room) const noexcept {
+        const std::size_t count = std::min(left_.size(), most_pieces);
+        std::copy_n(left_.begin(), count, room.begin());
+        room[0].iov_base = static_cast<char*>(room[0].iov_base) + begun_;
+        room[0].iov_len -= begun_;
+        return {room.data(), count};
+    }
+    void advance(std::size_t written) noexcept {
+        begun_ += written;
+        while (!left_.empty() && begun_ >= left_.front().iov_len) {
+            begun_ -= left_.front().iov_len;
+            left_ = left_.subspan(1);
+        }
+    }
+
+private:
+    std::span<const iovec> left_;
+    std::size_t begun_ = 0;  ///< bytes of the first that are written
+};
 
 struct write_outcome {
     std::uint64_t written = 0;
@@ -71,13 +90,13 @@ struct write_outcome {
 };
 
 /// Writes all pieces with `flags`, counting bytes, and a sync for each call where the flags ask for one.
-write_outcome write_all(int descriptor, std::uint64_t offset, std::vector<iovec> pieces, int flags) {
+write_outcome write_all(int descriptor, std::uint64_t offset, std::span<const iovec> pieces, int flags) noexcept {
     write_outcome outcome;
-    consume(pieces, 0);
-    while (!pieces.empty()) {
-        const int count = static_cast<int>(std::min<std::size_t>(pieces.size(), IOV_MAX));
-        const ssize_t written =
-            ::pwritev2(descriptor, pieces.data(), count, as_offset(offset + outcome.written), flags);
+    std::array<iovec, most_pieces> room;
+    for (piece_cursor cursor(pieces); !cursor.done();) {
+        const auto now = cursor.next(room);
+        const ssize_t written = ::pwritev2(descriptor, now.data(), static_cast<int>(now.size()),
+                                           as_offset(offset + outcome.written), flags);
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) {
             outcome.number = written < 0 ? errno : ENOSPC;
@@ -86,7 +105,7 @@ write_outcome write_all(int descriptor, std::uint64_t offset, std::vector<iovec>
         if ((flags & RWF_DSYNC) != 0) ++detail::this_thread.syncs;
         detail::this_thread.written_bytes += static_cast<std::uint64_t>(written);
         outcome.written += static_cast<std::uint64_t>(written);
-        consume(pieces, static_cast<std::size_t>(written));
+        cursor.advance(static_cast<std::size_t>(written));
     }
     return outcome;
 }
@@ -177,11 +196,11 @@ result<void> file::write_at(std::uint64_t offset, const void* bytes, std::size_t
 }
 
 result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pieces, [[maybe_unused]] site where) {
-    const std::vector<iovec> all(pieces.begin(), pieces.end());
     // Several calls would be several waits, so a single fdatasync is better for very many pieces.
-    auto outcome = all.size() > IOV_MAX ? write_outcome{0, EOPNOTSUPP} : write_all(descriptor_, offset, all, RWF_DSYNC);
+    auto outcome = pieces.size() > most_pieces ? write_outcome{0, EOPNOTSUPP}
+                                               : write_all(descriptor_, offset, pieces, RWF_DSYNC);
     if (outcome.number == EOPNOTSUPP || outcome.number == ENOSYS) {
-        outcome = write_all(descriptor_, offset, all, 0);
+        outcome = write_all(descriptor_, offset, pieces, 0);
         if (outcome.number == 0) {
             ++detail::this_thread.syncs;
             if (::fdatasync(descriptor_) != 0) return system_error_at("fdatasync", path_, offset, errno);
