@@ -14,8 +14,6 @@ namespace holdfast::detail {
 template <class Key, class T, class Engine>
 class btree_tree<Key, T, Engine>::addition {
 public:
-    /// The key is there already.
-    explicit addition(position there) : is_there_(true), place_(there) {}
     /// `place` is where the key belongs, `way` how one gets there.
     template <class... Arguments>
     addition(btree_tree& in, const argument& key, position place, const path& way, Arguments&&... arguments)
@@ -29,9 +27,6 @@ public:
         first_.emplace(const_cast<held_key*>(&at->first), key);
         second_.emplace(&at->second, std::forward<Arguments>(arguments)...);
     }
-
-    bool is_there() const noexcept { return is_there_; }
-    position place() const noexcept { return place_; }
 
 private:
     friend btree_tree;
@@ -83,9 +78,8 @@ private:
         return in + (place_.index <= kept() ? slot_order::slots - 1 : slot_order::slots - kept());
     }
 
-    bool is_there_ = false;
     position place_;
-    path way_{};
+    path way_;
     new_block<Engine> leaf_block_{};
     std::vector<new_block<Engine>> inner_blocks_{};  ///< lowest first
     std::optional<new_element<Key, Engine>> first_{};
@@ -95,23 +89,25 @@ private:
 
 template <class Key, class T, class Engine>
 auto btree_tree<Key, T, Engine>::add(addition& by) -> position {
-    position place = by.place_;
-    if (place.node == nullptr) {
-        place.node = adopt<leaf>(by.leaf_block_);
-        place.node->previous = nullptr;
-        place.node->next = nullptr;
-        top_ = place.node;
-    } else if (by.leaf_block_) {
-        place = split(by);
-    }
-    slot_order order = place.node->order();
-    entry& made = place.node->entries[order.insert(place.index)];
-    hint_adding(*place.node, made);
-    by.first_->put(const_cast<held_key*>(&made.first));
-    by.second_->put(&made.second);
-    place.node->order_word = order.word();
-    size_ = size() + 1;
-    return place;
+    return all_or_doom(current_transaction<Engine>(), [&] {
+        position place = by.place_;
+        if (place.node == nullptr) {
+            place.node = adopt<leaf>(by.leaf_block_);
+            place.node->previous = nullptr;
+            place.node->next = nullptr;
+            top_ = place.node;
+        } else if (by.leaf_block_) {
+            place = split(by);
+        }
+        slot_order order = place.node->order();
+        entry& made = place.node->entries[order.insert(place.index)];
+        hint_adding(*place.node, made);
+        by.first_->put(const_cast<held_key*>(&made.first));
+        by.second_->put(&made.second);
+        place.node->order_word = order.word();
+        size_ = size() + 1;
+        return place;
+    });
 }
 
 /// Makes room in the full leaf and returns where the key now belongs.

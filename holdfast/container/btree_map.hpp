@@ -158,12 +158,14 @@ public:
     /// Adds an entry with the value T(arguments…) if the key is not there.
     template <class... Arguments>
     std::pair<iterator, bool> try_emplace(const key_argument& key, Arguments&&... arguments) {
-        return detail::modify<Engine>(this, [&]() -> addition {
+        return detail::join<Engine>(this, [&]() -> std::pair<iterator, bool> {
             path way;
             const position place = belongs(key, &way);
-            if (place.node != nullptr && tree::is_at(*place.node, place.index, key)) return addition(place);
-            return addition(tree_, key, place, way, std::forward<Arguments>(arguments)...);
-        }, [&](addition& added) { return add(added); });
+            if (place.node != nullptr && tree::is_at(*place.node, place.index, key))
+                return {iterator(&tree_, place), false};
+            typename tree::addition added(tree_, key, place, way, std::forward<Arguments>(arguments)...);
+            return {iterator(&tree_, tree_.add(added)), true};
+        });
     }
     template <class... Arguments>
     std::pair<iterator, bool> emplace(const key_argument& key, Arguments&&... arguments) {
@@ -180,14 +182,16 @@ public:
     }
     template <class Value>
     std::pair<iterator, bool> insert_or_assign(const key_argument& key, Value&& value) {
-        return detail::modify<Engine>(this, [&]() -> addition {
+        return detail::join<Engine>(this, [&]() -> std::pair<iterator, bool> {
             path way;
             const position place = belongs(key, &way);
-            if (place.node == nullptr || !tree::is_at(*place.node, place.index, key))
-                return addition(tree_, key, place, way, std::forward<Value>(value));
-            detail::assign_element<T, Engine>(place.node->at(place.index).second, std::forward<Value>(value));
-            return addition(place);
-        }, [&](addition& added) { return add(added); });
+            if (place.node != nullptr && tree::is_at(*place.node, place.index, key)) {
+                detail::assign_element<T, Engine>(place.node->at(place.index).second, std::forward<Value>(value));
+                return {iterator(&tree_, place), false};
+            }
+            typename tree::addition added(tree_, key, place, way, std::forward<Value>(value));
+            return {iterator(&tree_, tree_.add(added)), true};
+        });
     }
 
     /// Returns how many it removed: 0 or 1.
@@ -248,17 +252,13 @@ public:
     result<void> check() const { return tree_.check(); }
 
 private:
-    using addition = typename tree::addition;
     struct removal {
         position place;
         path way;
     };
-    std::pair<iterator, bool> add(addition& added) {
-        const bool is_new = !added.is_there();
-        return {iterator(&tree_, is_new ? tree_.add(added) : added.place()), is_new};
-    }
     const_iterator require_here(const_iterator place) const {
-        if (place.tree_ != &tree_ || place.leaf_ == nullptr) fail(errc::misuse, "a place that is not in this btree map");
+        if (place.tree_ != &tree_ || place.leaf_ == nullptr)
+            fail(errc::misuse, "a place that is not in this btree map");
         return place;
     }
     /// Where `key` is or would be; no node in an empty map.

@@ -64,7 +64,17 @@ auto modify(const void* object, Change&& change) {
     return Engine::transact(object, change);
 }
 
-/// The same of change(prepare()). What leaves prepare dooms nothing: it stores only where nobody reads,
+/// Runs f in the open transaction, or in one of its own. f says itself what of it is a change, by all_or_doom.
+template <class Engine, class F>
+auto join(const void* object, F&& f) {
+    if (auto* transaction = open_transaction_of<Engine>) {
+        require_in_pool(*transaction, object);
+        return f();
+    }
+    return Engine::transact(object, f);
+}
+
+/// Runs change(prepare()) as modify does. What leaves prepare dooms nothing: it stores only where nobody reads,
 /// in blocks that nothing names and in elements that no container counts.
 template <class Engine, class Prepare, class Change>
 auto modify(const void* object, Prepare&& prepare, Change&& change) {

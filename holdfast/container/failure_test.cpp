@@ -111,7 +111,8 @@ template <class Base>
 void Failure<Base>::all_operations_fail(long faults::*kind, bool must_be_whole) {
     long met = 0;
     for (const operation<engine>& each : all_operations<engine>()) {
-        for (long k = 0;; ++k) {
+        // Clearing frees hundreds of blocks, one like the other.
+        for (long k = 0;; k = k < 8 ? k + 1 : 3 * k) {
             SCOPED_TRACE(std::string(each.name) + ", call " + std::to_string(k));
             if (!fails_whole_or_dooms(each, kind, k, must_be_whole)) break;
             fails_alone(each, kind, k);
@@ -135,6 +136,60 @@ TYPED_TEST(Failure, OfAnElementsConstructorLeavesTheContainerAsItWas) {
 
 TYPED_TEST(Failure, OfAFreeLeavesTheContainerAsItWasOrDoomsTheTransaction) {
     this->all_operations_fail(&faults::deallocation, false);
+}
+
+/// Allocates until there is no block of any size.
+template <class Engine>
+void fill(basic_pool<Engine>& pool) {
+    const auto until_full = [](std::size_t bytes) {
+        try {
+            for (;;) Engine::allocate(bytes);
+        } catch (const failure& reason) {
+            ASSERT_EQ(reason.reason().code, errc::out_of_space);
+        }
+    };
+    pool.atomically([&] {
+        for (std::size_t bytes = 1 << 16; bytes > 4096; bytes /= 2) until_full(bytes);
+        for (std::size_t bytes = 4096; bytes != 0; bytes -= 16) until_full(bytes);
+    }).value();
+}
+
+TYPED_TEST(Failure, ForWantOfSpaceIsOverOnceThePoolHasGrownInsideTheTransaction) {
+    using tested = typename TestFixture::engine;
+    using state = typename TestFixture::root_type;
+    int grown = 0;
+    for (const operation<tested>& each : all_operations<tested>()) {
+        SCOPED_TRACE(each.name);
+        static_cast<void>(this->prepare(each));
+        const auto run = [&] { this->pool().atomically([&] { each.run(this->root()); }).value(); };
+        if (!fails(&faults::allocation, 0, run)) continue;
+        run();
+        const std::string expected = written(this->root());
+
+        temporary_pool<tested> full{pool_setup{level::power, 1 << 20, 256 << 10, 1}};
+        auto& pool = full.pool();
+        state& all = *pool.template root<state>("everything").value();
+        pool.atomically([&] { each.prepare(all); }).value();
+        const std::string before = written(all);
+        fill(pool);
+        pool.atomically([&] {
+            try {
+                each.run(all);
+                FAIL() << "the heap was not full";
+            } catch (const failure& reason) {
+                ASSERT_EQ(reason.reason().code, errc::out_of_space);
+            }
+            ASSERT_EQ(written(all), before);
+            pool.grow(pool.info().bytes + (1 << 20)).value();
+            each.run(all);
+        }).value();
+        full.reopen();
+        const state& found = *pool.template root<state>("everything").value();
+        ASSERT_EQ(written(found), expected);
+        ASSERT_TRUE(found.check().has_value());
+        ++grown;
+    }
+    EXPECT_GT(grown, 50);
 }
 
 }  // namespace

@@ -157,11 +157,12 @@ public:
     /// Adds an entry with the value T(arguments…) if the key is not there.
     template <class... Arguments>
     std::pair<iterator, bool> try_emplace(const key_argument& key, Arguments&&... arguments) {
-        return detail::modify<Engine>(this, [&]() -> addition {
+        return detail::join<Engine>(this, [&]() -> std::pair<iterator, bool> {
             const std::uint64_t hash = hash_of(key);
-            if (node* const found = search(key, hash)) return {found, hash};
-            return {hash, prepare_growth(hash), key, std::forward<Arguments>(arguments)...};
-        }, [&](addition& added) { return add(added); });
+            if (node* const found = search(key, hash)) return {iterator(&table_, found), false};
+            addition added(hash, prepare_growth(hash), key, std::forward<Arguments>(arguments)...);
+            return {iterator(&table_, add(added)), true};
+        });
     }
     template <class... Arguments>
     std::pair<iterator, bool> emplace(const key_argument& key, Arguments&&... arguments) {
@@ -178,13 +179,15 @@ public:
     }
     template <class Value>
     std::pair<iterator, bool> insert_or_assign(const key_argument& key, Value&& value) {
-        return detail::modify<Engine>(this, [&]() -> addition {
+        return detail::join<Engine>(this, [&]() -> std::pair<iterator, bool> {
             const std::uint64_t hash = hash_of(key);
-            node* const found = search(key, hash);
-            if (found == nullptr) return {hash, prepare_growth(hash), key, std::forward<Value>(value)};
-            detail::assign_element<T, Engine>(found->entry.second, std::forward<Value>(value));
-            return {found, hash};
-        }, [&](addition& added) { return add(added); });
+            if (node* const found = search(key, hash)) {
+                detail::assign_element<T, Engine>(found->entry.second, std::forward<Value>(value));
+                return {iterator(&table_, found), false};
+            }
+            addition added(hash, prepare_growth(hash), key, std::forward<Value>(value));
+            return {iterator(&table_, add(added)), true};
+        });
     }
 
     /// Returns how many it removed: 0 or 1.
@@ -313,9 +316,8 @@ private:
     static held_element<Key, Engine>* key_in(node* at) {
         return const_cast<held_element<Key, Engine>*>(&at->entry.first);
     }
-    /// A node that no link names yet, with what the table needs for it; or the node that is there.
+    /// A node that no link names yet, with what the table needs for it.
     struct addition {
-        addition(node* there, std::uint64_t of) : found(there), hash(of) {}
         template <class... Arguments>
         addition(std::uint64_t of, typename table::growth by, const key_argument& key, Arguments&&... arguments)
             : hash(of), growth(std::move(by)), block(sizeof(node), detail::block_alignment<node>) {
@@ -327,7 +329,6 @@ private:
             first.emplace(key_in(made), key);
             second.emplace(&made->entry.second, std::forward<Arguments>(arguments)...);
         }
-        node* found = nullptr;
         std::uint64_t hash;
         typename table::growth growth{};
         detail::new_block<Engine> block{};
@@ -351,21 +352,22 @@ private:
         }
         return by;
     }
-    std::pair<iterator, bool> add(addition& added) {
-        if (added.found != nullptr) return {iterator(&table_, added.found), false};
-        table_.grow(added.growth);
-        node* const made = added.block.template as<node>();
-        link& head = table_.head_of_hash(added.hash);
-        if constexpr (is_value) Engine::will_write(made, sizeof(node));
-        Engine::will_write(&head, sizeof head);
-        Engine::will_write(&count_, sizeof count_);
-        added.first->put(key_in(made));
-        added.second->put(&made->entry.second);
-        made->next = head.get();
-        head = made;
-        added.block.keep();
-        count_ = size() + 1;
-        return {iterator(&table_, made), true};
+    node* add(addition& added) {
+        return detail::all_or_doom(current_transaction<Engine>(), [&] {
+            table_.grow(added.growth);
+            node* const made = added.block.template as<node>();
+            link& head = table_.head_of_hash(added.hash);
+            if constexpr (is_value) Engine::will_write(made, sizeof(node));
+            Engine::will_write(&head, sizeof head);
+            Engine::will_write(&count_, sizeof count_);
+            added.first->put(key_in(made));
+            added.second->put(&made->entry.second);
+            made->next = head.get();
+            head = made;
+            added.block.keep();
+            count_ = size() + 1;
+            return made;
+        });
     }
     /// Frees a node that no link names any more.
     void drop(node* at) {

@@ -22,7 +22,9 @@ struct operation {
 template <class Engine>
 using operations = std::vector<operation<Engine>>;
 
-inline std::string long_text(std::uint64_t n) { return "a text that is too long to stand inline: " + std::to_string(n); }
+inline std::string long_text(std::uint64_t n) {
+    return "a text that is too long to stand inline: " + std::to_string(n);
+}
 
 /// `count` times f(i).
 template <class F>

@@ -280,6 +280,9 @@ public:
 
 private:
     static constexpr size_type first_bytes = 64;
+    /// Places that are no numbers of elements.
+    static constexpr size_type at_end = std::numeric_limits<size_type>::max();
+    static constexpr size_type no_place = at_end - 1;
 
     void require(size_type i) const {
         if (i >= size()) throw std::out_of_range("holdfast::vector::at");
@@ -287,7 +290,8 @@ private:
     /// The number of the element at `place`; one that no vector has where the place is before this one.
     size_type place_of(const_iterator place) const {
         const std::uintptr_t bytes = reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(data());
-        return bytes % sizeof(value_type) == 0 ? bytes / sizeof(value_type) : std::numeric_limits<size_type>::max();
+        const bool is_one = bytes % sizeof(value_type) == 0 && bytes / sizeof(value_type) <= max_size();
+        return is_one ? bytes / sizeof(value_type) : no_place;
     }
     static size_type require_place(size_type at, size_type limit) {
         if (at > limit) [[unlikely]]
@@ -345,7 +349,6 @@ private:
         Engine::deallocate(before);
     }
 
-    static constexpr size_type at_end = std::numeric_limits<size_type>::max();
     /// What brings an element from behind the last one to its place.
     struct no_bytes {};
     using gap_bytes =
