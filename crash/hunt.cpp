@@ -1,6 +1,7 @@
 #include <crash/hunt.hpp>
 
 #include <crash/explore.hpp>
+#include <crash/replay.hpp>
 
 #include <holdfast/base/result.hpp>
 
@@ -195,7 +196,7 @@ bool is_caught(subject& what, const model& how, const fault& planted, std::uint6
         } catch (const failure& reason) {
             fails = "the program itself fails: " + reason.reason().text();
             if (report != nullptr)
-                *report = {planted, true, std::string(what.name()), how.name, words_of(what, operations), fails, 0};
+                *report = {planted, true, std::string(what.name()), how.name, words_of(what, operations), fails, {}, 0};
             return;
         }
         const bool differs = plant(planted, recorded);
@@ -218,7 +219,8 @@ bool is_caught(subject& what, const model& how, const fault& planted, std::uint6
         });
     if (run.has_enough() && report != nullptr) {
         const violation& told = run.found().told.front();
-        *report = {planted, true, std::string(what.name()), how.name, words_of(what, told.operations), told.what, 0};
+        *report = {planted, true, std::string(what.name()), how.name, words_of(what, told.operations), told.what,
+                   replay_line(scenario_of(what, how, planted, told)), 0};
     }
     return run.has_enough() || !fails.empty();
 }
