@@ -11,6 +11,8 @@ namespace {
 
 /// Of stores there are so many more, and behind calls more matters.
 constexpr std::uint64_t stores_to_a_call = 8;
+/// What follows a kill is a whole life.
+constexpr std::uint64_t lives_killed_less_often = 8;
 
 }  // namespace
 
@@ -19,6 +21,7 @@ explorer::explorer(subject& what, const model& how, const limits& most, std::uin
     // With several lives each is explored from its recovery on, which is cut with it.
     if (limits_.lives > 1) {
         limits_.depth = limits_.lives - 1;
+        limits_.killed_one_in *= lives_killed_less_often;
         found_.exhaustive = false;
     }
     met_.resize(limits_.depth);

@@ -1,6 +1,7 @@
 #include <crash/hunt.hpp>
 
 #include <crash/explore.hpp>
+#include <crash/replay.hpp>
 
 #include <holdfast/base/result.hpp>
 
@@ -102,6 +103,8 @@ std::span<const unshown_fault> unshown_faults() {
         "shows only when another thread takes the lane before a fence of the first: with more threads than lanes";
     constexpr std::string_view for_the_compiler =
         "sums stand any order of stores; what a killed process stored is in that of the instructions";
+    constexpr std::string_view below_the_floor =
+        "what an older life left there has numbers that recovery passed: they are below the truncation point";
     constexpr std::string_view synced_before =
         "opening syncs first, and what recovery then writes is ordered for power";
     static constexpr unshown_fault all[] = {
@@ -114,6 +117,12 @@ std::span<const unshown_fault> unshown_faults() {
         {"undo", {in_code, {}, {}, planted::replayed_newest_first}, "a transaction records each word once"},
         {"redo", {in_code, {}, {}, planted::salt_not_renewed},
          "an earlier lap's records are below the truncation point as well"},
+        {"redo", {in_code, {}, {}, planted::salt_of_last_life}, below_the_floor},
+        {"redo", {in_code, {}, {}, planted::headers_kept}, below_the_floor},
+        {"redo", {in_code, {}, {}, planted::torn_sequences_ignored},
+         "recovery has emptied the header under whose salt a torn record might come to verify"},
+        {"redo", {in_code, {}, {}, planted::one_slot_renewed},
+         "of two slots the higher counts, and what the other would lead to is behind emptied headers"},
         {"redo", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
         {"undo", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
         {"undo_paper", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
@@ -195,7 +204,7 @@ bool is_caught(subject& what, const model& how, const fault& planted, std::uint6
         } catch (const failure& reason) {
             fails = "the program itself fails: " + reason.reason().text();
             if (report != nullptr)
-                *report = {planted, true, std::string(what.name()), how.name, words_of(what, operations), fails, 0};
+                *report = {planted, true, std::string(what.name()), how.name, words_of(what, operations), fails, {}, 0};
             return;
         }
         const bool differs = plant(planted, recorded);
@@ -218,7 +227,8 @@ bool is_caught(subject& what, const model& how, const fault& planted, std::uint6
         });
     if (run.has_enough() && report != nullptr) {
         const violation& told = run.found().told.front();
-        *report = {planted, true, std::string(what.name()), how.name, words_of(what, told.operations), told.what, 0};
+        *report = {planted, true, std::string(what.name()), how.name, words_of(what, told.operations), told.what,
+                   replay_line(scenario_of(what, how, planted, told)), 0};
     }
     return run.has_enough() || !fails.empty();
 }

@@ -21,6 +21,7 @@ struct catch_report {
     std::string_view model;
     std::string operations;
     std::string what;
+    std::string replay;      ///< the line that leads there; none where the program itself failed
     double seconds = 0;      ///< that the search took
     bool breaks_promise = false;  ///< what an acknowledgement promised shows it, without any image
 };

@@ -325,6 +325,7 @@ int plant_faults(const options& wanted) {
             }
             return json{{"fault", each.name()}, {"caught", report.caught}, {"workload", report.workload},
                         {"model", report.model}, {"operations", report.operations}, {"what", report.what},
+                        {"replay", report.replay},
                         {"seconds", report.seconds}, {"breaks_promise", report.breaks_promise}}.dump();
         });
     std::map<std::string_view, json> records;

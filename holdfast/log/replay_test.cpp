@@ -358,6 +358,15 @@ TEST(Replay, AZeroedHeaderInFrontOfRecordsIsDamageAndAnEmptiedOneIsNot) {
     EXPECT_TRUE(pool.recover());
 }
 
+TEST(Replay, ATornRecordOverAnOlderOneInFrontOfNoHeaderIsNoDamage) {
+    memory_pool pool;
+    const auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
+    // Of the second record's header the first word is the older one's, and the next is a word of the newer payload.
+    pool.put(2, at, 11, format::run_tag(pool.offset(0), 1), run(pool.offset(1), {2}));
+    std::memset(pool.segment(2), 0, 64);
+    EXPECT_TRUE(pool.recover());
+}
+
 TEST(Replay, AnUndoHeaderHalfWayToEmptiedIsNoDamage) {
     for (const unsigned word : {0u, 3u}) {
         memory_pool pool;
