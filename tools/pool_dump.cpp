@@ -46,9 +46,18 @@ public:
     dumper(const std::string& path, bool payload) : path_(path), payload_(payload) {}
 
     json run() {
+        for (;;) {
+            const auto file = persist::file::open(path_, persist::file::access::read_only).value();
+            json dump = dump_of(file);
+            // One file's parts, not those of two of which one has replaced the other.
+            if (file.is_at_path().value()) return dump;
+        }
+    }
+
+private:
+    json dump_of(const persist::file& file) {
         json dump;
         dump["path"] = path_;
-        auto file = persist::file::open(path_, persist::file::access::read_only).value();
         for (const unsigned copy : {0u, 1u}) dump["superblocks"].push_back(superblock(file, copy));
         const auto header = read_superblock(file);
         if (!header) {
@@ -68,7 +77,6 @@ public:
         return dump;
     }
 
-private:
     json superblock(const persist::file& file, unsigned copy) const {
         json value{{"offset", format::superblock_offset[copy]}};
         const auto block = read_superblock_copy(file, copy);

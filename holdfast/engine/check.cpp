@@ -25,10 +25,13 @@ public:
         : path_(path), on_finding_(on_finding) {}
 
     result<check_report> run(const contents_checker& contents) {
-        auto header = check_header();
+        // One file for all that follows, whatever the name stands for by then.
+        auto file = persist::file::open_locked(path_, persist::file::access::read_only);
+        if (!file) return file.error();
+        auto header = check_header(*file);
         if (!header) return header.error();
         if (!*header) return std::move(report_);
-        auto pool = open_pool::inspect(path_);
+        auto pool = open_pool::inspect(std::move(*file));
         if (!pool) {
             if (!is_damage(pool.error())) return pool.error();
             add("recovery", verdict::damaged, pool.error().text());
@@ -47,10 +50,8 @@ private:
     }
 
     /// False: nothing more can be read.
-    result<bool> check_header() {
-        auto file = persist::file::open(path_, persist::file::access::read_only);
-        if (!file) return file.error();
-        const auto header = read_superblock(*file);
+    result<bool> check_header(const persist::file& file) {
+        const auto header = read_superblock(file);
         if (!header) {
             if (!is_damage(header.error())) return header.error();
             add("header", verdict::damaged, header.error().text());
@@ -63,7 +64,7 @@ private:
         words.append(text_of(header->engine)).append(clean ? ", clean" : ", not closed");
         verdict is = verdict::sound;
         for (const unsigned copy : {0u, 1u}) {
-            const auto read = read_superblock_copy(*file, copy);
+            const auto read = read_superblock_copy(file, copy);
             if (read && belongs(*read, *header)) continue;
             is = verdict::worn;
             words += "; copy " + std::to_string(copy + 1) + " of 2 is torn, the other counts";

@@ -104,9 +104,8 @@ result<repair_report> repair_pool(const std::string& path, const contents_checke
     if (report.before.sound() && !report.before.worn()) return report;
 
     // Held until the mended copy has the name: nobody opens what is about to be replaced.
-    auto file = persist::file::open(path, persist::file::access::read_write);
+    auto file = persist::file::open_locked(path, persist::file::access::read_write);
     if (!file) return file.error();
-    if (auto locked = file->lock(); !locked) return locked.error();
     const working_copy copy(path + ".repairing");
     if (auto copied = persist::copy_to(*file, copy.path()); !copied) return copied.error();
     if (auto mended = mend(copy.path(), *file, contents, report.steps); !mended) {

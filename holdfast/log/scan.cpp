@@ -176,10 +176,11 @@ private:
         std::uint64_t least = truncated_ + 1;
         while (at < end_ && may_be_record(at, least) && !acknowledged(chain)) {
             const auto* words = reinterpret_cast<const std::uint64_t*>(at);
-            // Each commit above the truncation point has a line of the log. What says more is a torn record, of whose
-            // words some are of one that stood here before.
-            if (sequence_of(words) > most_ || !entries_fit(words)) break;
             const auto kind = static_cast<record_kind>(payload_kind(words));
+            // Each redo commit above the truncation point has a line of the log. What says more is a torn record, of
+            // whose words some are of one that stood here before.
+            const bool is_beyond = kind == record_kind::redo && sequence_of(words) > most_;
+            if (is_beyond || !entries_fit(words)) break;
             chain.push_back({sequence_of(words), 0, 1, kind, 0, payload_words_of(words)});
             least = sequence_of(words) + (kind == record_kind::redo ? 1 : 0);
             at += format::record_bytes(payload_words_of(words));
@@ -224,7 +225,7 @@ private:
     std::span<const std::byte> pool_;
     std::uint32_t index_;
     std::uint64_t truncated_;
-    std::uint64_t most_;  ///< no record's sequence is above
+    std::uint64_t most_;  ///< no redo record's sequence is above
     log_reading how_;
     std::vector<found_record>& records_;
     std::size_t first_;

@@ -20,6 +20,7 @@
 namespace holdfast::persist {
 namespace {
 
+using detail::retried;
 using detail::system_error;
 using detail::system_error_at;
 
@@ -44,6 +45,10 @@ error held_here(const std::string& path) {
 
 error held_elsewhere(const std::string& path, pid_t holder) {
     error reason = held_here(path);
+    if (holder == detail::unknown_holder) {
+        reason.found = "another process";
+        return reason;
+    }
     if (holder == 0) {
         reason.found = "a process in another process-id namespace";
         return reason;
@@ -55,6 +60,16 @@ error held_elsewhere(const std::string& path, pid_t holder) {
     return reason;
 }
 
+result<void> lock_result(const detail::lock_answer& answer, const std::string& path) {
+    switch (answer.outcome) {
+        case detail::lock_outcome::taken: return {};
+        case detail::lock_outcome::held_here: return held_here(path);
+        case detail::lock_outcome::held_elsewhere: return held_elsewhere(path, answer.holder);
+        case detail::lock_outcome::failed: break;
+    }
+    return system_error("fcntl(F_OFD_SETLK)", path, answer.number);
+}
+
 struct new_file {
     int descriptor;
     std::string name;  ///< empty: unnamed
@@ -63,12 +78,18 @@ struct new_file {
 /// A file in `directory`, unnamed where the file system can.
 result<new_file> make_file(const std::string& directory, bool unnamed) {
     if (unnamed) {
-        const int descriptor = ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+        const int descriptor = detail::remember_opened(
+            [&] { return retried([&] { return ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600); }); });
         if (descriptor >= 0) return new_file{descriptor, {}};
         if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOSYS) return system_error("open", directory, errno);
     }
-    std::string name = directory + "/.holdfast-XXXXXX";
-    const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+    std::string name;
+    const int descriptor = detail::remember_opened([&] {
+        return retried([&] {
+            name = directory + "/.holdfast-XXXXXX";
+            return ::mkostemp(name.data(), O_CLOEXEC);
+        });
+    });
     if (descriptor < 0) return system_error("mkostemp", directory, errno);
     return new_file{descriptor, name};
 }
@@ -111,7 +132,7 @@ void file::drop_prepared_name() noexcept {
 
 void file::release() noexcept {
     drop_prepared_name();
-    if (descriptor_ >= 0) detail::close_or_park(std::exchange(descriptor_, -1));
+    if (descriptor_ >= 0) detail::close_descriptor(std::exchange(descriptor_, -1));
 }
 
 result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed) {
@@ -170,12 +191,13 @@ result<file> file::open(const std::string& path, access how) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return system_error("stat", path, errno);
     if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
-    // Before opening, because closing the second descriptor would drop the holder's lock.
-    if (detail::held_by_this_process({status.st_dev, status.st_ino})) return held_here(path);
+    // Refused at once: what the file holds is not what its holder's memory does.
+    if (detail::held_by_this_process(status.st_dev, status.st_ino)) return held_here(path);
 
     // O_NONBLOCK, in case the name means a pipe by now; regular files ignore it.
     const int flags = (how == access::read_write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    const int descriptor = ::open(path.c_str(), flags);
+    const int descriptor =
+        detail::remember_opened([&] { return retried([&] { return ::open(path.c_str(), flags); }); });
     if (descriptor < 0) return system_error("open", path, errno);
     file opened(path, descriptor, how);
     if (::fstat(descriptor, &status) != 0) return system_error("fstat", path, errno);
@@ -189,24 +211,59 @@ result<std::uint64_t> file::size() const {
     return static_cast<std::uint64_t>(status.st_size);
 }
 
-result<void> file::lock() { return lock_as(access_ == access::read_write, false); }
-
-result<void> file::lock_shared() { return lock_as(false, false); }
-
-result<void> file::change_lock(bool exclusive) { return lock_as(exclusive, true); }
-
-result<void> file::lock_as(bool exclusive, bool held_already) {
-    struct stat status {};
-    if (::fstat(descriptor_, &status) != 0) return system_error("fstat", path_, errno);
-    const auto take = held_already ? detail::change_lock : detail::take_lock;
-    const auto answer = take({status.st_dev, status.st_ino}, descriptor_, exclusive);
-    switch (answer.outcome) {
-        case detail::lock_outcome::taken: return {};
-        case detail::lock_outcome::held_here: return held_here(path_);
-        case detail::lock_outcome::held_elsewhere: return held_elsewhere(path_, answer.holder);
-        case detail::lock_outcome::failed: break;
+result<file> file::open_locked(const std::string& path, access how) {
+    // Each try that fails means that somebody has replaced the file since the last one.
+    constexpr int tries = 1000;
+    for (int attempt = 1;; ++attempt) {
+        auto opened = open(path, how);
+        if (!opened) return opened;
+        if (auto locked = opened->lock(); !locked) return locked.error();
+        const auto current = opened->is_at_path();
+        if (!current) return current.error();
+        if (*current) return opened;
+        if (attempt < tries) continue;
+        return error{.code = errc::busy,
+                     .what = "the file is replaced again and again while it is being opened",
+                     .path = path,
+                     .expected = "a file that keeps its name",
+                     .found = std::to_string(tries) + " files of this name"};
     }
-    return system_error("fcntl(F_SETLK)", path_, answer.number);
+}
+
+result<bool> file::is_at_path() const {
+    struct stat here {}, there {};
+    if (::fstat(descriptor_, &here) != 0) return system_error("fstat", path_, errno);
+    if (::stat(path_.c_str(), &there) != 0) {
+        if (errno == ENOENT) return false;
+        return system_error("stat", path_, errno);
+    }
+    return here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+result<void> file::lock() {
+    return lock_result(detail::take_lock(descriptor_, access_ == access::read_write), path_);
+}
+
+result<void> file::lock_shared() { return lock_result(detail::take_lock(descriptor_, false), path_); }
+
+result<void> file::change_lock(bool exclusive) {
+    return lock_result(detail::change_lock(descriptor_, exclusive), path_);
+}
+
+void file::unlock() noexcept { detail::drop_locks(descriptor_); }
+
+result<void> file::take_turn(bool wait) {
+    return lock_result(detail::take_range(descriptor_, detail::lock_range::turn, true, wait), path_);
+}
+
+void file::end_turn() noexcept { detail::drop_range(descriptor_, detail::lock_range::turn); }
+
+result<void> file::join_sharers() {
+    return lock_result(detail::take_range(descriptor_, detail::lock_range::sharers, false, false), path_);
+}
+
+bool file::has_other_sharers() const noexcept {
+    return detail::range_is_held(descriptor_, detail::lock_range::sharers);
 }
 
 result<void> sync_directory(const std::string& directory) {

@@ -29,7 +29,8 @@ struct file_place {
     std::uint64_t born_ns = 0;
 };
 
-/// An open file: move-only, close-on-exec, closed on destruction.
+/// An open file: move-only, close-on-exec, closed on destruction. A forked child does not have it: there every use is
+/// an error.
 /// Thread safety: read_at, write_at, write_durable and sync may run concurrently.
 /// If the process dies: what was written stays in the page cache, what was synced is on the device.
 class file {
@@ -60,14 +61,17 @@ public:
 
     result<std::uint64_t> size() const;
 
-    /// Takes the one holder's lock: an fcntl write lock on the whole file (a read lock for a
-    /// read_only file) and an entry in the process's own table, because fcntl does not see a second
-    /// open by the same process. A child never holds it and a killed process leaves nothing behind.
-    /// Held until this object is destroyed; locking twice is nothing.
-    /// POSIX drops such a lock when the process closes *any* descriptor of the file: this class
-    /// never does while another object holds it, but code that opens the file by other means
-    /// (an ifstream, say) and closes it would.
-    /// Errors: busy (names the holder's process id, or says that it is this process), io.
+    /// Opens an existing file and takes the one holder's lock. Ensures: when the lock was taken, the name stood for this
+    /// very file; it is opened anew where it was replaced meanwhile. Errors: as open and lock.
+    static result<file> open_locked(const std::string& path, access how);
+    /// Whether the path still names this very file. Errors: permission_denied, io.
+    result<bool> is_at_path() const;
+
+    /// Takes the one holder's lock: exclusive, or for a read_only file one that readers share. A second open by the
+    /// same process is refused as well. A forked child never holds it, and a killed process leaves nothing behind.
+    /// Held until this object is destroyed; locking twice is nothing. Closing other descriptors of the file leaves it
+    /// alone, and costs others the holder's process id at most.
+    /// Errors: busy (names the holder's process id where it is known, or says that it is this process), io.
     result<void> lock();
 
     /// The same with a lock that other processes may hold too, as long as nobody holds the one holder's. Errors: as
@@ -76,6 +80,18 @@ public:
     /// Makes the one holder's lock a shared one, or a shared one the one holder's. Requires: locked. Errors: busy
     /// (others share it; the lock stays as it is), io.
     result<void> change_lock(bool exclusive);
+    /// Lets go of everything that this object has locked.
+    void unlock() noexcept;
+
+    /// Takes the turn, which one object of all processes has at a time; waits for it if `wait`. It ends with
+    /// `end_turn`, with `unlock` or with this object. Requires: read_write. Errors: busy (not with `wait`), io.
+    result<void> take_turn(bool wait);
+    void end_turn() noexcept;
+    /// Makes this object known as one of those that share the file, until `unlock` or its end. Errors: io.
+    result<void> join_sharers();
+    /// Whether others than this object share the file. Certain only during a turn, for those who begin or end to share
+    /// take turns; one that was killed may be gone the next moment.
+    bool has_other_sharers() const noexcept;
 
     /// Gives the file `size` bytes of allocated space, so that a store to the mapping cannot fail
     /// for lack of room; what it holds stays, what is new is zero. After an error the file has the
@@ -125,7 +141,6 @@ private:
     void release() noexcept;
     void drop_prepared_name() noexcept;
     result<void> link_to_path();
-    result<void> lock_as(bool exclusive, bool held_already);
 
     std::string path_;
     std::string prepared_name_;  ///< where a prepared file stands that could not do without a name

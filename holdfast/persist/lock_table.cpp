@@ -13,28 +13,39 @@
 namespace holdfast::persist::detail {
 namespace {
 
-struct held_file {
-    file_identity identity;
+constexpr off_t holder_bytes = off_t{1} << 62;
+constexpr off_t name_byte = holder_bytes;
+constexpr off_t turn_byte = holder_bytes + 1;
+constexpr off_t sharers_byte = holder_bytes + 2;
+
+struct open_descriptor {
     int descriptor = -1;
-    std::vector<int> parked;
+    dev_t device = 0;
+    ino_t inode = 0;
+    bool locked = false;
 };
 
-struct lock_table {
+struct descriptor_table {
     std::mutex mutex;
-    std::vector<held_file> held;
+    std::vector<open_descriptor> open;
 
-    lock_table();
+    descriptor_table();
 
-    held_file* find(const file_identity& identity) noexcept {
-        for (auto& entry : held)
-            if (entry.identity == identity) return &entry;
+    open_descriptor* find(int descriptor) noexcept {
+        for (auto& entry : open)
+            if (entry.descriptor == descriptor) return &entry;
+        return nullptr;
+    }
+    open_descriptor* find_holder(dev_t device, ino_t inode) noexcept {
+        for (auto& entry : open)
+            if (entry.locked && entry.device == device && entry.inode == inode) return &entry;
         return nullptr;
     }
 };
 
 /// Never destroyed: a pool with static storage duration may close after this file's statics.
-lock_table& table() {
-    static auto& the_table = *new lock_table;
+descriptor_table& table() {
+    static auto& the_table = *new descriptor_table;
     return the_table;
 }
 
@@ -42,84 +53,179 @@ void before_fork() { table().mutex.lock(); }
 
 void after_fork_in_parent() { table().mutex.unlock(); }
 
-/// fcntl locks are not inherited, so the child holds nothing; its copies of parked descriptors go.
+/// The child's copies would keep the parent's locks alive. Objects that the child inherited still know the numbers:
+/// each is given to a descriptor that refuses every use, until its object closes it.
 void after_fork_in_child() {
-    for (const auto& entry : table().held)
-        for (const int descriptor : entry.parked) ::close(descriptor);
-    table().held.clear();
+    for (const auto& entry : table().open) {
+        ::close(entry.descriptor);
+        const int refusing = ::open("/", O_PATH | O_CLOEXEC);
+        if (refusing < 0 || refusing == entry.descriptor) continue;
+        ::dup3(refusing, entry.descriptor, O_CLOEXEC);
+        ::close(refusing);
+    }
+    table().open.clear();
     table().mutex.unlock();
 }
 
-lock_table::lock_table() { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
+descriptor_table::descriptor_table() { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
 
-struct flock whole_file(bool exclusive) noexcept {
+struct flock request_for(short type, off_t begin, off_t bytes) noexcept {
     struct flock request {};
-    request.l_type = exclusive ? F_WRLCK : F_RDLCK;
+    request.l_type = type;
     request.l_whence = SEEK_SET;
+    request.l_start = begin;
+    request.l_len = bytes;
     return request;
 }
 
-/// Asks the kernel once. `again`: the lock was refused, but its holder let go before it was named.
+struct flock request_for(lock_range range, short type) noexcept {
+    switch (range) {
+        case lock_range::turn: return request_for(type, turn_byte, 1);
+        case lock_range::sharers: return request_for(type, sharers_byte, 1);
+        case lock_range::holder: break;
+    }
+    return request_for(type, 0, holder_bytes);
+}
+
+short lock_type(bool exclusive) noexcept { return exclusive ? F_WRLCK : F_RDLCK; }
+
+int ask(int descriptor, int command, struct flock& request) noexcept {
+    int answer = 0;
+    do {
+        answer = ::fcntl(descriptor, command, &request);
+    } while (answer != 0 && errno == EINTR);
+    return answer;
+}
+
+/// A failure leaves the holder without a name, and no more.
+void write_name(int descriptor) noexcept {
+    struct flock request = request_for(F_RDLCK, name_byte, 1);
+    static_cast<void>(ask(descriptor, F_SETLK, request));
+}
+
+pid_t read_name(int descriptor) noexcept {
+    struct flock request = request_for(F_WRLCK, name_byte, 1);
+    if (ask(descriptor, F_GETLK, request) != 0 || request.l_type == F_UNLCK) return unknown_holder;
+    return std::max<pid_t>(request.l_pid, 0);
+}
+
+/// Asks the kernel once. `again`: the lock was refused, but its holder let go before it was named, or has not written
+/// its name yet.
 lock_answer ask_kernel(int descriptor, bool exclusive, bool& again) noexcept {
     again = false;
-    struct flock request = whole_file(exclusive);
-    if (::fcntl(descriptor, F_SETLK, &request) == 0) return {lock_outcome::taken, 0, 0};
-    if (errno != EACCES && errno != EAGAIN) return {lock_outcome::failed, 0, errno};
-    request = whole_file(exclusive);
-    if (::fcntl(descriptor, F_GETLK, &request) != 0) return {lock_outcome::held_elsewhere, 0, 0};
-    again = request.l_type == F_UNLCK;
-    return {lock_outcome::held_elsewhere, again ? 0 : std::max<pid_t>(request.l_pid, 0), 0};
+    struct flock request = request_for(lock_range::holder, lock_type(exclusive));
+    if (ask(descriptor, F_OFD_SETLK, request) == 0) return {lock_outcome::taken, 0, 0};
+    if (errno != EACCES && errno != EAGAIN) return {lock_outcome::failed, unknown_holder, errno};
+    const pid_t named = read_name(descriptor);
+    again = named == unknown_holder;
+    return {lock_outcome::held_elsewhere, named, 0};
+}
+
+void unlock_all(int descriptor) noexcept {
+    struct flock name = request_for(F_UNLCK, name_byte, 1);
+    static_cast<void>(ask(descriptor, F_SETLK, name));
+    // One call for all ranges: nobody sees one of them free and the other held.
+    struct flock all = request_for(F_UNLCK, 0, 0);
+    static_cast<void>(ask(descriptor, F_OFD_SETLK, all));
 }
 
 }  // namespace
 
-bool held_by_this_process(const file_identity& identity) noexcept {
+fork_gate::fork_gate() { table().mutex.lock(); }
+
+fork_gate::~fork_gate() { table().mutex.unlock(); }
+
+int remember_opened(const std::function<int()>& open) {
     const std::lock_guard guard(table().mutex);
-    return table().find(identity) != nullptr;
+    table().open.reserve(table().open.size() + 1);
+    const int descriptor = open();
+    struct stat status {};
+    if (descriptor < 0) return descriptor;
+    if (::fstat(descriptor, &status) != 0) {
+        const int number = errno;
+        ::close(descriptor);
+        errno = number;
+        return -1;
+    }
+    table().open.push_back({descriptor, status.st_dev, status.st_ino, false});
+    return descriptor;
 }
 
-lock_answer take_lock(const file_identity& identity, int descriptor, bool exclusive) {
+void close_descriptor(int descriptor) noexcept {
     const std::lock_guard guard(table().mutex);
-    if (const auto* entry = table().find(identity))
-        return {entry->descriptor == descriptor ? lock_outcome::taken : lock_outcome::held_here, ::getpid(), 0};
-    table().held.reserve(table().held.size() + 1);
+    auto* entry = table().find(descriptor);
+    if (entry == nullptr) {
+        ::close(descriptor);
+        return;
+    }
+    const open_descriptor closed = *entry;
+    *entry = table().open.back();
+    table().open.pop_back();
+    unlock_all(descriptor);
+    ::close(descriptor);
+    // Closing dropped the classic locks of the whole process on this file.
+    if (const auto* holder = table().find_holder(closed.device, closed.inode)) write_name(holder->descriptor);
+}
+
+bool held_by_this_process(dev_t device, ino_t inode) noexcept {
+    const std::lock_guard guard(table().mutex);
+    return table().find_holder(device, inode) != nullptr;
+}
+
+lock_answer take_lock(int descriptor, bool exclusive) {
+    const std::lock_guard guard(table().mutex);
+    auto* entry = table().find(descriptor);
+    if (entry == nullptr) return {lock_outcome::failed, unknown_holder, EBADF};
+    if (entry->locked) return {lock_outcome::taken, 0, 0};
+    if (table().find_holder(entry->device, entry->inode) != nullptr) return {lock_outcome::held_here, ::getpid(), 0};
     lock_answer answer;
     bool again = true;
     for (int attempt = 0; attempt < 3 && again; ++attempt) answer = ask_kernel(descriptor, exclusive, again);
-    if (answer.outcome == lock_outcome::taken) table().held.push_back({identity, descriptor, {}});
+    if (answer.outcome != lock_outcome::taken) return answer;
+    entry->locked = true;
+    write_name(descriptor);
     return answer;
 }
 
-lock_answer change_lock(const file_identity& identity, int descriptor, bool exclusive) {
+lock_answer change_lock(int descriptor, bool exclusive) {
     const std::lock_guard guard(table().mutex);
-    const auto* entry = table().find(identity);
-    if (entry == nullptr || entry->descriptor != descriptor) return {lock_outcome::failed, 0, EBADF};
+    const auto* entry = table().find(descriptor);
+    if (entry == nullptr || !entry->locked) return {lock_outcome::failed, unknown_holder, EBADF};
     bool again = false;
     return ask_kernel(descriptor, exclusive, again);
 }
 
-void close_or_park(int descriptor) noexcept {
+void drop_locks(int descriptor) noexcept {
     const std::lock_guard guard(table().mutex);
-    struct stat status {};
-    if (::fstat(descriptor, &status) != 0) {
-        ::close(descriptor);
-        return;
+    auto* entry = table().find(descriptor);
+    if (entry == nullptr) return;
+    unlock_all(descriptor);
+    entry->locked = false;
+}
+
+lock_answer take_range(int descriptor, lock_range range, bool exclusive, bool wait) {
+    const struct flock request = request_for(range, lock_type(exclusive));
+    for (int command = F_OFD_SETLK;; command = F_OFD_SETLKW) {
+        struct flock tried = request;
+        if (ask(descriptor, command, tried) == 0) return {lock_outcome::taken, 0, 0};
+        if (errno != EACCES && errno != EAGAIN) return {lock_outcome::failed, unknown_holder, errno};
+        // Turns are exclusive. A shared lock there is on the whole file, by a library that knows of no turns and keeps
+        // it as long as it has the file open.
+        struct flock found = request;
+        if (range == lock_range::turn && ask(descriptor, F_OFD_GETLK, found) == 0 && found.l_type == F_RDLCK)
+            return {lock_outcome::taken, 0, 0};
+        if (!wait) return {lock_outcome::held_elsewhere, read_name(descriptor), 0};
     }
-    auto* entry = table().find({status.st_dev, status.st_ino});
-    if (entry != nullptr && entry->descriptor != descriptor) {
-        try {
-            entry->parked.push_back(descriptor);
-        } catch (...) {
-            // Out of memory: a descriptor that stays open is the lesser evil to a lost lock.
-        }
-        return;
-    }
-    if (entry != nullptr) {
-        for (const int parked : entry->parked) ::close(parked);
-        *entry = std::move(table().held.back());
-        table().held.pop_back();
-    }
-    ::close(descriptor);
+}
+
+void drop_range(int descriptor, lock_range range) noexcept {
+    struct flock request = request_for(range, F_UNLCK);
+    static_cast<void>(ask(descriptor, F_OFD_SETLK, request));
+}
+
+bool range_is_held(int descriptor, lock_range range) noexcept {
+    struct flock request = request_for(range, F_WRLCK);
+    return ask(descriptor, F_OFD_GETLK, request) == 0 && request.l_type != F_UNLCK;
 }
 
 }  // namespace holdfast::persist::detail

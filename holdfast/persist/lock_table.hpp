@@ -1,44 +1,72 @@
-// Which files this process holds. Internal to this room.
+// Which descriptors this process has open, and the locks that they hold. Internal to this room.
 //
-// fcntl locks belong to the process: a second open in the same process does not see them, and
-// closing any descriptor of the file drops them. So the process keeps this table beside them, and
-// a descriptor whose closing would drop another object's lock is parked until the holder lets go.
+// Locks are open-file-description locks: they belong to what `open` made, a second open in the same process conflicts
+// with them, and closing any other descriptor of the file leaves them alone. They live as long as any copy of the
+// descriptor, so a forked child closes its copies at once, and whoever closes unlocks first.
+//
+// Bytes that are locked, all far behind the end of any file:
+//   [0, 2^62)   the holder's lock: exclusive, or shared by readers and sharers
+//   2^62        a classic read lock of each holder. An open-file-description lock names no process, this one does. It
+//               decides nothing: it may be dropped by whoever closes another descriptor of the file.
+//   2^62 + 1    the turn: one at a time begins or ends to share the file
+//   2^62 + 2    the sharers' own lock, which readers do not hold
+// A library that takes one classic lock on the whole file conflicts with each of them.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 
 namespace holdfast::persist::detail {
 
-/// A file's identity, whatever its name.
-struct file_identity {
-    dev_t device = 0;
-    ino_t inode = 0;
-    friend bool operator==(const file_identity&, const file_identity&) = default;
-};
-
 enum class lock_outcome : std::uint8_t { taken, held_here, held_elsewhere, failed };
+
+/// The holder is another process that left no name.
+inline constexpr pid_t unknown_holder = -1;
 
 struct lock_answer {
     lock_outcome outcome = lock_outcome::failed;
-    pid_t holder = 0;  ///< held_elsewhere: 0 where the holder is in another process-id namespace
-    int number = 0;    ///< failed: errno
+    pid_t holder = unknown_holder;  ///< held_elsewhere: 0 where the holder is in another process-id namespace
+    int number = 0;                 ///< failed: errno
 };
 
-/// True when some object of this process holds the file's lock. Thread-safe.
-bool held_by_this_process(const file_identity& identity) noexcept;
+enum class lock_range : std::uint8_t { holder, turn, sharers };
 
-/// Tries to lock through `descriptor`, a write lock or a read lock; `taken` as well when this very
-/// descriptor holds it already. Thread-safe.
-lock_answer take_lock(const file_identity& identity, int descriptor, bool exclusive);
+/// Keeps this process from being forked while it lives: a child would inherit what is not in order yet.
+class fork_gate {
+public:
+    fork_gate();
+    ~fork_gate();
+    fork_gate(const fork_gate&) = delete;
+    fork_gate& operator=(const fork_gate&) = delete;
+};
 
-/// Makes the lock that this very descriptor holds a write lock or a read lock; `held_elsewhere` where others' read
+/// Calls `open`, which returns a descriptor or -1 and errno, and remembers the descriptor: a forked child closes it.
+/// Thread-safe.
+int remember_opened(const std::function<int()>& open);
+
+/// Unlocks and closes `descriptor`. Thread-safe.
+void close_descriptor(int descriptor) noexcept;
+
+/// True when a descriptor of this process holds the lock of the file, whatever its name. Thread-safe.
+bool held_by_this_process(dev_t device, ino_t inode) noexcept;
+
+/// Tries to take the holder's lock through `descriptor`; `taken` as well when this very descriptor holds it already.
+/// Thread-safe.
+lock_answer take_lock(int descriptor, bool exclusive);
+
+/// Makes the holder's lock that this very descriptor holds exclusive or shared; `held_elsewhere` where others' shared
 /// locks are in the way, and then it is what it was. Thread-safe.
-lock_answer change_lock(const file_identity& identity, int descriptor, bool exclusive);
+lock_answer change_lock(int descriptor, bool exclusive);
 
-/// Closes `descriptor`, which ends its lock; or parks it while another descriptor of this process
-/// holds the file's lock. Thread-safe.
-void close_or_park(int descriptor) noexcept;
+/// Lets go of all that `descriptor` has locked. Thread-safe.
+void drop_locks(int descriptor) noexcept;
+
+/// Takes another range than the holder's, or changes how it is held; waits for it if `wait`. Thread-safe.
+lock_answer take_range(int descriptor, lock_range range, bool exclusive, bool wait);
+void drop_range(int descriptor, lock_range range) noexcept;
+/// True when another descriptor has the range locked in whatever way.
+bool range_is_held(int descriptor, lock_range range) noexcept;
 
 }  // namespace holdfast::persist::detail

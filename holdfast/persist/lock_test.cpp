@@ -8,6 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -68,6 +70,23 @@ int ask_from_another_process(const std::string& path, file::access how = file::a
     return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
+/// What another process is told when it finds `path` busy.
+std::string who_holds(const std::string& path) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    test::run_in_child([&] {
+        auto opened = file::open(path, file::access::read_write);
+        const auto locked = opened->lock();
+        const std::string found = locked ? "nobody" : locked.error().found;
+        return static_cast<int>(::write(ends[1], found.data(), found.size()));
+    });
+    ::close(ends[1]);
+    char told[256] = {};
+    EXPECT_GT(::read(ends[0], told, sizeof told - 1), 0);
+    ::close(ends[0]);
+    return std::string(told).substr(0, std::string(told).find(" ("));
+}
+
 std::string new_file(const scratch_directory& scratch) {
     EXPECT_TRUE(test::create_file(scratch.file("pool"), 0600));
     return scratch.file("pool");
@@ -117,20 +136,91 @@ TEST(Lock, TheSameProcessIsBusyToo) {
 TEST(Lock, ClosingAnotherDescriptorOfThisProcessKeepsTheLock) {
     const scratch_directory scratch;
     const auto path = new_file(scratch);
-    int parked = -1;
     {
         auto early = std::make_unique<file>(*file::open(path, file::access::read_write));
         auto holder = *file::open(path, file::access::read_write);
         ASSERT_TRUE(holder.lock());
-        parked = early->descriptor();
         early.reset();
-        EXPECT_EQ(ask_from_another_process(path), 1);
+        EXPECT_EQ(who_holds(path), "process " + std::to_string(::getpid()));
         EXPECT_EQ(file::open(path, file::access::read_write).error().code, errc::busy);
         EXPECT_EQ(ask_from_another_process(path), 1) << "a refused open must not drop it either";
-        EXPECT_NE(::fcntl(parked, F_GETFD), -1);
     }
-    EXPECT_EQ(::fcntl(parked, F_GETFD), -1) << "closed with the holder";
     EXPECT_EQ(ask_from_another_process(path), 0);
+}
+
+TEST(Lock, ClosingTheFileByOtherMeansCostsOnlyTheHoldersName) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    auto holder = *file::open(path, file::access::read_write);
+    ASSERT_TRUE(holder.lock());
+    static_cast<void>(std::ifstream(path).get());
+    EXPECT_EQ(ask_from_another_process(path), 1);
+    EXPECT_EQ(who_holds(path), "another process");
+}
+
+TEST(Lock, AndAClassicLockOnTheWholeFileExcludeEachOther) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    const auto take_classic = [&](short type) {
+        struct flock whole {};
+        whole.l_type = type;
+        return ::fcntl(::open(path.c_str(), O_RDWR | O_CLOEXEC), F_SETLK, &whole);
+    };
+    {
+        held_child classic([&](auto wait) {
+            if (take_classic(F_WRLCK) == 0) wait();
+        });
+        ASSERT_TRUE(classic.ready());
+        auto opened = *file::open(path, file::access::read_write);
+        const auto locked = opened.lock();
+        ASSERT_FALSE(locked);
+        EXPECT_NE(locked.error().found.find("process " + std::to_string(classic.id())), std::string::npos);
+        EXPECT_FALSE(opened.lock_shared());
+        EXPECT_EQ(opened.take_turn(false).error().code, errc::busy);
+    }
+    auto opened = *file::open(path, file::access::read_write);
+    ASSERT_TRUE(opened.lock());
+    const auto can_lock = [&](short type) { return test::run_in_child([&] { return take_classic(type) == 0; }); };
+    EXPECT_TRUE(test::exited_with(can_lock(F_RDLCK), 0));
+    ASSERT_TRUE(opened.change_lock(false));
+    EXPECT_TRUE(test::exited_with(can_lock(F_RDLCK), 1)) << "sharers of both kinds";
+    EXPECT_TRUE(test::exited_with(can_lock(F_WRLCK), 0));
+    held_child classic([&](auto wait) {
+        if (take_classic(F_RDLCK) == 0) wait();
+    });
+    ASSERT_TRUE(classic.ready());
+    EXPECT_TRUE(opened.take_turn(true)) << "one that knows of no turns is not waited for";
+    EXPECT_TRUE(opened.has_other_sharers());
+}
+
+TEST(Lock, OpeningAFileThatIsReplacedMeanwhileGivesTheOneThatHasTheName) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    // As a repair does: the file is held until another has its name.
+    held_child replacing([&](auto wait) {
+        std::thread waiting(wait);
+        for (;;) {
+            auto held = file::open_locked(path, file::access::read_write);
+            if (!held) continue;
+            const auto next = test::create_file(scratch.file("next"));
+            if (!next || ::rename(scratch.file("next").c_str(), path.c_str()) != 0) ::_exit(1);
+        }
+    });
+    ASSERT_TRUE(replacing.ready());
+    int opened = 0, replaced = 0;
+    std::uint64_t inode = 0;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while ((opened < 300 || replaced < 30) && std::chrono::steady_clock::now() < deadline) {
+        auto held = file::open_locked(path, file::access::read_write);
+        if (!held) {
+            ASSERT_EQ(held.error().code, errc::busy) << held.error().text();
+            continue;
+        }
+        ++opened;
+        ASSERT_TRUE(*held->is_at_path()) << "number " << opened;
+        replaced += std::exchange(inode, held->place()->inode) != inode ? 1 : 0;
+    }
+    EXPECT_GT(opened, 0);
 }
 
 TEST(Lock, IsReleasedWithTheObjectAndMovesWithIt) {
@@ -157,7 +247,56 @@ TEST(Lock, AForkedChildKeepsNothingAlive) {
     ASSERT_TRUE(child.ready());
     EXPECT_EQ(ask_from_another_process(path), 1);
     holder.reset();
-    EXPECT_EQ(ask_from_another_process(path), 0) << "though the child still has the descriptor";
+    EXPECT_EQ(ask_from_another_process(path), 0);
+}
+
+TEST(Lock, AForkedChildDoesNotKeepTheLockOfAParentThatIsKilled) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    int alive[2];
+    ASSERT_EQ(::pipe(alive), 0);
+    {
+        held_child parent([&](auto wait) {
+            auto opened = file::open(path, file::access::read_write);
+            if (!opened || !opened->lock()) return;
+            if (!opened->allocate(4096)) return;
+            auto mapped = mapping::map(*opened, 0, 4096, 4096, mapping::kind::shared);
+            if (!mapped) return;
+            int forked[2];
+            if (::pipe(forked) != 0) return;
+            if (::fork() == 0) {
+                // Until the test closes its end.
+                ::close(alive[1]);
+                static_cast<void>(::write(forked[1], "f", 1) + ::read(alive[0], forked, 1));
+                ::_exit(0);
+            }
+            char byte;
+            if (::read(forked[0], &byte, 1) == 1) wait();
+        });
+        ASSERT_TRUE(parent.ready());
+        EXPECT_EQ(ask_from_another_process(path), 1);
+    }
+    EXPECT_EQ(ask_from_another_process(path), test::emulated() ? 1 : 0) << "the emulator lets a child inherit mappings";
+    ::close(alive[0]);
+    ::close(alive[1]);
+}
+
+TEST(Lock, WhatAForkedChildInheritsRefusesEveryUse) {
+    const scratch_directory scratch;
+    const auto path = new_file(scratch);
+    auto holder = *file::open(path, file::access::read_write);
+    ASSERT_TRUE(holder.lock());
+    const int status = test::run_in_child([&] {
+        // The lowest free number: it must not be that of the parent's file.
+        if (::open("/dev/zero", O_RDWR | O_CLOEXEC) == holder.descriptor()) return 1;
+        char byte = 0;
+        if (holder.read_at(0, &byte, 1) || holder.write_at(0, &byte, 1, site::measure)) return 2;
+        if (holder.sync(site::measure) || holder.allocate(4096) || holder.lock_shared()) return 3;
+        if (holder.change_lock(false) || holder.take_turn(false)) return 4;
+        return 0;
+    });
+    EXPECT_TRUE(test::exited_with(status, 0)) << status;
+    EXPECT_EQ(*holder.size(), 0u);
 }
 
 TEST(Lock, AForkedChildKnowsThatItHoldsNothing) {

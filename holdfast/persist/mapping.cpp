@@ -1,5 +1,6 @@
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/file.hpp>
+#include <holdfast/persist/lock_table.hpp>
 #include <holdfast/persist/system_error.hpp>
 
 #include <sys/mman.h>
@@ -175,6 +176,8 @@ result<mapping> mapping::map(const file& from, std::uintptr_t base, std::uint64_
     const auto range = reserve(from.path(), base, reserved);
     if (!range) return range.error();
     mapping made(*range, size, reserved, how, from.path());
+    // A child forked between the two calls would inherit the mapping, and with it the file's lock.
+    const detail::fork_gate no_child;
     if (auto mapped = map_file(from, made.data(), 0, size, how); !mapped) return mapped.error();
     if (::madvise(made.data(), reserved, MADV_DONTFORK) != 0)
         return system_error("madvise(MADV_DONTFORK)", from.path(), errno);
@@ -188,6 +191,7 @@ result<void> mapping::extend(const file& from, std::uint64_t size) {
     if (before % page_bytes() != 0)
         return bad_argument(path_, "an end aligned to " + std::to_string(page_bytes()) + ", to map on from there",
                             std::to_string(before) + " bytes mapped");
+    const detail::fork_gate no_child;
     auto mapped = map_file(from, base_, before, size, kind_);
     if (mapped) {
         size_ = size;

@@ -3,6 +3,7 @@
 
 #include <holdfast/base/result.hpp>
 
+#include <cerrno>
 #include <string>
 
 namespace holdfast::persist::detail {
@@ -13,6 +14,14 @@ error system_error(const char* call, const std::string& path, int number);
 
 /// The same for a call about a place in the file.
 error system_error_at(const char* call, const std::string& path, std::uint64_t offset, int number);
+
+/// Calls `call`, which returns a negative number and sets errno when it fails, until no signal interrupts it.
+template <class Call>
+auto retried(Call call) {
+    auto answer = call();
+    while (answer < 0 && errno == EINTR) answer = call();
+    return answer;
+}
 
 /// How often this process was forked since it was the first of its line: differs between a parent
 /// and its child, so that an object can tell that it was inherited.

@@ -3,6 +3,10 @@
 
 #include <signal.h>
 
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
 namespace holdfast {
 namespace {
 
@@ -175,6 +179,85 @@ TEST_F(PoolHolder, SeveralMayLookAtAPoolThatNobodyHolds) {
         EXPECT_TRUE(exited_with(status, 0)) << "looking keeps writers out";
     }
     EXPECT_EQ(bytes_of(path()), before) << "and changes nothing";
+}
+
+TEST_F(PoolHolder, TheLastOfSeveralSharersThatCloseTogetherMarksThePoolClean) {
+    make_closed(path(), options());
+    for (int round = 0; round < 300; ++round) {
+        int go[2];
+        ASSERT_EQ(::pipe2(go, O_CLOEXEC), 0);
+        const auto share = [&] {
+            ::close(go[1]);
+            auto pool = open_pool::open_shared(path(), redo_like, options());
+            char byte;
+            // Ends for both when the test closes its end.
+            if (!pool || ::read(go[0], &byte, 1) != 0) ::_exit(1);
+            ::_exit((*pool)->close() ? 0 : 2);
+        };
+        pid_t children[2];
+        for (pid_t& child : children)
+            if (child = ::fork(); child == 0) share();
+        ::close(go[0]);
+        ::close(go[1]);
+        for (const pid_t child : children) {
+            int status = -1;
+            ::waitpid(child, &status, 0);
+            ASSERT_TRUE(exited_with(status, 0)) << "round " << round << ": " << status;
+        }
+        ASSERT_TRUE(open_pool::info(path())->clean) << "round " << round;
+    }
+}
+
+TEST_F(PoolHolder, WhoOnlyLooksAtAnUncleanPoolIsNotTakenForASharer) {
+    make_unclean(path(), options(), redo_like, 9);
+    sleeping_child looking([&] {
+        auto* pool = new result<pool_pointer>(open_pool::inspect(path()));
+        return pool->has_value() ? pool : nullptr;
+    });
+    ASSERT_TRUE(looking.ready());
+    std::thread ending([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        looking.kill();
+    });
+    auto pool = open_pool::open_shared(path(), redo_like, options());
+    ending.join();
+    ASSERT_TRUE(pool) << pool.error().text();
+    EXPECT_EQ(*last_word(**pool), 9u) << "shared before it was recovered";
+}
+
+TEST_F(PoolHolder, APoolThatIsReplacedWhileItIsOpenedIsNotOpenedUnderTheNameOfTheNext) {
+    make_closed(path(), options());
+    make_closed(scratch_.file("original"), options());
+    const auto next = scratch_.file("next");
+    // As a repair does: the pool is held until another has its name.
+    sleeping_child replacing([&] {
+        static auto& kept = *new std::thread([&] {
+            for (;;) {
+                auto held = open_pool::inspect(path());
+                if (!held) continue;
+                std::filesystem::copy_file(scratch_.file("original"), next);
+                std::filesystem::rename(next, path());
+            }
+        });
+        return &kept;
+    });
+    ASSERT_TRUE(replacing.ready());
+    int opened = 0, replaced = 0;
+    ino_t inode = 0;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (int tried = 0; replaced < 20 && std::chrono::steady_clock::now() < deadline; ++tried) {
+        auto pool = tried % 2 == 0 ? open() : open_pool::open_shared(path(), redo_like, options());
+        if (!pool) {
+            ASSERT_EQ(pool.error().code, errc::busy) << pool.error().text();
+            continue;
+        }
+        ++opened;
+        struct stat held {}, named {};
+        ASSERT_EQ(::fstat((*pool)->backing_file().descriptor(), &held) + ::stat(path().c_str(), &named), 0);
+        ASSERT_EQ(held.st_ino, named.st_ino) << "number " << opened;
+        replaced += std::exchange(inode, held.st_ino) != held.st_ino ? 1 : 0;
+    }
+    EXPECT_GT(opened, 0);
 }
 
 }  // namespace

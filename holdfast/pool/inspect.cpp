@@ -7,12 +7,16 @@
 namespace holdfast {
 
 result<std::unique_ptr<open_pool>> open_pool::inspect(const std::string& path) {
-    auto file = persist::file::open(path, persist::file::access::read_only);
+    auto file = persist::file::open_locked(path, persist::file::access::read_only);
     if (!file) return file.error();
-    if (auto locked = file->lock(); !locked) return locked.error();
-    auto block = read_superblock(*file);
+    return inspect(std::move(*file));
+}
+
+result<std::unique_ptr<open_pool>> open_pool::inspect(persist::file file) {
+    const std::string path = file.path();
+    auto block = read_superblock(file);
     if (!block) return block.error();
-    auto mapped = persist::mapping::map(*file, block->base, block->reserved_bytes, block->pool_bytes,
+    auto mapped = persist::mapping::map(file, block->base, block->reserved_bytes, block->pool_bytes,
                                         persist::mapping::kind::private_copy);
     if (!mapped) return mapped.error();
     const auto blame = [&](error reason) {
@@ -20,7 +24,7 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(const std::string& path) {
         return reason;
     };
     const std::span<std::byte> bytes(mapped->data(), block->pool_bytes);
-    auto replay = log_replay::read(bytes, log_of(*block), log_reading_of(*block, *file));
+    auto replay = log_replay::read(bytes, log_of(*block), log_reading_of(*block, file));
     if (!replay) return blame(replay.error());
     // Also of a pool that says clean, where this is nothing: the copy that said dirty may be damaged.
     line_set touched(block->pool_bytes);
@@ -35,7 +39,7 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(const std::string& path) {
     pool->path_ = path;
     pool->engine_name_ = text_of(block->engine);
     pool->level_ = static_cast<level>(block->level);
-    pool->file_ = std::move(*file);
+    pool->file_ = std::move(file);
     pool->mapping_ = std::move(*mapped);
     pool->base_ = pool->mapping_->data();
     pool->size_ = block->pool_bytes;

@@ -204,9 +204,8 @@ result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, co
 
 result<std::unique_ptr<open_pool>> open_pool::open(const std::string& path, const engine_description& engine,
                                                    const open_options& options) {
-    auto file = persist::file::open(path, persist::file::access::read_write);
+    auto file = persist::file::open_locked(path, persist::file::access::read_write);
     if (!file) return file.error();
-    if (auto locked = file->lock(); !locked) return locked.error();
     // A process killed while it created the pool may have left a name that is not durable yet. (Where the directory
     // may not be read there is nothing that could be done.)
     if (auto synced = persist::sync_directory(persist::directory_of(path));
@@ -216,13 +215,18 @@ result<std::unique_ptr<open_pool>> open_pool::open(const std::string& path, cons
 }
 
 result<pool_info> open_pool::info(const std::string& path, const persist::discovery& where) {
-    auto file = persist::file::open(path, persist::file::access::read_only);
-    if (!file) return file.error();
-    auto block = read_superblock(*file);
-    if (!block) return block.error();
-    auto storage = persist::discover(path, where);
-    if (!storage) return storage.error();
-    return info_of(path, *block, std::move(*storage));
+    for (;;) {
+        auto file = persist::file::open(path, persist::file::access::read_only);
+        if (!file) return file.error();
+        auto block = read_superblock(*file);
+        if (!block) return block.error();
+        auto storage = persist::discover(path, where);
+        if (!storage) return storage.error();
+        // Of one file, not half of it of one that has been replaced.
+        const auto current = file->is_at_path();
+        if (!current) return current.error();
+        if (*current) return info_of(path, *block, std::move(*storage));
+    }
 }
 
 pool_info open_pool::info() const {

@@ -65,7 +65,8 @@ public:
 
     /// Opens for several processes at once, for an engine whose objects need neither log nor recovery (lines). Who
     /// comes first recovers the pool alone; who comes later only maps it. There is no transaction, no growth and no
-    /// snapshot, and the last to close marks it clean. Waits up to two seconds for one that is recovering.
+    /// snapshot, and the last to close marks it clean, also of several that close together. Waits up to two seconds for
+    /// one that is recovering; closing waits for one that is opening or closing.
     /// What holds if the process dies inside, or later: the others go on.
     /// Errors: as open, and busy (somebody has it alone; or this process has it), level_unavailable (the others have it
     /// at another level; an ordinary file at `power`, whose homes would be private).
@@ -77,6 +78,8 @@ public:
     /// Errors: not_found, permission_denied, not_a_pool, truncated, corrupt, version_unsupported,
     /// feature_unsupported, address_taken, busy, io.
     static result<std::unique_ptr<open_pool>> inspect(const std::string& path);
+    /// The same for a file that was opened by `open_locked`.
+    static result<std::unique_ptr<open_pool>> inspect(persist::file locked);
 
     /// Reads the header only; another process may be using the pool.
     /// Errors: as read_superblock, and busy where this process has it open: ask the open pool instead.
@@ -184,6 +187,8 @@ private:
     friend void mark_pools_inherited() noexcept;
 
     void connect_heap();
+    static result<std::unique_ptr<open_pool>> begin_sharing(persist::file file, const engine_description& engine,
+                                                            const open_options& options);
     static result<std::unique_ptr<open_pool>> join(persist::file file, const engine_description& engine,
                                                    const open_options& options);
     result<void> close_shared();

@@ -52,7 +52,7 @@ errc code_of(const result<T>& failed) {
     return failed ? errc::misuse : failed.error().code;
 }
 
-/// The whole file. Not while this process has it open as a pool: closing would drop the lock.
+/// The whole file.
 inline std::vector<std::byte> bytes_of(const std::string& path) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     EXPECT_GE(descriptor, 0) << path;

@@ -1,12 +1,17 @@
 // A pool of lines that several processes have open at once.
 //
 // Protocol
-//   1. Take the one holder's lock. Who gets it opens the pool as ever, which recovers it and leaves the log empty, lets
-//      go of log and heap, and makes the lock a shared one.
-//   2. Who does not get it takes a shared lock: then somebody has done step 1 and has not had it alone since. It only
-//      maps the pool. If the pool says clean, that one has closed it meanwhile, and all begins anew.
-//   3. Closing: who can make the shared lock the one holder's is the last, and marks the pool clean.
-// A process that dies lets its lock go; the pool stays dirty, and the next step 1 finds an empty log.
+//   1. Opening and closing take turns, by a lock of its own.
+//   2. Opening: take the turn and try the one holder's lock. Who gets it opens the pool as ever, which recovers it and
+//      leaves the log empty, lets go of log and heap, makes itself known as a sharer, makes the lock a shared one, and
+//      ends the turn.
+//   3. Who does not get it takes a shared lock. That alone says little, for a process that only looks at an unclean
+//      pool has one, too. If there is a sharer, then somebody has done step 2 and the pool has been shared ever since:
+//      it only has to be mapped. Become a sharer, end the turn. If there is none, begin anew.
+//   4. Closing: wait for the turn. Who then sees no other sharer is the last, and marks the pool clean. All locks go
+//      in one call, the turn among them: of several that close together each sees those that have not closed yet.
+// A process that dies lets its locks go. If it was the last, the pool stays dirty, and the next step 2 finds an empty
+// log.
 #include <holdfast/pool/opener.hpp>
 #include <holdfast/pool/registry.hpp>
 #include <holdfast/pool/superblock.hpp>
@@ -48,24 +53,35 @@ result<std::unique_ptr<open_pool>> open_pool::open_shared(const std::string& pat
         auto file = persist::file::open(path, persist::file::access::read_write);
         if (!file) return file.error();
         if (auto checked = check_shareable(*file, options); !checked) return checked.error();
-        auto alone = file->lock();
-        if (alone) {
-            auto pool = pool_opener::open(std::move(*file), engine, options);
-            if (!pool) return pool;
-            (*pool)->lanes_.reset();
-            (*pool)->heap_.reset();
-            (*pool)->shared_ = true;
-            if (auto shared = (*pool)->file_->change_lock(false); !shared) return shared.error();
-            return pool;
+        auto tried = file->take_turn(false);
+        const bool my_turn = tried.has_value();
+        if (my_turn) tried = file->lock();
+        const bool alone = tried.has_value();
+        if (!alone && tried.error().code != errc::busy) return tried.error();
+        if (alone || (my_turn && file->lock_shared() && file->has_other_sharers())) {
+            const auto current = file->is_at_path();
+            if (!current) return current.error();
+            if (!*current) continue;
+            auto shared = alone ? begin_sharing(std::move(*file), engine, options)
+                                : join(std::move(*file), engine, options);
+            if (shared || alone || shared.error().code != errc::busy) return shared;
         }
-        if (alone.error().code != errc::busy) return alone.error();
-        if (file->lock_shared()) {
-            auto joined = join(std::move(*file), engine, options);
-            if (joined || joined.error().code != errc::busy) return joined;
-        }
-        if (std::chrono::steady_clock::now() > give_up) return alone.error();
+        if (std::chrono::steady_clock::now() > give_up) return tried.error();
         std::this_thread::sleep_for(between_tries);
     }
+}
+
+result<std::unique_ptr<open_pool>> open_pool::begin_sharing(persist::file file, const engine_description& engine,
+                                                            const open_options& options) {
+    auto pool = pool_opener::open(std::move(file), engine, options);
+    if (!pool) return pool;
+    (*pool)->lanes_.reset();
+    (*pool)->heap_.reset();
+    (*pool)->shared_ = true;
+    if (auto joined = (*pool)->file_->join_sharers(); !joined) return joined.error();
+    if (auto shared = (*pool)->file_->change_lock(false); !shared) return shared.error();
+    (*pool)->file_->end_turn();
+    return pool;
 }
 
 result<std::unique_ptr<open_pool>> open_pool::join(persist::file file, const engine_description& engine,
@@ -95,6 +111,8 @@ result<std::unique_ptr<open_pool>> open_pool::join(persist::file file, const eng
     if (!storage) return storage.error();
     pool->storage_ = std::move(*storage);
     if (auto mapped = pool_opener::map(*pool, options); !mapped) return mapped.error();
+    if (auto joined = pool->file_->join_sharers(); !joined) return joined.error();
+    pool->file_->end_turn();
     pool->shared_ = true;
     register_pool(*pool);
     return pool;
@@ -106,8 +124,8 @@ result<void> open_pool::close_shared() {
         abandon();
         return {};
     }
-    result<void> done;
-    if (file_->change_lock(true)) {
+    result<void> done = file_->take_turn(true);
+    if (done && !file_->has_other_sharers()) {
         // Others may have written it since.
         auto block = read_superblock(*file_);
         if (block) superblock_ = *block;
