@@ -55,8 +55,10 @@ public:
     virtual ~attempt() = default;
     const std::string& name() const { return name_; }
 
-    /// Makes what the call needs.
+    /// Makes the pool.
     virtual void prepare() = 0;
+    /// Brings it into the state that the call begins with, after its contents were looked at.
+    virtual void make_ready() = 0;
     /// The call. What its allocations and system calls do is arranged outside.
     virtual outcome call() = 0;
     /// Everything that is acknowledged, as text; equal texts are equal contents. Opens the pool where it is closed.
@@ -115,6 +117,8 @@ public:
         what_.prepare();
         const std::string before = what_.contents();
         tell(says_.before, before);
+        phase("make ready");
+        what_.make_ready();
         phase("the call");
         this_thread_fails.arm(how, at);
         outcome said;

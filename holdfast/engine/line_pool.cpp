@@ -147,22 +147,28 @@ result<line_pool> line_pool::wrap(result<std::unique_ptr<open_pool>> opened) {
 
 line_pool& line_pool::operator=(line_pool&& other) noexcept {
     if (this == &other) return *this;
-    if (core_) static_cast<void>(close());
+    close_quietly();
     core_ = std::move(other.core_);
     recovered_ = std::move(other.recovered_);
     return *this;
 }
 
-line_pool::~line_pool() {
-    if (core_) static_cast<void>(close());
+line_pool::~line_pool() { close_quietly(); }
+
+void line_pool::close_quietly() noexcept {
+    try {
+        if (core_) static_cast<void>(close());
+    } catch (...) {
+        // The pool is released and unclean: the next opening recovers it.
+        return;
+    }
 }
 
 result<void> line_pool::close() {
     if (!core_) return closed_error();
     pools().remove(*core_);
-    auto closed = core_->close();
-    core_.reset();
-    return closed;
+    const auto core = std::move(core_);
+    return core->close();
 }
 
 void line_pool::abandon() noexcept {

@@ -126,6 +126,7 @@ public:
 
 private:
     explicit line_pool(std::unique_ptr<open_pool> core);
+    void close_quietly() noexcept;
     static result<line_pool> wrap(result<std::unique_ptr<open_pool>> opened);
     result<std::byte*> root_of(std::string_view name, std::string_view version, const detail::lines_root& what);
     result<std::byte*> find_shared(std::string_view name, const root_type& type);

@@ -95,9 +95,8 @@ public:
     /// Closes cleanly. Requires: no transaction is open, nothing in the pool is in use.
     result<void> close() {
         if (!core_) return closed_error();
-        auto closed = core_->close();
-        core_.reset();
-        return closed;
+        const auto core = std::move(core_);
+        return core->close();
     }
     /// Lets the pool go as a killed process would, for tests of recovery.
     void abandon() noexcept {

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <climits>
 #include <limits>
+#include <span>
 #include <vector>
 
 #ifdef HOLDFAST_OBSERVED
@@ -56,10 +57,10 @@ int write_zeros(int descriptor, std::uint64_t from, std::uint64_t to) noexcept {
 }
 
 /// Drops the first `written` bytes from the pieces.
-void consume(std::vector<iovec>& pieces, std::size_t written) {
+void consume(std::span<iovec>& pieces, std::size_t written) {
     std::size_t whole = 0;
     while (whole < pieces.size() && written >= pieces[whole].iov_len) written -= pieces[whole++].iov_len;
-    pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(whole));
+    pieces = pieces.subspan(whole);
     if (written == 0) return;
     pieces.front().iov_base = static_cast<char*>(pieces.front().iov_base) + written;
     pieces.front().iov_len -= written;
@@ -71,8 +72,14 @@ struct write_outcome {
 };
 
 /// Writes all pieces with `flags`, counting bytes, and a sync for each call where the flags ask for one.
-write_outcome write_all(int descriptor, std::uint64_t offset, std::vector<iovec> pieces, int flags) {
+write_outcome write_all(int descriptor, std::uint64_t offset, std::span<const iovec> all, int flags) {
     write_outcome outcome;
+    // A commit has a few: it must not fail for want of memory.
+    std::array<iovec, 8> few;
+    std::vector<iovec> many(all.size() > few.size() ? all.size() : 0);
+    const std::span<iovec> room = many.empty() ? std::span<iovec>(few) : std::span<iovec>(many);
+    std::span<iovec> pieces = room.first(all.size());
+    std::copy(all.begin(), all.end(), pieces.begin());
     consume(pieces, 0);
     while (!pieces.empty()) {
         const int count = static_cast<int>(std::min<std::size_t>(pieces.size(), IOV_MAX));
@@ -177,11 +184,11 @@ result<void> file::write_at(std::uint64_t offset, const void* bytes, std::size_t
 }
 
 result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pieces, [[maybe_unused]] site where) {
-    const std::vector<iovec> all(pieces.begin(), pieces.end());
     // Several calls would be several waits, so a single fdatasync is better for very many pieces.
-    auto outcome = all.size() > IOV_MAX ? write_outcome{0, EOPNOTSUPP} : write_all(descriptor_, offset, all, RWF_DSYNC);
+    auto outcome =
+        pieces.size() > IOV_MAX ? write_outcome{0, EOPNOTSUPP} : write_all(descriptor_, offset, pieces, RWF_DSYNC);
     if (outcome.number == EOPNOTSUPP || outcome.number == ENOSYS) {
-        outcome = write_all(descriptor_, offset, all, 0);
+        outcome = write_all(descriptor_, offset, pieces, 0);
         if (outcome.number == 0) {
             ++detail::this_thread.syncs;
             if (::fdatasync(descriptor_) != 0) return system_error_at("fdatasync", path_, offset, errno);

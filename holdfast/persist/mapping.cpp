@@ -172,9 +172,10 @@ void mapping::release() noexcept {
 result<mapping> mapping::map(const file& from, std::uintptr_t base, std::uint64_t reserved, std::uint64_t size,
                              kind how) {
     if (auto checked = check_arguments(from, base, reserved, size); !checked) return checked.error();
+    std::string path = from.path();
     const auto range = reserve(from.path(), base, reserved);
     if (!range) return range.error();
-    mapping made(*range, size, reserved, how, from.path());
+    mapping made(*range, size, reserved, how, std::move(path));
     if (auto mapped = map_file(from, made.data(), 0, size, how); !mapped) return mapped.error();
     if (::madvise(made.data(), reserved, MADV_DONTFORK) != 0)
         return system_error("madvise(MADV_DONTFORK)", from.path(), errno);
