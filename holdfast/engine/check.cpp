@@ -66,6 +66,7 @@ private:
         for (const unsigned copy : {0u, 1u}) {
             const auto read = read_superblock_copy(file, copy);
             if (read && belongs(*read, *header)) continue;
+            if (!read && read.error().code == errc::io) return read.error();
             is = verdict::worn;
             words += "; copy " + std::to_string(copy + 1) + " of 2 is torn, the other counts";
         }

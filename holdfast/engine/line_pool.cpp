@@ -205,9 +205,8 @@ result<void> line_pool::close() {
         return entered;
     }
     pools().remove(*core_);
-    auto closed = core_->close();
-    core_.reset();
-    return closed;
+    const auto core = std::move(core_);
+    return core->close();
 }
 
 void line_pool::abandon() noexcept { let_go(detail::letting_go::abandons); }

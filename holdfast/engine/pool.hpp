@@ -127,9 +127,8 @@ public:
             if (core_ && core_->is_inherited()) core_.reset();
             return entered;
         }
-        auto closed = core_->close();
-        core_.reset();
-        return closed;
+        const auto core = std::move(core_);
+        return core->close();
     }
     /// Lets the pool go as a killed process would, for tests of recovery. Inside a transaction, in a child and in a
     /// signal handler as destruction.

@@ -14,7 +14,9 @@ using outcome = repair_step::outcome;
 /// The first name of this kind that nothing has.
 std::string free_name(const std::string& wanted) {
     std::string name = wanted;
-    for (unsigned number = 2; std::filesystem::exists(std::filesystem::symlink_status(name)); ++number)
+    // Where nobody can tell, copying refuses to replace.
+    std::error_code ignored;
+    for (unsigned number = 2; std::filesystem::exists(std::filesystem::symlink_status(name, ignored)); ++number)
         name = wanted + "-" + std::to_string(number);
     return name;
 }

@@ -52,13 +52,22 @@ result<std::unique_ptr<heap>> heap::open(std::byte* pool, std::span<const heap_z
 }
 
 result<void> heap::add_zone(heap_zone zone) {
+    if (auto checked = check_zone(zone); !checked) return checked;
+    take_zone(zone);
+    return {};
+}
+
+result<void> heap::check_zone(heap_zone zone) {
     const std::lock_guard lock(state_->mutex);
     auto all = state_->zones();
     all.push_back(zone);
     if (auto fits = detail::check_places(all); !fits) return fits;
-    if (auto good = detail::check_header(state_->pool, zone); !good) return good;
+    return detail::check_header(state_->pool, zone);
+}
+
+void heap::take_zone(heap_zone zone) noexcept {
+    const std::lock_guard lock(state_->mutex);
     state_->add_zone(zone);
-    return {};
 }
 
 std::uint64_t heap::block_bytes(const std::byte* pool, std::span<const heap_zone> zones,

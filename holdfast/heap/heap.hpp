@@ -117,6 +117,10 @@ public:
     /// its bytes are mapped, it is formatted and durable, and it lies behind all others, below `reserved_bytes`.
     /// Errors: as `open`. After an error everything is as before.
     result<void> add_zone(heap_zone zone);
+    /// Its two halves: everything that may fail, and then what changes the heap. Requires of the second: the first
+    /// found nothing, and no other zone came between. Thread-safe.
+    result<void> check_zone(heap_zone zone);
+    void take_zone(heap_zone zone) noexcept;
 
     ~heap();
     heap(const heap&) = delete;

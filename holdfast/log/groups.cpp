@@ -61,11 +61,15 @@ group_log::group_log(persist::file& file, log_geometry geometry, std::uint64_t l
     }
     open_.record.resize(format::record_header_words);
     sealed_.record.resize(format::record_header_words);
-    // The first checkpoint must not overwrite the slot that holds the current point. A read that fails
-    // leaves that to chance here, and fails again where an error can be returned.
+}
+
+result<void> group_log::find_truncation_slot() {
+    if (knows_slot_) return {};
     std::vector<std::byte> header(format::log_header_bytes);
-    if (file.read_at(geometry.offset, header.data(), header.size()))
-        if (const auto point = read_truncation_point(header.data())) truncation_slot_ = point->slot;
+    if (auto read = file_.read_at(segments_.geometry().offset, header.data(), header.size()); !read) return read;
+    if (const auto point = read_truncation_point(header.data())) truncation_slot_ = point->slot;
+    knows_slot_ = true;
+    return {};
 }
 
 std::uint64_t group_log::fullest_group_words() const noexcept {
@@ -137,8 +141,9 @@ template <class F>
 result<void> group_log::step(F&& f) {
     try {
         return f();
-    } catch (const std::exception& reason) {
-        return error{.code = errc::io, .what = reason.what(), .path = file_.path()};
+    } catch (const std::exception&) {
+        // A text might need the memory that there was not.
+        return detail::keep_lasting(bare_error(errc::io));
     }
 }
 
@@ -249,6 +254,8 @@ result<void> group_log::checkpoint_to(std::uint64_t sequence) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return !homes_held_; });
     }
+    // The first checkpoint must not overwrite the slot that holds the current point.
+    if (auto found = find_truncation_slot(); !found) return found;
     if (auto written = write_homes(sequence); !written) return written;
     // Homes before the truncation point: were it durable first, a cut would lose those commits.
     if (auto synced = file_.sync(site::log_checkpoint_home_sync); !synced) return synced;

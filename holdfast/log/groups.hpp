@@ -104,6 +104,7 @@ private:
     result<void> write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
                               std::uint16_t part, std::uint16_t parts, bool durable);
     result<void> begin_segment();
+    result<void> find_truncation_slot();
     result<void> checkpoint(bool hold);
     result<void> checkpoint_to(std::uint64_t sequence);
     result<void> write_homes(std::uint64_t sequence);
@@ -122,7 +123,8 @@ private:
     std::uint64_t position_ = 0;
     std::uint64_t salt_ = 0;
     std::uint64_t last_written_;
-    unsigned truncation_slot_ = 0;
+    unsigned truncation_slot_ = 0;  ///< that holds the current point
+    bool knows_slot_ = false;
     std::vector<std::uint32_t> order_;  ///< used segments, oldest first
     std::vector<std::uint64_t> segment_words_;  ///< a part that is written, or a segment whose records go home
     private_pages* pages_ = nullptr;

@@ -75,6 +75,23 @@ struct new_file {
     std::string name;  ///< empty: unnamed
 };
 
+/// Undoes what is not kept, for want of memory.
+class unkept_file {
+public:
+    explicit unkept_file(const new_file& made) noexcept : made_(&made) {}
+    ~unkept_file() {
+        if (made_ == nullptr) return;
+        if (!made_->name.empty()) ::unlink(made_->name.c_str());
+        ::close(made_->descriptor);
+    }
+    unkept_file(const unkept_file&) = delete;
+    unkept_file& operator=(const unkept_file&) = delete;
+    void keep() noexcept { made_ = nullptr; }
+
+private:
+    const new_file* made_;
+};
+
 /// A file in `directory`, unnamed where the file system can.
 result<new_file> make_file(const std::string& directory, bool unnamed) {
     if (unnamed) {
@@ -145,21 +162,31 @@ result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed)
         reason.path = path;
         return reason;
     }
-    file prepared(path, made->descriptor, access::read_write);
-    prepared.prepared_name_ = made->name;
+    unkept_file unkept(*made);
+    std::string its_path = path;
+    unkept.keep();
+    file prepared(std::move(its_path), made->descriptor, access::read_write);
+    prepared.prepared_name_ = std::move(made->name);
     if (::fchmod(prepared.descriptor_, static_cast<mode_t>(mode)) != 0) return system_error("fchmod", path, errno);
     return prepared;
 }
 
 result<void> file::publish() {
+    // What takes memory comes before the file has its name, or is undone.
+    const std::string directory = directory_of(path_);
     if (auto linked = link_to_path(); !linked) return linked;
     drop_prepared_name();
 #ifdef HOLDFAST_OBSERVED
     observe_file_publish();
 #endif
-    auto synced = sync_directory(directory_of(path_));
-    if (!synced) ::unlink(path_.c_str());
-    return synced;
+    try {
+        auto synced = sync_directory(directory);
+        if (!synced) ::unlink(path_.c_str());
+        return synced;
+    } catch (...) {
+        ::unlink(path_.c_str());
+        throw;
+    }
 }
 
 result<void> file::link_to_path() {
@@ -183,8 +210,11 @@ result<void> file::link_to_path() {
 result<file> file::create_unnamed(const std::string& directory) {
     auto made = make_file(directory, true);
     if (!made) return made.error();
+    unkept_file unkept(*made);
+    std::string its_path = directory;
+    unkept.keep();
     if (!made->name.empty()) ::unlink(made->name.c_str());
-    return file(directory, made->descriptor, access::read_write);
+    return file(std::move(its_path), made->descriptor, access::read_write);
 }
 
 result<file> file::open(const std::string& path, access how) {
@@ -196,10 +226,11 @@ result<file> file::open(const std::string& path, access how) {
 
     // O_NONBLOCK, in case the name means a pipe by now; regular files ignore it.
     const int flags = (how == access::read_write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    std::string its_path = path;
     const int descriptor =
         detail::remember_opened([&] { return retried([&] { return ::open(path.c_str(), flags); }); });
     if (descriptor < 0) return system_error("open", path, errno);
-    file opened(path, descriptor, how);
+    file opened(std::move(its_path), descriptor, how);
     if (::fstat(descriptor, &status) != 0) return system_error("fstat", path, errno);
     if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
     return opened;

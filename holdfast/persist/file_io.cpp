@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <limits>
+#include <span>
 #include <vector>
 
 #ifdef HOLDFAST_OBSERVED

@@ -173,9 +173,10 @@ void mapping::release() noexcept {
 result<mapping> mapping::map(const file& from, std::uintptr_t base, std::uint64_t reserved, std::uint64_t size,
                              kind how) {
     if (auto checked = check_arguments(from, base, reserved, size); !checked) return checked.error();
+    std::string path = from.path();
     const auto range = reserve(from.path(), base, reserved);
     if (!range) return range.error();
-    mapping made(*range, size, reserved, how, from.path());
+    mapping made(*range, size, reserved, how, std::move(path));
     // A child forked between the two calls would inherit the mapping, and with it the file's lock.
     const detail::fork_gate no_child;
     if (auto mapped = map_file(from, made.data(), 0, size, how); !mapped) return mapped.error();

@@ -117,6 +117,16 @@ result<void> open_pool::write_grown_superblocks(heap_zone zone) {
     return {};
 }
 
+/// What a growth that failed left behind the pool's end. A file that stays longer than it needs to be does no harm.
+void open_pool::take_back(std::uint64_t bytes) noexcept {
+    mapping_->retract(bytes);
+    try {
+        static_cast<void>(file_->shrink(bytes));
+    } catch (...) {
+        return;
+    }
+}
+
 result<void> open_pool::grow(std::uint64_t bytes) {
     // Before the lock, which in a child nobody lets go.
     if (auto here = check_here("grow it"); !here) return here;
@@ -124,19 +134,28 @@ result<void> open_pool::grow(std::uint64_t bytes) {
     if (auto usable = check_usable("grow it"); !usable) return usable;
     const auto zone = zone_of_growth(path_, superblock_, bytes);
     if (!zone) return zone.error();
-    if (auto prepared = prepare_zone(*zone); !prepared) {
-        static_cast<void>(file_->shrink(zone->offset));
-        return prepared;
-    }
     const std::uint64_t end = zone->offset + zone->bytes;
-    if (lanes_) lanes_->grow(end);
-    if (aliases_) aliases_->grow(end);
+    // Whatever fails up to here leaves the pool as it was.
+    try {
+        auto prepared = prepare_zone(*zone);
+        if (prepared && lanes_) lanes_->grow(end);
+        if (prepared && aliases_) aliases_->grow(end);
+        if (prepared) prepared = heap_->check_zone(*zone);
+        if (!prepared) {
+            take_back(zone->offset);
+            return prepared;
+        }
+    } catch (...) {
+        take_back(zone->offset);
+        throw;
+    }
     if (auto written = write_grown_superblocks(*zone); !written) return written;
     const std::size_t count = zone_count_.load(std::memory_order_relaxed);
     zones_[count] = *zone;
     zone_count_.store(count + 1, std::memory_order_release);
     size_.store(end, std::memory_order_release);
-    return heap_->add_zone(*zone);
+    heap_->take_zone(*zone);
+    return {};
 }
 
 }  // namespace holdfast

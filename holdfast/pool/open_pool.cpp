@@ -244,7 +244,12 @@ void open_pool::take_zones(std::span<const heap_zone> zones) noexcept {
 }
 
 open_pool::~open_pool() {
-    if (file_ && (lanes_ || groups_ || shared_)) static_cast<void>(close());
+    try {
+        if (file_ && (lanes_ || groups_ || shared_)) static_cast<void>(close());
+    } catch (...) {
+        // Without memory it is left as a killed process leaves it, for the next opening to recover.
+        abandon();
+    }
     // One that was only inspected has no log to close.
     unregister_pool(*this);
 }
@@ -296,15 +301,21 @@ result<void> open_pool::checkpoint() {
 }
 
 result<void> open_pool::close() {
-    if (shared_) return close_shared();
+    struct releaser {
+        open_pool& pool;
+        ~releaser() { pool.abandon(); }
+    };
+    if (shared_) {
+        const releaser at_the_end{*this};
+        return close_shared();
+    }
     if (!lanes_ && !groups_) return {};
+    const releaser at_the_end{*this};
     if (process_ != ::getpid()) {
         // A child has neither the mapping nor the lock; its parent may be in the middle of a commit.
-        error reason{.code = errc::misuse,
+        return error{.code = errc::misuse,
                      .what = "a forked child closed a pool of its parent; nothing was written",
                      .path = path_};
-        abandon();
-        return reason;
     }
     if (is_planted(planted::clean_before_checkpoint))
         static_cast<void>(write_superblock(format::pool_state::clean, level_));
@@ -314,7 +325,6 @@ result<void> open_pool::close() {
     const bool needs_sync = level_ < level::power && storage_.kind != persist::medium::tmpfs;
     if (done && needs_sync) done = strengthen(persist::site::pool_strengthen);
     if (done) done = write_superblock(format::pool_state::clean, level_);
-    abandon();
     return done;
 }
 

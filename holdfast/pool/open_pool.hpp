@@ -90,7 +90,7 @@ public:
     open_pool& operator=(const open_pool&) = delete;
 
     /// Brings all commits home, marks the pool clean and releases it. Requires: no transaction is
-    /// open. After an error the pool is released too, and unclean. In a forked child it writes nothing.
+    /// open. After an error or std::bad_alloc the pool is released too, and unclean. In a forked child it writes nothing.
     /// Errors: io, poisoned, misuse (in a forked child).
     result<void> close();
     /// Releases the pool as a killed process would: nothing is written, the pool stays unclean.
@@ -196,6 +196,7 @@ private:
     result<void> strengthen(persist::site where);
     void take_zones(std::span<const heap_zone> zones) noexcept;
     result<void> prepare_zone(heap_zone zone);
+    void take_back(std::uint64_t bytes) noexcept;
     result<void> write_grown_superblocks(heap_zone zone);
     error note_failed_sync(error reason) noexcept;
     result<std::uint64_t> hold_commits(std::chrono::milliseconds patience_in_all);

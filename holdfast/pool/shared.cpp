@@ -120,10 +120,7 @@ result<std::unique_ptr<open_pool>> open_pool::join(persist::file file, const eng
 
 result<void> open_pool::close_shared() {
     shared_ = false;
-    if (process_ != ::getpid()) {
-        abandon();
-        return {};
-    }
+    if (process_ != ::getpid()) return {};
     result<void> done = file_->take_turn(true);
     if (done && !file_->has_other_sharers()) {
         // Others may have written it since.
@@ -134,7 +131,6 @@ result<void> open_pool::close_shared() {
         if (done && needs_sync) done = strengthen(persist::site::superblock);
         if (done) done = write_superblock(format::pool_state::clean, level::power);
     }
-    abandon();
     return done;
 }
 

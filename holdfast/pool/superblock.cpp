@@ -54,7 +54,7 @@ result<void> check_identity(const persist::file& from, unsigned copy, const supe
     return {};
 }
 
-bool ranges_hold(const superblock& block) noexcept {
+bool ranges_hold(const superblock& block) {
     const std::uint64_t bytes = block.pool_bytes;
     if (bytes < format::smallest_pool_bytes || bytes % format::page_bytes != 0 || bytes > format::offset_mask)
         return false;
@@ -74,6 +74,13 @@ bool ranges_hold(const superblock& block) noexcept {
         at = zone.offset + zone.bytes;
     }
     return block.state == format::pool_state::clean || block.state == format::pool_state::dirty;
+}
+
+/// Whether the copy was read, and is not what it should be.
+bool is_about_contents(const error& reason) noexcept {
+    return reason.code == errc::not_a_pool || reason.code == errc::version_unsupported ||
+           reason.code == errc::feature_unsupported || reason.code == errc::corrupt ||
+           reason.code == errc::truncated;
 }
 
 }  // namespace
@@ -115,6 +122,9 @@ result<superblock> read_superblock(const persist::file& from) {
     }
     auto first = read_superblock_copy(from, 0);
     auto second = read_superblock_copy(from, 1);
+    // One that could not be read may be the newer one, which says that the pool is unclean.
+    for (const auto* copy : {&first, &second})
+        if (!*copy && !is_about_contents(copy->error())) return copy->error();
     // The first copy's complaint is the one to report, unless only it looks foreign.
     if (!first && !second) return first.error().code == errc::not_a_pool ? second.error() : first.error();
     // A sound copy that this library does not understand may be the newer one.
