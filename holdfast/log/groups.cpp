@@ -15,12 +15,18 @@ namespace {
 using format::record_kind;
 using persist::site;
 
-error poisoned_error(const std::string& path, errc code) {
-    return error{.code = code,
-                 .what = code == errc::outcome_unknown
-                             ? "a sync failed while this commit waited; it may or may not be durable"
-                             : "an earlier sync failed; close and reopen the pool to see what is durable",
-                 .path = path};
+/// Without memory for its text it keeps its code: a commit that waits must be told.
+detail::kept_error poisoned_error(const std::string& path, errc code) noexcept {
+    try {
+        return detail::keep(error{.code = code,
+                                  .what = code == errc::outcome_unknown
+                                              ? "a sync failed while this commit waited; it may or may not be durable"
+                                              : "an earlier sync failed; close and reopen the pool to see what is "
+                                                "durable",
+                                  .path = path});
+    } catch (const std::bad_alloc&) {
+        return detail::keep_lasting(bare_error(code));
+    }
 }
 
 /// What stands in memory instead; the normal build never asks.
