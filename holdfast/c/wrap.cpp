@@ -79,15 +79,16 @@ struct pool_in_c final : holdfast_pool {
 /// The sentence, cut where it is longer. Trivially destructible: a function may fail while its thread ends.
 inline constinit thread_local std::array<char, 1024> last_error{};
 
+void keep_text(std::string_view text) noexcept {
+    const std::size_t size = std::min(text.size(), last_error.size() - 1);
+    last_error[text.copy(last_error.data(), size)] = '\0';
+}
+
 int note(const error& reason) noexcept {
-    const auto keep = [](std::string_view text) {
-        const std::size_t size = std::min(text.size(), last_error.size() - 1);
-        last_error[text.copy(last_error.data(), size)] = '\0';
-    };
     try {
-        keep(reason.text());
+        keep_text(reason.text());
     } catch (const std::bad_alloc&) {
-        keep("no memory");
+        keep_text("no memory");
     }
     return static_cast<int>(reason.code) + 1;
 }
@@ -101,7 +102,7 @@ int status_of(F&& f) noexcept {
     } catch (const failure& reason) {
         return note(reason.reason());
     } catch (const std::bad_alloc&) {
-        last_error() = "no memory";
+        keep_text("no memory");
         return static_cast<int>(errc::invalid_argument) + 1;
     }
 }

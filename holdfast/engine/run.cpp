@@ -88,6 +88,11 @@ void transaction_base::check_in_no_other_pool(const void* home) const {
     if (other != nullptr && other != pool_) throw failure(detail::nested_in_other_pool(*pool_, *other));
 }
 
+void transaction_runner::drop_lost(transaction_base& transaction) noexcept {
+    forget_doom(transaction);
+    drop_actions(transaction);
+}
+
 namespace {
 
 void tell_of_failed_action(std::exception_ptr thrown) noexcept {

@@ -121,6 +121,9 @@ public:
         transaction.on_abort.clear();
     }
 
+    /// Forgets what was said of a transaction that was lost in a forked child.
+    static void drop_lost(transaction_base& transaction) noexcept;
+
     /// Takes the locks of a joining call, together and without deadlock among themselves, but none
     /// that the transaction holds already. They are held until the outermost call is decided.
     template <class... Locks>
@@ -253,9 +256,8 @@ template <class... Locks>
 bool was_lost(transaction_base& transaction, transaction_locks<Locks...>& held_locks) {
     if (open_transaction == &transaction) [[likely]]
         return false;
-    transaction_runner::forget_doom(transaction);
+    transaction_runner::drop_lost(transaction);
     held_locks.release();
-    transaction_runner::drop_actions(transaction);
     return true;
 }
 

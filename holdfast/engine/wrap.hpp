@@ -149,7 +149,7 @@ public:
             return pool_gone();
         }
         if (is_refused_here()) [[unlikely]]
-            return detail::thread_is_gone() ? detail::refused_by_stage() : detail::refused_in_signal_handler();
+            return refusal_here();
         leave_list();
         auto sealed = seal();
         if (!sealed) {
@@ -181,25 +181,32 @@ private:
             throw;
         }
     }
-    static error not_open() { return error{.code = errc::misuse, .what = "the wrap is not open"}; }
-    static error pool_gone() {
+    [[gnu::cold, gnu::noinline]] static error not_open() {
+        return error{.code = errc::misuse, .what = "the wrap is not open"};
+    }
+    [[gnu::cold, gnu::noinline]] static error pool_gone() {
         return error{.code = errc::misuse, .what = "the wrap's pool was closed, or opened before a fork"};
     }
     typename Engine::transaction& opened() {
-        if (!transaction_) [[unlikely]]
-            throw failure(not_open());
-        if (!is_pool_there()) [[unlikely]]
-            throw failure(pool_gone());
-        if (detail::thread_is_gone()) [[unlikely]]
-            throw failure(detail::refused_by_stage());
+        if (!transaction_ || pool_changes.load(std::memory_order_relaxed) != changes_ || detail::thread_is_gone())
+            [[unlikely]] check_use();
         use();
         return *transaction_;
     }
+    /// Apart, so that `opened` is small enough to be inlined.
+    [[gnu::cold, gnu::noinline]] void check_use() {
+        if (!transaction_) throw failure(not_open());
+        if (!is_pool_there()) throw failure(pool_gone());
+        if (detail::thread_is_gone()) throw failure(detail::refused_by_stage());
+    }
     /// Whether the pool is still open, and open here.
     bool is_pool_there() noexcept {
-        const std::uint64_t now = pool_changes.load(std::memory_order_acquire);
+        const std::uint64_t now = pool_changes.load(std::memory_order_relaxed);
         if (now == changes_) [[likely]]
             return true;
+        return look_for_pool(now);
+    }
+    [[gnu::cold, gnu::noinline]] bool look_for_pool(std::uint64_t now) noexcept {
         if (!is_open_pool(transaction_->pool(), instance_)) return false;
         changes_ = now;
         return true;
@@ -209,12 +216,14 @@ private:
                detail::is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0));
     }
     static void check_thread_and_handler() {
-        if (!is_refused_here()) [[likely]]
-            return;
-        throw failure(detail::thread_is_gone() ? detail::refused_by_stage() : detail::refused_in_signal_handler());
+        if (is_refused_here()) [[unlikely]]
+            throw failure(refusal_here());
+    }
+    [[gnu::cold, gnu::noinline]] static error refusal_here() {
+        return detail::thread_is_gone() ? detail::refused_by_stage() : detail::refused_in_signal_handler();
     }
     /// Drops what the wrap stored without touching the pool, which is not there.
-    void forget() noexcept {
+    [[gnu::cold, gnu::noinline]] void forget() noexcept {
         if constexpr (Engine::has_shared_aliases)
             if (!listing_.end_in_child(*transaction_)) {
                 // The list names it for ever.
