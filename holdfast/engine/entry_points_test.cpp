@@ -48,9 +48,13 @@ TYPED_TEST(EntryPoints, AChildForkedInsideATransactionLosesItAndTheParentCommits
     if (process == 0) {
         const bool is_misuse = !done && done.error().code == errc::misuse;
         world.drop();
-        TypeParam own;
-        own.use();
-        ::_exit(is_misuse && own.is_intact() ? 0 : 1);
+        bool is_intact = false;
+        {
+            TypeParam own;
+            own.use();
+            is_intact = own.is_intact();
+        }
+        ::_exit(is_misuse && is_intact ? 0 : 1);
     }
     EXPECT_EQ(said_by(process), 0);
     ASSERT_TRUE(done) << done.error().text();

@@ -11,8 +11,10 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -173,7 +175,11 @@ outcome call_in_state(state which, World& world, const entry_point<World>& entry
         case process_end:
             at_process_end = [&] {
                 call();
-                ::_exit(static_cast<int>(world.is_intact() ? seen : outcome::data_lost));
+                const outcome said = world.is_intact() ? seen : outcome::data_lost;
+                // Nothing destroys the world any more.
+                std::error_code ignored;
+                std::filesystem::remove_all(world.scratch.path(), ignored);
+                ::_exit(static_cast<int>(said));
             };
             std::atexit([] { at_process_end(); });
             std::exit(EXIT_FAILURE);

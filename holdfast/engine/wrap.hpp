@@ -219,7 +219,7 @@ private:
         if (is_refused_here()) [[unlikely]]
             throw failure(refusal_here());
     }
-    [[gnu::cold, gnu::noinline]] static error refusal_here() {
+    [[gnu::cold, gnu::noinline]] static detail::kept_error refusal_here() {
         return detail::thread_is_gone() ? detail::refused_by_stage() : detail::refused_in_signal_handler();
     }
     /// Drops what the wrap stored without touching the pool, which is not there.
