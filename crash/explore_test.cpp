@@ -50,7 +50,7 @@ const std::vector<commit_path> commit_paths{
 TEST(Explore, EveryFaultOnTheWayOfACommitIsCaughtInEveryContainer) {
     for (const auto& what : all_subjects()) {
         // Many interleavings of each workload: `holdfast crash --mutants` has the time.
-        if (what->name() == "threads") continue;
+        if (what->name() == "threads" || what->is_for_lives()) continue;
         for (const commit_path& path : commit_paths) {
             if (!what->knows(x86) || std::ranges::find(path.engines, what->engine()) == path.engines.end()) continue;
             for (const fault& each : path.faults)
@@ -76,7 +76,7 @@ TEST(Explore, AFaultOnTheWayOfARecoveryIsCaughtByCuttingIt) {
 TEST(Explore, OneOperationIsExploredAndNothingIsWrong) {
     for (auto& what : all_subjects())
         for (const model& how : models) {
-            if (!what->knows(how)) continue;
+            if (!what->knows(how) || what->is_for_lives()) continue;
             // More of them are the command's, which is run as a test too.
             limits few;
             few.images_of_a_cut = 128;

@@ -75,7 +75,7 @@ bool is_wanted(const options& wanted, const model& how) {
 
 bool is_wanted(const options& wanted, const subject& what) {
     return (wanted.engine.empty() || what.engine() == wanted.engine) &&
-           (wanted.workload.empty() ? wanted.lives == 1 ? !what.is_for_lives() : what.has_lives()
+           (wanted.workload.empty() ? wanted.mutants || (wanted.lives == 1 ? !what.is_for_lives() : what.has_lives())
                                     : what.name() == wanted.workload);
 }
 
