@@ -8,6 +8,7 @@
 #include <holdfast/format/superblock.hpp>
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/heap/zone.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 #include <holdfast/pool/open_pool.hpp>
 
 #include <cstddef>
@@ -36,6 +37,8 @@ inline std::string recorded_path() {
 
 /// A small pool at the level and on the medium that the model stands for.
 inline create_options recorded_pool_options(const model& how) {
+    // A mark of the file that is recorded into would make every recording another image.
+    stand_ins_now.file_mark = 1;
     create_options options;
     options.durability = how.is_file || !how.streams_are_durable ? level::power : level::process;
     options.tmpfs_is_nvram = !how.is_file;

@@ -26,7 +26,7 @@ const std::string& path() {
 
 void remove_files() {
     std::error_code ignored;
-    for (const char* end : {"", ".before-repair", ".repairing"}) std::filesystem::remove(path() + end, ignored);
+    for (const char* end : {"", ".before-repair"}) std::filesystem::remove(path() + end, ignored);
 }
 
 create_options options_at(level durability) {

@@ -1,8 +1,11 @@
 #include <holdfast/engine/repair.hpp>
 
+#include <holdfast/log/segments.hpp>
 #include <holdfast/persist/copy_file.hpp>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -21,20 +24,37 @@ std::string free_name(const std::string& wanted) {
     return name;
 }
 
-/// A file that goes unless it was kept.
+/// A copy of a file beside it, which goes unless it took another name.
 class working_copy {
 public:
-    explicit working_copy(std::string path) : path_(std::move(path)) { remove(); }
-    ~working_copy() { remove(); }
-    working_copy(const working_copy&) = delete;
-    working_copy& operator=(const working_copy&) = delete;
+    static result<working_copy> of(const persist::file& original) {
+        for (;;) {
+            char random[32];
+            std::snprintf(random, sizeof random, ".repairing-%016" PRIx64, random_seed());
+            std::string path = original.path() + random;
+            // Never in place of what somebody else has put there.
+            const auto copied = persist::copy_to(original, path);
+            if (copied) return working_copy(std::move(path));
+            if (copied.error().code != errc::already_exists) return copied.error();
+        }
+    }
+    ~working_copy() {
+        std::error_code ignored;
+        if (!path_.empty()) std::filesystem::remove(path_, ignored);
+    }
+    working_copy(working_copy&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    working_copy& operator=(working_copy&&) = delete;
+
     const std::string& path() const noexcept { return path_; }
+    /// Takes the place of what stands at `path`.
+    result<void> replace(const std::string& path) {
+        auto renamed = persist::rename_over(path_, path);
+        if (renamed) path_.clear();
+        return renamed;
+    }
 
 private:
-    void remove() const noexcept {
-        std::error_code ignored;
-        std::filesystem::remove(path_, ignored);
-    }
+    explicit working_copy(std::string path) : path_(std::move(path)) {}
     std::string path_;
 };
 
@@ -108,20 +128,20 @@ result<repair_report> repair_pool(const std::string& path, const contents_checke
     // Held until the mended copy has the name: nobody opens what is about to be replaced.
     auto file = persist::file::open_locked(path, persist::file::access::read_write);
     if (!file) return file.error();
-    const working_copy copy(path + ".repairing");
-    if (auto copied = persist::copy_to(*file, copy.path()); !copied) return copied.error();
-    if (auto mended = mend(copy.path(), *file, contents, report.steps); !mended) {
+    auto copy = working_copy::of(*file);
+    if (!copy) return copy.error();
+    if (auto mended = mend(copy->path(), *file, contents, report.steps); !mended) {
         error reason = mended.error();
         reason.path = path;
         return reason;
     }
-    auto after = check_pool(copy.path(), contents);
+    auto after = check_pool(copy->path(), contents);
     if (!after) return after.error();
     report.after = std::move(*after);
     const std::string backup = free_name(path + ".before-repair");
     if (auto copied = persist::copy_to(*file, backup); !copied) return copied.error();
     report.backup = backup;
-    if (auto renamed = persist::rename_over(copy.path(), path); !renamed) return renamed.error();
+    if (auto renamed = copy->replace(path); !renamed) return renamed.error();
     return report;
 }
 

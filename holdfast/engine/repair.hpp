@@ -21,8 +21,8 @@ struct repair_report {
 /// with a number where that exists), another one is mended, and takes the place of the file once it is durable. A
 /// pool that is as it should be is not touched. Metadata are mended as repair_metadata says; blocks get or lose their
 /// owners where `contents` knows all of them and no root was lost.
-/// What holds if the process dies inside: the file as it was or mended stands at `path`; PATH.repairing may be left,
-/// and the next repair removes it.
+/// What holds if the process dies inside: the file as it was or mended stands at `path`; a file
+/// PATH.repairing-… with a random end may be left, which nothing needs.
 /// Errors: what keeps the pool from being looked at, as check_pool says; corrupt and truncated where nothing can be
 /// saved; no_space, io. The file is then as it was.
 result<repair_report> repair_pool(const std::string& path, const contents_checker& contents);

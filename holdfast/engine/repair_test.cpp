@@ -44,12 +44,16 @@ TEST(Repair, RecordsOfAClosedPoolAreNotAppliedWhenItsTruncationPointIsLost) {
     std::fill(at(format::log_offset), at(first_segment), char{0});
     std::fill_n(at(first_segment + 20 * 64), 40 * 64, char{0});
     write(made.path(), bytes);
+    write(made.path() + ".repairing", {'m', 'i', 'n', 'e'});
 
     const contents_checker nothing_known = [](const auto&, const auto&) { return std::nullopt; };
     const auto report = repair_pool(made.path(), nothing_known);
     ASSERT_TRUE(report) << report.error().text();
     EXPECT_TRUE(report->all_saved());
     EXPECT_FALSE(report->backup.empty());
+    EXPECT_TRUE(std::filesystem::remove(made.path() + ".repairing")) << "a file of the user's";
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(made.path()).parent_path()))
+        EXPECT_FALSE(entry.path().string().starts_with(made.path() + ".repairing")) << entry.path();
     made.kill();
     EXPECT_EQ(made->root<counter>("counter").value()->value, commits);
     std::filesystem::remove(report->backup);

@@ -167,7 +167,8 @@ result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed)
     unkept.keep();
     file prepared(std::move(its_path), made->descriptor, access::read_write);
     prepared.prepared_name_ = std::move(made->name);
-    if (::fchmod(prepared.descriptor_, static_cast<mode_t>(mode)) != 0) return system_error("fchmod", path, errno);
+    if (retried([&] { return ::fchmod(prepared.descriptor_, static_cast<mode_t>(mode)); }) != 0)
+        return system_error("fchmod", path, errno);
     return prepared;
 }
 
@@ -298,9 +299,9 @@ bool file::has_other_sharers() const noexcept {
 }
 
 result<void> sync_directory(const std::string& directory) {
-    const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int descriptor = retried([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
     if (descriptor < 0) return system_error("open", directory, errno);
-    const int answer = ::fsync(descriptor);
+    const int answer = retried([&] { return ::fsync(descriptor); });
     const int number = errno;
     ::close(descriptor);
     ++detail::this_thread.syncs;

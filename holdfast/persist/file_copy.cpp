@@ -18,6 +18,7 @@
 namespace holdfast::persist {
 namespace {
 
+using detail::retried;
 using detail::system_error;
 
 struct extent {
@@ -86,7 +87,7 @@ result<void> file::write_anew(std::uint64_t offset, std::uint64_t bytes, site wh
 }
 
 result<bool> file::clone(const file& from) {
-    if (::ioctl(descriptor_, FICLONE, from.descriptor_) == 0) return true;
+    if (retried([&] { return ::ioctl(descriptor_, FICLONE, from.descriptor_); }) == 0) return true;
     static constexpr std::array cannot = {EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS, EPERM};
     if (std::find(cannot.begin(), cannot.end(), errno) != cannot.end()) return false;
     return system_error("ioctl(FICLONE)", path_, errno);

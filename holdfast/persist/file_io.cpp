@@ -24,6 +24,7 @@
 namespace holdfast::persist {
 namespace {
 
+using detail::retried;
 using detail::system_error;
 using detail::system_error_at;
 
@@ -39,6 +40,12 @@ error no_space(const char* call, const std::string& path, int descriptor, std::u
     if (::fstatvfs(descriptor, &room) == 0)
         reason.found = std::to_string(std::uint64_t{room.f_bavail} * room.f_frsize) + " bytes free";
     return reason;
+}
+
+/// Again after EINTR, which reports nothing of the data: a kernel that knows of a failed write-back reports that, and
+/// takes it for reported only then. What the interrupted call did not wait for, the next one does.
+int sync_data(int descriptor) noexcept {
+    return retried([&] { return ::fdatasync(descriptor); });
 }
 
 /// For file systems without fallocate. Returns errno, 0 on success.
@@ -145,7 +152,7 @@ result<void> file::allocate(std::uint64_t size) {
 #endif
         return {};
     }
-    if (*before < size && ::ftruncate(descriptor_, static_cast<off_t>(*before)) != 0)
+    if (*before < size && retried([&] { return ::ftruncate(descriptor_, static_cast<off_t>(*before)); }) != 0)
         return system_error("ftruncate", path_, errno);
     if (number == ENOSPC || number == EDQUOT || number == EFBIG)
         return no_space(call, path_, descriptor_, size - std::min(size, *before), number);
@@ -155,7 +162,7 @@ result<void> file::allocate(std::uint64_t size) {
 result<void> file::shrink(std::uint64_t size) {
     const auto before = this->size();
     if (!before) return before.error();
-    if (*before > size && ::ftruncate(descriptor_, as_offset(size)) != 0)
+    if (*before > size && retried([&] { return ::ftruncate(descriptor_, as_offset(size)); }) != 0)
         return system_error("ftruncate", path_, errno);
     return {};
 }
@@ -204,7 +211,7 @@ result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pi
         outcome = write_all(descriptor_, offset, pieces, 0);
         if (outcome.number == 0) {
             ++detail::this_thread.syncs;
-            if (::fdatasync(descriptor_) != 0) return system_error_at("fdatasync", path_, offset, errno);
+            if (sync_data(descriptor_) != 0) return system_error_at("fdatasync", path_, offset, errno);
         }
     }
     if (outcome.number != 0)
@@ -217,7 +224,7 @@ result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pi
 
 result<void> file::sync([[maybe_unused]] site where) {
     ++detail::this_thread.syncs;
-    if (::fdatasync(descriptor_) != 0) return system_error("fdatasync", path_, errno);
+    if (sync_data(descriptor_) != 0) return system_error("fdatasync", path_, errno);
 #ifdef HOLDFAST_OBSERVED
     observe_file_sync(where);
 #endif

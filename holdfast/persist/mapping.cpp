@@ -219,7 +219,8 @@ bool mapping::give_back(std::uint64_t offset, std::uint64_t bytes) noexcept {
 
 result<void> mapping::populate() {
     const bool writing = kind_ == kind::shared || kind_ == kind::shared_sync;
-    if (::madvise(base_, size_, writing ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0) return {};
+    const int advice = writing ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    if (detail::retried([&] { return ::madvise(base_, size_, advice); }) == 0) return {};
     if (errno != EINVAL) return system_error("madvise(MADV_POPULATE)", path_, errno);
     touch_pages(base_, size_, writing);
     return {};
@@ -227,7 +228,7 @@ result<void> mapping::populate() {
 
 result<void> mapping::sync_all([[maybe_unused]] site where) {
     ++detail::this_thread.syncs;
-    if (::msync(base_, size_, MS_SYNC) != 0) return system_error("msync", path_, errno);
+    if (detail::retried([&] { return ::msync(base_, size_, MS_SYNC); }) != 0) return system_error("msync", path_, errno);
 #ifdef HOLDFAST_OBSERVED
     observe_mapping_sync(base_, size_, where);
 #endif
