@@ -24,7 +24,7 @@ std::string free_name(const std::string& wanted) {
 /// A file that goes unless it was kept.
 class working_copy {
 public:
-    explicit working_copy(std::string path) : path_(std::move(path)) { remove(); }
+    explicit working_copy(std::string path) : path_(std::move(path)), file_(path_) { remove(); }
     ~working_copy() { remove(); }
     working_copy(const working_copy&) = delete;
     working_copy& operator=(const working_copy&) = delete;
@@ -33,9 +33,10 @@ public:
 private:
     void remove() const noexcept {
         std::error_code ignored;
-        std::filesystem::remove(path_, ignored);
+        std::filesystem::remove(file_, ignored);
     }
     std::string path_;
+    std::filesystem::path file_;  ///< made before: removing must not need memory
 };
 
 void add_all(std::vector<repair_step>& steps, const std::vector<std::string>& words, outcome is) {
@@ -122,7 +123,12 @@ result<repair_report> repair_pool(const std::string& path, const contents_checke
     const std::string backup = free_name(path + ".before-repair");
     if (auto copied = persist::copy_to(*file, backup); !copied) return copied.error();
     report.backup = backup;
-    if (auto renamed = persist::rename_over(copy.path(), path); !renamed) return renamed.error();
+    if (auto renamed = persist::rename_over(copy.path(), path); !renamed) {
+        // Where the copy still has its own name the file is as it was.
+        std::error_code ignored;
+        if (std::filesystem::exists(copy.path(), ignored)) std::filesystem::remove(backup, ignored);
+        return renamed.error();
+    }
     return report;
 }
 
