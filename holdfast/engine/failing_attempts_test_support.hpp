@@ -278,7 +278,7 @@ private:
         }
         std::string ended;
         if (WIFSIGNALED(run.status))
-            ended = WTERMSIG(run.status) == SIGALRM ? "hangs" : "ends by " + std::string(::strsignal(WTERMSIG(run.status)));
+            ended = WTERMSIG(run.status) == SIGALRM ? "hangs" : ::strsignal(WTERMSIG(run.status));
         ADD_FAILURE() << name_ << ": " << run.says.function << " number " << at << " fails (" << failure << "), in \""
                       << run.says.phase << "\": " << ended << run.says.text;
     }

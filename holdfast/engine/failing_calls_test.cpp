@@ -77,6 +77,7 @@ struct scene {
         return made;
     }
     static void fill(std::uint64_t* block, std::size_t count, std::uint64_t value) {
+        Engine::will_write(block, count * 8);
         auto* const fields = reinterpret_cast<words*>(block);
         for (std::size_t i = 0; i < count; ++i) fields[i] = value + i;
     }
