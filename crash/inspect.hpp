@@ -8,8 +8,8 @@
 #include <holdfast/format/superblock.hpp>
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/heap/zone.hpp>
-#include <holdfast/pool/stand_ins.hpp>
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -177,7 +177,8 @@ HOLDFAST_TEST_FAILS(int, fsync, (int descriptor), (descriptor), -1)
 HOLDFAST_TEST_FAILS(int, fallocate, (int descriptor, int mode, off_t offset, off_t bytes),
                     (descriptor, mode, offset, bytes), -1)
 HOLDFAST_TEST_FAILS(int, ftruncate, (int descriptor, off_t bytes) noexcept, (descriptor, bytes), -1)
-HOLDFAST_TEST_FAILS(void*, mmap, (void* at, std::size_t bytes, int protection, int flags, int descriptor, off_t offset) noexcept,
+HOLDFAST_TEST_FAILS(void*, mmap,
+                    (void* at, std::size_t bytes, int protection, int flags, int descriptor, off_t offset) noexcept,
                     (at, bytes, protection, flags, descriptor, offset), MAP_FAILED)
 HOLDFAST_TEST_FAILS(int, madvise, (void* at, std::size_t bytes, int advice) noexcept, (at, bytes, advice), -1)
 HOLDFAST_TEST_FAILS(int, msync, (void* at, std::size_t bytes, int flags), (at, bytes, flags), -1)
@@ -187,14 +188,17 @@ HOLDFAST_TEST_FAILS(int, stat, (const char* path, struct stat* status) noexcept,
 HOLDFAST_TEST_FAILS(int, lstat, (const char* path, struct stat* status) noexcept, (path, status), -1)
 HOLDFAST_TEST_FAILS(int, statfs, (const char* path, struct statfs* status) noexcept, (path, status), -1)
 HOLDFAST_TEST_FAILS(int, fstatvfs, (int descriptor, struct statvfs* status) noexcept, (descriptor, status), -1)
-HOLDFAST_TEST_FAILS(int, statx, (int directory, const char* path, int flags, unsigned mask, struct statx* status) noexcept,
+HOLDFAST_TEST_FAILS(int, statx,
+                    (int directory, const char* path, int flags, unsigned mask, struct statx* status) noexcept,
                     (directory, path, flags, mask, status), -1)
 HOLDFAST_TEST_FAILS(int, mkostemp, (char* name, int flags), (name, flags), -1)
 HOLDFAST_TEST_FAILS(int, link, (const char* from, const char* to) noexcept, (from, to), -1)
-HOLDFAST_TEST_FAILS(int, linkat, (int old_directory, const char* from, int directory, const char* to, int flags) noexcept,
+HOLDFAST_TEST_FAILS(int, linkat,
+                    (int old_directory, const char* from, int directory, const char* to, int flags) noexcept,
                     (old_directory, from, directory, to, flags), -1)
 HOLDFAST_TEST_FAILS(int, rename, (const char* from, const char* to) noexcept, (from, to), -1)
-HOLDFAST_TEST_FAILS(int, renameat2, (int old_directory, const char* from, int directory, const char* to, unsigned flags) noexcept,
+HOLDFAST_TEST_FAILS(int, renameat2,
+                    (int old_directory, const char* from, int directory, const char* to, unsigned flags) noexcept,
                     (old_directory, from, directory, to, flags), -1)
 HOLDFAST_TEST_FAILS(int, unlink, (const char* path) noexcept, (path), -1)
 HOLDFAST_TEST_FAILS(off_t, lseek, (int descriptor, off_t offset, int whence) noexcept, (descriptor, offset, whence), -1)

@@ -31,31 +31,38 @@ public:
         for (;;) {
             char random[32];
             std::snprintf(random, sizeof random, ".repairing-%016" PRIx64, random_seed());
-            std::string path = original.path() + random;
+            working_copy made(original.path() + random);
             // Never in place of what somebody else has put there.
-            const auto copied = persist::copy_to(original, path);
-            if (copied) return working_copy(std::move(path));
+            const auto copied = persist::copy_to(original, made.path_);
+            made.exists_ = copied.has_value();
+            if (copied) return made;
             if (copied.error().code != errc::already_exists) return copied.error();
         }
     }
     ~working_copy() {
         std::error_code ignored;
-        if (!path_.empty()) std::filesystem::remove(path_, ignored);
+        if (exists_) std::filesystem::remove(file_, ignored);
     }
-    working_copy(working_copy&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    working_copy(working_copy&& other) noexcept
+        : path_(std::move(other.path_)),
+          file_(std::move(other.file_)),
+          exists_(std::exchange(other.exists_, false)) {}
     working_copy& operator=(working_copy&&) = delete;
 
     const std::string& path() const noexcept { return path_; }
     /// Takes the place of what stands at `path`.
     result<void> replace(const std::string& path) {
         auto renamed = persist::rename_over(path_, path);
-        if (renamed) path_.clear();
+        if (renamed) exists_ = false;
         return renamed;
     }
 
 private:
-    explicit working_copy(std::string path) : path_(std::move(path)) {}
+    explicit working_copy(std::string path) : path_(std::move(path)), file_(path_) {}
+
     std::string path_;
+    std::filesystem::path file_;  ///< made before: removing must not need memory
+    bool exists_ = false;
 };
 
 void add_all(std::vector<repair_step>& steps, const std::vector<std::string>& words, outcome is) {
@@ -141,7 +148,12 @@ result<repair_report> repair_pool(const std::string& path, const contents_checke
     const std::string backup = free_name(path + ".before-repair");
     if (auto copied = persist::copy_to(*file, backup); !copied) return copied.error();
     report.backup = backup;
-    if (auto renamed = copy->replace(path); !renamed) return renamed.error();
+    if (auto renamed = copy->replace(path); !renamed) {
+        // Where the copy still has its own name the file is as it was.
+        std::error_code ignored;
+        if (std::filesystem::exists(copy->path(), ignored)) std::filesystem::remove(backup, ignored);
+        return renamed.error();
+    }
     return report;
 }
 

@@ -59,7 +59,7 @@ group_log::group_log(persist::file& file, log_geometry geometry, std::uint64_t l
       found_whole_(truncated),
       truncated_(truncated) {
     order_.reserve(geometry.segment_count());
-    segment_words_.resize(geometry.segment_bytes / 8);
+    segment_words_.resize(std::max(geometry.segment_bytes, format::log_header_bytes) / 8);
     for (const used_segment& each : kept) {
         found_whole_ = std::max(found_whole_, each.last_sequence);
         segments_.adopt(each);
@@ -71,9 +71,9 @@ group_log::group_log(persist::file& file, log_geometry geometry, std::uint64_t l
 
 result<void> group_log::find_truncation_slot() {
     if (knows_slot_) return {};
-    std::vector<std::byte> header(format::log_header_bytes);
-    if (auto read = file_.read_at(segments_.geometry().offset, header.data(), header.size()); !read) return read;
-    if (const auto point = read_truncation_point(header.data())) truncation_slot_ = point->slot;
+    auto* const header = reinterpret_cast<std::byte*>(segment_words_.data());
+    if (auto read = file_.read_at(segments_.geometry().offset, header, format::log_header_bytes); !read) return read;
+    if (const auto point = read_truncation_point(header)) truncation_slot_ = point->slot;
     knows_slot_ = true;
     return {};
 }

@@ -90,7 +90,8 @@ public:
     open_pool& operator=(const open_pool&) = delete;
 
     /// Brings all commits home, marks the pool clean and releases it. Requires: no transaction is
-    /// open. After an error or std::bad_alloc the pool is released too, and unclean. In a forked child it writes nothing.
+    /// open. After an error or std::bad_alloc the pool is released too, and unclean. In a forked child it writes
+    /// nothing.
     /// Errors: io, poisoned, misuse (in a forked child).
     result<void> close();
     /// Releases the pool as a killed process would: nothing is written, the pool stays unclean.
