@@ -61,8 +61,8 @@ public:
 
     result<std::uint64_t> size() const;
 
-    /// Opens an existing file and takes the one holder's lock. Ensures: when the lock was taken, the name stood for this
-    /// very file; it is opened anew where it was replaced meanwhile. Errors: as open and lock.
+    /// Opens an existing file and takes the one holder's lock. Ensures: when the lock was taken, the name stood for
+    /// this very file; it is opened anew where it was replaced meanwhile. Errors: as open and lock.
     static result<file> open_locked(const std::string& path, access how);
     /// Whether the path still names this very file. Errors: permission_denied, io.
     result<bool> is_at_path() const;

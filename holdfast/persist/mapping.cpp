@@ -227,7 +227,8 @@ result<void> mapping::populate() {
 
 result<void> mapping::sync_all([[maybe_unused]] site where) {
     ++detail::this_thread.syncs;
-    if (detail::retried([&] { return ::msync(base_, size_, MS_SYNC); }) != 0) return system_error("msync", path_, errno);
+    if (detail::retried([&] { return ::msync(base_, size_, MS_SYNC); }) != 0)
+        return system_error("msync", path_, errno);
 #ifdef HOLDFAST_OBSERVED
     observe_mapping_sync(base_, size_, where);
 #endif
