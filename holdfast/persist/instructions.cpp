@@ -64,7 +64,8 @@ std::string_view name_of(write_back_kind kind) noexcept {
 }
 
 namespace detail {
-const write_back_kind chosen_write_back = detect_write_back_kind();
+// The earliest that a program may ask for. Zero until then.
+[[gnu::init_priority(101)]] const chosen_kind chosen_write_back{detect_write_back_kind()};
 }
 
 }  // namespace holdfast::persist

@@ -17,19 +17,25 @@ inline constexpr bool noexcept_seam = false;
 inline constexpr bool noexcept_seam = true;
 #endif
 
-/// The write-back instructions, best first. `clean_*` are aarch64's DC CVAP and DC CVAC.
-enum class write_back_kind : std::uint8_t { clwb, clflushopt, clflush, clean_to_persistence, clean_to_coherency };
+/// The write-back instructions, best last. `clean_*` are aarch64's DC CVAC and DC CVAP. The first value stands for the
+/// one that every processor of its kind has, so that memory that is only zero names no other.
+enum class write_back_kind : std::uint8_t { clflush, clflushopt, clwb, clean_to_coherency, clean_to_persistence };
 
 /// The best kind this processor has (CPUID, or the auxiliary vector).
 write_back_kind detect_write_back_kind() noexcept;
 std::string_view name_of(write_back_kind kind) noexcept;
 
 namespace detail {
-extern const write_back_kind chosen_write_back;
-}
+/// A class, for only those can be constructed before the other statics of a program.
+struct chosen_kind {
+    write_back_kind kind;
+};
+extern const chosen_kind chosen_write_back;
+}  // namespace detail
 
-/// What this process uses; fixed at start.
-inline write_back_kind chosen_write_back_kind() noexcept { return detail::chosen_write_back; }
+/// What this process uses; fixed at start, before ordinary statics are constructed. What is asked for still earlier is
+/// right as well, and slower.
+inline write_back_kind chosen_write_back_kind() noexcept { return detail::chosen_write_back.kind; }
 
 #if defined(__x86_64__)
 
@@ -94,6 +100,6 @@ inline void stream_words(std::uint64_t* home, const std::uint64_t* from, std::si
 #error "Holdfast runs on x86-64 and aarch64"
 #endif
 
-inline void write_back_line(const void* line) noexcept { write_back_line_with(detail::chosen_write_back, line); }
+inline void write_back_line(const void* line) noexcept { write_back_line_with(chosen_write_back_kind(), line); }
 
 }  // namespace holdfast::persist
