@@ -206,8 +206,12 @@ HOLDFAST_TEST_FAILS(off_t, lseek, (int descriptor, off_t offset, int whence) noe
 }  // extern "C"
 #pragma GCC diagnostic pop
 
-[[gnu::noinline]] void* operator new(std::size_t bytes) { return holdfast::test::detail::allocated_or_thrown("new", bytes); }
-[[gnu::noinline]] void* operator new[](std::size_t bytes) { return holdfast::test::detail::allocated_or_thrown("new[]", bytes); }
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+    return holdfast::test::detail::allocated_or_thrown("new", bytes);
+}
+[[gnu::noinline]] void* operator new[](std::size_t bytes) {
+    return holdfast::test::detail::allocated_or_thrown("new[]", bytes);
+}
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
     return holdfast::test::detail::allocated_or_thrown("new", bytes, static_cast<std::size_t>(alignment));
 }
