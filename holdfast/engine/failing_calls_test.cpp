@@ -77,7 +77,6 @@ struct scene {
         return made;
     }
     static void fill(std::uint64_t* block, std::size_t count, std::uint64_t value) {
-        Engine::will_write(block, count * 8);
         auto* const fields = reinterpret_cast<words*>(block);
         for (std::size_t i = 0; i < count; ++i) fields[i] = value + i;
     }
@@ -107,7 +106,7 @@ struct scene {
         return text;
     }
 
-    static constexpr std::size_t long_words = 10'000;
+    static constexpr std::size_t long_words = 8'000;
 };
 
 /// One row of the table: what is done to the pool before, and the call.
@@ -217,7 +216,7 @@ std::vector<row<Engine>> rows_of_transactions() {
          [](place_of& in) {
              return outcome_of([&] {
                  return in.pool->atomically([&] {
-                     place_of::fill(in.at->long_block.get(), 9000, 70);
+                     place_of::fill(in.at->long_block.get(), 7000, 70);
                      in.at->first = 9;
                  });
              });
