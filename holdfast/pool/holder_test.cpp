@@ -233,7 +233,8 @@ TEST_F(PoolHolder, APoolThatIsReplacedWhileItIsOpenedIsNotOpenedUnderTheNameOfTh
     sleeping_child replacing([&] {
         static auto& kept = *new std::thread([&] {
             for (;;) {
-                auto held = open_pool::inspect(path());
+                // Alone: one that only looks may share the lock with sharers.
+                auto held = persist::file::open_locked(path(), persist::file::access::read_write);
                 if (!held) continue;
                 std::filesystem::copy_file(scratch_.file("original"), next);
                 std::filesystem::rename(next, path());
