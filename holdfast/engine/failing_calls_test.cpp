@@ -106,7 +106,7 @@ struct scene {
         return text;
     }
 
-    static constexpr std::size_t long_words = 8'000;
+    static constexpr std::size_t long_words = 3'000;
 };
 
 /// One row of the table: what is done to the pool before, and the call.
@@ -207,7 +207,7 @@ std::vector<row<Engine>> rows_of_transactions() {
              return outcome_of([&] {
                  return in.pool->atomically([&] {
                      Engine::deallocate(in.at->block.get());
-                     in.at->block = place_of::take(6000);
+                     in.at->block = place_of::take(2500);
                      in.at->first = 8;
                  });
              });
@@ -216,7 +216,7 @@ std::vector<row<Engine>> rows_of_transactions() {
          [](place_of& in) {
              return outcome_of([&] {
                  return in.pool->atomically([&] {
-                     place_of::fill(in.at->long_block.get(), 7000, 70);
+                     place_of::fill(in.at->long_block.get(), 2900, 70);
                      in.at->first = 9;
                  });
              });
@@ -268,7 +268,7 @@ std::vector<row<Engine>> rows_of_other_transactions() {
              auto said = outcome_of([&] {
                  return in.pool->atomically([&]() -> result<void> {
                      in.at->first = 11;
-                     in.at->block = place_of::take(5000);
+                     in.at->block = place_of::take(2500);
                      return error{.code = errc::not_found};
                  });
              });
