@@ -130,6 +130,16 @@ void construct_element(held_element<T, Engine>* at, Arguments&&... arguments) {
     }
 }
 
+/// A value of these arguments. Where there is one it is converted as the caller asked, without a warning.
+template <class T, class... Arguments>
+T value_of(Arguments&&... arguments) {
+    if constexpr (sizeof...(Arguments) == 1) {
+        return static_cast<T>((std::forward<Arguments>(arguments), ...));
+    } else {
+        return T(std::forward<Arguments>(arguments)...);
+    }
+}
+
 /// Whether an assignment that fails leaves a T as it was: so says a container by this name. Of a program's own type
 /// nobody knows.
 template <class T>
@@ -139,7 +149,7 @@ concept assigned_whole = requires { typename T::holdfast_assigned_whole; };
 template <class T, class Engine, class Value>
 void assign_element(held_element<T, Engine>& element, Value&& value) {
     if constexpr (std::is_trivially_copyable_v<T>) {
-        const T copy(std::forward<Value>(value));
+        const T copy = value_of<T>(std::forward<Value>(value));
         all_or_doom(current_transaction<Engine>(), [&] { element.set(copy); });
     } else if constexpr (assigned_whole<T>) {
         element = std::forward<Value>(value);
@@ -192,7 +202,8 @@ class new_element<T, Engine> {
 
 public:
     template <class... Arguments>
-    explicit new_element(held*, Arguments&&... arguments) : value_(std::forward<Arguments>(arguments)...) {}
+    explicit new_element(held*, Arguments&&... arguments)
+        : value_(value_of<T>(std::forward<Arguments>(arguments)...)) {}
     void put(held* to) { to->set(value_); }
 
 private:

@@ -133,6 +133,8 @@ public:
         says_.failed = says_.function[0] != '\0';
         may_refuse_ = !said.well() && how != no_memory && says_.failed;
         if (at == 0 && !said.well()) throw std::runtime_error("fails by itself: " + said.text());
+        if (how == EINTR && !said.well() && can_be_interrupted(says_.function))
+            throw std::runtime_error("a signal is told as a failure: " + said.text());
         phase("go on");
         go_on();
         phase("go on in another thread");
@@ -163,6 +165,12 @@ public:
     }
 
 private:
+    /// Those that wait. The others never end with EINTR.
+    static bool can_be_interrupted(std::string_view function) {
+        static constexpr std::array waiting{"open",  "fdatasync", "fsync",     "ftruncate", "fallocate",
+                                            "pread", "pwrite",    "pwritev2", "msync"};
+        return std::find(waiting.begin(), waiting.end(), function) != waiting.end();
+    }
     void phase(std::string_view name) { tell(says_.phase, name); }
     void go_on() {
         const outcome said = what_.go_on();

@@ -373,9 +373,6 @@ std::vector<row<Engine>> rows_of_wraps() {
 
 /// Mended elsewhere, or not to be mended: not reported.
 constexpr std::array known{
-    known_failure{"", "fstat", "", "close_or_park forgets no lock when fstat of its own descriptor fails"},
-    known_failure{"softwrap, nvram", "new", "hangs", "an exception on the commit path leaves a lane held"},
-    known_failure{"", "new", "handler", "an exception on the commit path leaves the thread refused"},
     known_failure{"wrap", "calloc", "", "the C library ends the process where a thread_local finds no memory"},
 };
 
