@@ -167,7 +167,7 @@ TYPED_TEST(Failure, ForWantOfSpaceIsOverOnceThePoolHasGrownInsideTheTransaction)
         run();
         const std::string expected = written(this->root());
 
-        temporary_pool<tested> full{pool_setup{level::power, 1 << 20, 256 << 10, 1}};
+        temporary_pool<tested> full{pool_setup{level::power, 2 << 20, 1 << 20, 1}};
         auto& pool = full.pool();
         state& all = *pool.template root<state>("everything").value();
         pool.atomically([&] { each.prepare(all); }).value();

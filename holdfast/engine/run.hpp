@@ -345,6 +345,7 @@ result<R> run_outermost(open_pool& pool, F& f, Locks&... locks) {
         transaction_runner::leave<Engine>();
         transaction_runner::set_busy(false);
         transaction_runner::of_this_thread<Engine>().forget();
+        transaction_runner::forget_doom(transaction_runner::of_this_thread<Engine>());
         throw;
     }
 #else

@@ -50,14 +50,17 @@ public:
 
 private:
     static constexpr std::size_t most = 8;
+    static std::vector<std::unique_ptr<transaction>> room_of_thread() {
+        lane_log::begin_thread();
+        std::vector<std::unique_ptr<transaction>> room;
+        room.reserve(most);
+        return room;
+    }
     static std::vector<std::unique_ptr<transaction>>& of_this_thread() {
         struct of_thread {
-            std::vector<std::unique_ptr<transaction>> spare;
+            std::vector<std::unique_ptr<transaction>> spare = room_of_thread();
+            // Behind all that may fail: what was never made does not end the thread.
             end_of_thread end;
-            of_thread() {
-                lane_log::begin_thread();
-                spare.reserve(most);
-            }
         };
         thread_local of_thread mine;
         return mine.spare;
