@@ -3,6 +3,8 @@
 
 #include <crash/recorder.hpp>
 
+#include <holdfast/pool/stand_ins.hpp>
+
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -21,6 +23,8 @@ protected:
     static constexpr std::size_t size = 16 * page;
 
     explicit RecorderTest(int sharing = MAP_SHARED) {
+        // Pools that are recorded twice are the same file.
+        stand_ins_now.file_mark = 1;
         bytes_ = static_cast<std::byte*>(
             ::mmap(nullptr, size, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0));
     }
