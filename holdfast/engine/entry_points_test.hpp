@@ -186,7 +186,7 @@ std::vector<entry_point<World>> engine_entry_points() {
     const unsigned in_place = in_child | no_handle;  // what is not mapped there
     const unsigned outside_all = all_states & ~(inside | handler_inside);
     return {
-        {"engine_interface::allocate engine_interface::deallocate", outside_all,
+        {"engine_interface::allocate engine_interface::allocate_block engine_interface::deallocate", outside_all,
          [](World&) { return outcome_of([&] { engine::deallocate(engine::allocate(64)); }); }},
         {"engine_interface::make engine_interface::destroy", outside_all,
          [](World&) { return outcome_of([&] { engine::destroy(engine::template make<typename World::data>()); }); }},
