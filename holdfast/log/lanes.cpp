@@ -249,6 +249,7 @@ lane_log::room lane_log::take_segments(lane& held, std::uint32_t how_many) {
         guard.lock();
     }
     for (std::uint32_t i = 0; i < how_many; ++i) held.reserved_.push_back(segments_.take());
+    if (how_many > 1) unwritten_.fetch_add(1, std::memory_order_relaxed);
     if (late_ != nullptr && segments_.free_count() < segments_.count() / 2) late_->hurry();
     // Only now: after a failure the lane still has the room that its slack promised.
     leave_segment(held);
@@ -270,7 +271,9 @@ void lane_log::free_segments(lane& held) {
 
 bool lane_log::others_pin_segments(const lane& held) const noexcept {
     // What is full after a truncation, a commit pinned that was in flight then; it may have ended since.
-    if (options_.homes_follow_log && segments_.any_full()) return true;
+    // So does a record in parts whose segments are not full yet.
+    if (options_.homes_follow_log && (segments_.any_full() || unwritten_.load(std::memory_order_acquire) != 0))
+        return true;
     const auto pins = [&](const lane& each) {
         if (!options_.homes_follow_log) return !each.filled_.empty();
         return retires_at_once_ && each.in_flight_.load(std::memory_order_seq_cst) != lane::idle;
@@ -297,6 +300,7 @@ void lane_log::append_parts(lane& held, const std::uint64_t* record, std::uint64
     }
     held.reserved_.clear();
     held.part_ = {};
+    unwritten_.fetch_sub(1, std::memory_order_release);
 }
 
 void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,

@@ -286,6 +286,7 @@ private:
     std::atomic<unsigned> next_hint_{0};
     std::atomic<std::uint64_t> next_claim_{1};
     std::mutex mutex_;  ///< segments' free list and truncation
+    std::atomic<std::uint32_t> unwritten_{0};  ///< records in parts whose segments are taken and not written yet
     unsigned truncation_slot_ = 0;  ///< the slot that holds the current point
     late_homes* late_ = nullptr;
     line_set touched_;
