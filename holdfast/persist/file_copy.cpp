@@ -1,4 +1,5 @@
 // The copying half of class file.
+#include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/system_error.hpp>
 
@@ -20,6 +21,7 @@ namespace {
 
 using detail::retried;
 using detail::system_error;
+using detail::this_thread;
 
 struct extent {
     std::uint64_t begin;
@@ -60,6 +62,20 @@ result<void> for_each_piece(const file& from, std::uint64_t offset, std::uint64_
     return {};
 }
 
+/// Writes bytes that are there already. An observer has nothing to see: what may be read there stays the same.
+result<void> put_back(int descriptor, const std::string& path, std::uint64_t offset,
+                      std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return system_error("pwrite", path, written < 0 ? errno : ENOSPC);
+        this_thread.written_bytes += static_cast<std::uint64_t>(written);
+        offset += static_cast<std::uint64_t>(written);
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
 }  // namespace
 
 result<unsigned> file::mode() const {
@@ -80,9 +96,9 @@ result<file_place> file::place() const {
     return found;
 }
 
-result<void> file::write_anew(std::uint64_t offset, std::uint64_t bytes, site where) {
+result<void> file::write_anew(std::uint64_t offset, std::uint64_t bytes, site /*where*/) {
     return for_each_piece(*this, offset, bytes, {}, [&](std::uint64_t at, std::span<const std::byte> piece) {
-        return write_at(at, piece.data(), piece.size(), where);
+        return put_back(descriptor_, path_, at, piece);
     });
 }
 
