@@ -58,7 +58,9 @@ TEST(Report, TheReplayLineOfAViolationShowsItAndWithoutTheFaultItDoesNot) {
             ASSERT_TRUE(again.told);
             EXPECT_TRUE(again.followed);
             // Of a promise that was broken the image shows what is lost by it.
-            if (!each.what.starts_with("acknowledged, and not durable")) EXPECT_EQ(again.told->wrong, each.what);
+            if (!each.what.starts_with("acknowledged, and not durable")) {
+                EXPECT_EQ(again.told->wrong, each.what);
+            }
             line.planted.reset();
             EXPECT_FALSE(replay_again(*what, x86, line).told);
         }
