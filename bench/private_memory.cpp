@@ -15,10 +15,11 @@
 namespace holdfast::bench {
 namespace {
 
-constexpr std::uint64_t table_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t table_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t bound_bytes = table_bytes / 4;
-constexpr std::uint64_t table_log_bytes = 1u << 20;
-constexpr unsigned words_of_transaction = 16;
+constexpr std::uint64_t table_log_bytes = 256u << 10;
+/// So many that half of the bound is used several times in a batch.
+constexpr std::uint64_t words_of_batch = 8'000;
 
 struct table_root {
     std::uint64_t* words;
@@ -26,7 +27,8 @@ struct table_root {
 
 class memory_contestant final : public contestant {
 public:
-    memory_contestant(std::string path, std::uint64_t private_bytes) : path_(std::move(path)) {
+    memory_contestant(std::string path, std::uint64_t private_bytes, unsigned words_of_transaction)
+        : path_(std::move(path)), words_of_transaction_(words_of_transaction) {
         create_options options;
         options.bytes = table_bytes + table_bytes / 16 + table_log_bytes;
         options.log_bytes = table_log_bytes;
@@ -51,12 +53,12 @@ public:
         const auto begin = clock::now();
         for (std::uint64_t i = 0; i < transactions; ++i) {
             pool_->atomically([&] {
-                     for (unsigned word = 0; word < words_of_transaction; ++word)
+                     for (unsigned word = 0; word < words_of_transaction_; ++word)
                          store_value(current_transaction<redo>(), words_ + numbers_.below(table_bytes / 8), i);
                  }).value();
             held_bytes = std::max(held_bytes, pool_->core().pages_of_homes()->bytes());
         }
-        // A batch pays for what it put off: without a bound a log takes the whole batch.
+        // A batch pays for what it put off.
         pool_->checkpoint().value();
         done.ns = ns_since(begin);
         done.spent->medium = persist::thread_counters() - before;
@@ -66,6 +68,7 @@ public:
 
 private:
     std::string path_;
+    unsigned words_of_transaction_;
     std::optional<redo::pool> pool_;
     std::uint64_t* words_ = nullptr;
     workload::random numbers_{1};
@@ -74,28 +77,32 @@ private:
 }  // namespace
 
 std::vector<planned_match> plan_memory(const options&, scratch& space) {
-    return {[&space] {
-        setting where;
-        where.medium = "file";
-        where.elements = table_bytes / 8;
-        where.log_bytes = table_log_bytes;
-        match made;
-        made.suite = "memory";
-        made.title = where.title("updates of " + std::to_string(words_of_transaction) + " words at random");
-        // So many that half of the bound is used several times in each batch, and not more than the log takes.
-        made.limits.fixed_transactions = 2'000;
-        for (const bool is_bounded : {true, false}) {
-            const std::uint64_t bytes = is_bounded ? bound_bytes : 2 * table_bytes;
-            where.variant = is_bounded ? "bounded" : "unbounded";
-            auto its = where.as_parameters();
-            its.emplace_back("private_bytes_at_most", bytes);
-            made.entries.push_back({"redo",
-                                    std::make_unique<memory_contestant>(space.path("file", where.variant), bytes),
-                                    {"update"},
-                                    std::move(its)});
-        }
-        return made;
-    }};
+    std::vector<planned_match> planned;
+    for (const unsigned words : {1u, 16u})
+        planned.push_back([&space, words] {
+            setting where;
+            where.medium = "file";
+            where.elements = table_bytes / 8;
+            where.log_bytes = table_log_bytes;
+            match made;
+            made.suite = "memory";
+            made.title = where.title("updates of words at random, " + std::to_string(words) + " in a transaction");
+            made.limits.fixed_transactions = words_of_batch / words;
+            for (const bool is_bounded : {true, false}) {
+                const std::uint64_t bytes = is_bounded ? bound_bytes : 2 * table_bytes;
+                where.variant = is_bounded ? "bounded" : "unbounded";
+                auto its = where.as_parameters();
+                its.emplace_back("words", words);
+                its.emplace_back("private_bytes_at_most", bytes);
+                made.entries.push_back(
+                    {"redo",
+                     std::make_unique<memory_contestant>(space.path("file", where.variant), bytes, words),
+                     {"update"},
+                     std::move(its)});
+            }
+            return made;
+        });
+    return planned;
 }
 
 }  // namespace holdfast::bench
