@@ -25,11 +25,7 @@ struct line_world {
 
     explicit line_world(bool = false) : scratch(OnFile ? "." : "/dev/shm") {
         static std::uint64_t order = 0;
-        options.tmpfs_is_nvram = true;
-        options.bytes = 512 << 10;
-        options.log_bytes = 64 << 10;
-        options.reserved_bytes = std::uint64_t{1} << 28;
-        options.base = HOLDFAST_TEST_BASE_ADDRESS + (order++ << 31);
+        options = entry_options(create_options{}.durability, order++);
         pool = line_pool::create(path(), options).value();
         one = pool->template root<line<everything>>("one").value();
         other = pool->template root<line<everything>>("other").value();
@@ -75,9 +71,7 @@ std::vector<entry_point<World>> line_pool_entry_points() {
     const unsigned refused = no_handle | in_child | in_handler;
     return {
         {"line_pool::create", in_handler, [](World& w) {
-             create_options options = w.options;
-             options.base += std::uint64_t{32} << 31;
-             return outcome_of([&] { return line_pool::create(w.scratch.file("made"), options); });
+             return outcome_of([&] { return line_pool::create(w.scratch.file("made"), beside(w.options)); });
          }},
         {"line_pool::open line_pool::open_shared", in_handler, [](World& w) {
              const auto alone = line_pool::open(w.scratch.file("none"), w.options);
@@ -86,9 +80,7 @@ std::vector<entry_point<World>> line_pool_entry_points() {
              return alone.error().code == errc::not_found ? outcome::works : outcome_of_code(alone.error().code);
          }},
         {"line_pool::open_or_create", in_handler, [](World& w) {
-             create_options options = w.options;
-             options.base += std::uint64_t{32} << 31;
-             return outcome_of([&] { return line_pool::open_or_create(w.scratch.file("made"), options); });
+             return outcome_of([&] { return line_pool::open_or_create(w.scratch.file("made"), beside(w.options)); });
          }},
         {"line_pool::root", refused | gone,
          [](World& w) { return outcome_of([&] { return w.pool->template root<line<int>>("made"); }); }},

@@ -19,17 +19,6 @@
 
 namespace holdfast::test {
 
-inline create_options entry_options(level durability, std::uint64_t order) {
-    create_options options;
-    options.durability = durability;
-    options.tmpfs_is_nvram = true;
-    options.bytes = 512 << 10;
-    options.log_bytes = 64 << 10;
-    options.reserved_bytes = std::uint64_t{1} << 28;
-    options.base = HOLDFAST_TEST_BASE_ADDRESS + (order << 31);
-    return options;
-}
-
 inline constexpr std::int64_t kept_value = 42;
 
 /// A pool of an engine on a medium, an object in it, a handle, and perhaps an open wrap.
@@ -103,18 +92,14 @@ std::vector<entry_point<World>> pool_entry_points() {
     const unsigned refused = no_handle | in_child | in_handler;
     return {
         {"basic_pool::create", in_handler, [](World& w) {
-             create_options options = w.options;
-             options.base += std::uint64_t{32} << 31;
-             return outcome_of([&] { return pool_type::create(w.scratch.file("made"), options); });
+             return outcome_of([&] { return pool_type::create(w.scratch.file("made"), beside(w.options)); });
          }},
         {"basic_pool::open", in_handler, [](World& w) {
              const auto opened = pool_type::open(w.scratch.file("none"), w.options);
              return opened.error().code == errc::not_found ? outcome::works : outcome_of_code(opened.error().code);
          }},
         {"basic_pool::open_or_create", in_handler, [](World& w) {
-             create_options options = w.options;
-             options.base += std::uint64_t{32} << 31;
-             return outcome_of([&] { return pool_type::open_or_create(w.scratch.file("made"), options); });
+             return outcome_of([&] { return pool_type::open_or_create(w.scratch.file("made"), beside(w.options)); });
          }},
         {"basic_pool::atomically", refused | gone,
          [](World& w) { return outcome_of([&] { return w.pool->atomically([] {}); }); }},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/pool/options.hpp>
 
 #include <gtest/gtest.h>
 
@@ -21,6 +22,24 @@
 #include <vector>
 
 namespace holdfast::test {
+
+/// For the pool with that number in this process, so that several are open at once.
+inline create_options entry_options(level durability, std::uint64_t order) {
+    create_options options;
+    options.durability = durability;
+    options.tmpfs_is_nvram = true;
+    options.bytes = 512 << 10;
+    options.log_bytes = 64 << 10;
+    options.reserved_bytes = std::uint64_t{1} << 28;
+    options.base = HOLDFAST_TEST_BASE_ADDRESS + (order << 31);
+    return options;
+}
+
+/// For another pool, while the one of these options is open.
+inline create_options beside(create_options options) {
+    options.base += std::uint64_t{32} << 31;
+    return options;
+}
 
 enum class outcome : int { works, misuse, other, data_lost };
 

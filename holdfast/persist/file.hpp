@@ -122,7 +122,7 @@ public:
     /// Writes what the page cache holds of [offset, offset + bytes) back to it, so that the next sync brings it to the
     /// device: a page whose write-back failed looks as if it were there, and no sync would write it again. Leaves out
     /// what has never been written. Requires: nobody writes there meanwhile. Errors: no_space, io.
-    result<void> write_anew(std::uint64_t offset, std::uint64_t bytes, site where);
+    result<void> write_anew(std::uint64_t offset, std::uint64_t bytes);
 
     /// Reads exactly `size` bytes. Errors: truncated, io.
     result<void> read_at(std::uint64_t offset, void* bytes, std::size_t size) const;

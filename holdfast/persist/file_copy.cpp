@@ -96,7 +96,7 @@ result<file_place> file::place() const {
     return found;
 }
 
-result<void> file::write_anew(std::uint64_t offset, std::uint64_t bytes, site /*where*/) {
+result<void> file::write_anew(std::uint64_t offset, std::uint64_t bytes) {
     return for_each_piece(*this, offset, bytes, {}, [&](std::uint64_t at, std::span<const std::byte> piece) {
         return put_back(descriptor_, path_, at, piece);
     });

@@ -283,8 +283,7 @@ result<void> open_pool::write_superblock(format::pool_state state, level promise
 /// Makes everything durable that the file holds, also what no sync would write again.
 result<void> open_pool::strengthen(persist::site where) {
     if (unsettled_)
-        if (auto written = file_->write_anew(0, superblock_.pool_bytes, persist::site::pool_settle); !written)
-            return written;
+        if (auto written = file_->write_anew(0, superblock_.pool_bytes); !written) return written;
     return file_->sync(where);
 }
 

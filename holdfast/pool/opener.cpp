@@ -312,8 +312,7 @@ result<void> pool_opener::settle(open_pool& pool, bool was_clean, log_replay& re
     if (is_cached) written = rewrite_superblock(*pool.file_, pool.superblock_);
     const bool writes_anew = is_cached && !was_clean && pool.level_ == level::power;
     if (written && writes_anew)
-        written = was_at_power ? write_log_anew(pool, replay)
-                               : pool.file_->write_anew(0, pool.size_, site::pool_settle);
+        written = was_at_power ? write_log_anew(pool, replay) : pool.file_->write_anew(0, pool.size_);
     if (written) written = pool.file_->sync(site::pool_open_sync);
     if (!written || !writes_anew) return written;
     // What is applied is what is durable by now, and not what a page showed that has been dropped since.
@@ -329,9 +328,9 @@ result<void> pool_opener::write_log_anew(open_pool& pool, const log_replay& repl
     const log_geometry log = log_of(pool.superblock_);
     std::vector<std::uint64_t> used(log.segment_count(), format::segment_header_bytes);
     for (const used_segment& each : replay.used_segments()) used[each.index] = each.used_bytes;
-    auto written = pool.file_->write_anew(log.offset, format::log_header_bytes, site::pool_settle);
+    auto written = pool.file_->write_anew(log.offset, format::log_header_bytes);
     for (std::uint32_t index = 0; written && index < used.size(); ++index)
-        written = pool.file_->write_anew(log.segment_offset(index), used[index], site::pool_settle);
+        written = pool.file_->write_anew(log.segment_offset(index), used[index]);
     return written;
 }
 
