@@ -27,7 +27,21 @@ private:
     std::uint64_t state_;
 };
 
-enum class action : std::uint8_t { put_number, erase_number, put_word, erase_word, append, chop, replace, push, pop };
+enum class action : std::uint8_t {
+    put_number,
+    erase_number,
+    put_word,
+    erase_word,
+    append,
+    chop,
+    replace,
+    push,
+    pop,
+    fill_table,
+    change_table,
+    drop_table,
+};
+inline constexpr std::uint64_t action_count = 12;
 
 struct step {
     action what;
@@ -50,6 +64,16 @@ inline std::string word_text(std::uint64_t value) {
     return std::string(size, static_cast<char>('a' + value / 7 % 26));
 }
 
+/// A table grows by more than a page at a time: its blocks are of whole pages, and are freed and taken again.
+inline constexpr std::uint64_t table_part = 1000;
+inline constexpr std::uint64_t changes_of_table = 40;
+inline constexpr std::uint64_t change_stride = 97;
+
+/// Every so many transactions the pool grows, until it is that large.
+inline constexpr std::uint64_t transactions_between_growth = 50;
+inline constexpr std::uint64_t pool_grows_by = 1 << 20;
+inline constexpr std::uint64_t largest_pool_bytes = 40 << 20;
+
 inline planned_transaction transaction_of(std::uint64_t seed, std::uint64_t thread, std::uint64_t number) {
     random_numbers random(seed ^ thread * 0xD1342543DE82EF95 ^ number * 0x2545F4914F6CDD1D);
     planned_transaction planned;
@@ -57,7 +81,7 @@ inline planned_transaction transaction_of(std::uint64_t seed, std::uint64_t thre
     planned.retried = random.below(16) == 0;
     const std::uint64_t count = 1 + random.below(5);
     for (std::uint64_t i = 0; i < count; ++i)
-        planned.steps.push_back({static_cast<action>(random.below(9)), random.below(700), random.next()});
+        planned.steps.push_back({static_cast<action>(random.below(action_count)), random.below(700), random.next()});
     return planned;
 }
 
@@ -68,6 +92,7 @@ struct thread_model {
     std::map<std::string, std::string> words;
     std::vector<std::uint64_t> list;
     std::deque<std::uint64_t> line;
+    std::vector<std::uint64_t> table;
     std::uint64_t shared_count = 0;
     std::uint64_t shared_latest = 0;
 
@@ -98,6 +123,14 @@ private:
             case action::pop:
                 if (!line.empty()) line.pop_front();
                 break;
+            case action::fill_table:
+                for (std::uint64_t i = 0; i < table_part; ++i) table.push_back(one.value + i);
+                break;
+            case action::change_table:
+                for (std::uint64_t i = 0; i < changes_of_table && !table.empty(); ++i)
+                    table[(one.key + i * change_stride) % table.size()] = one.value;
+                break;
+            case action::drop_table: table.clear(); break;
         }
     }
 };

@@ -9,8 +9,10 @@
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
 #include <holdfast/engine/pool.hpp>
+#include <holdfast/engine/undo.hpp>
 
 #include <string>
+#include <type_traits>
 
 namespace holdfast::kill {
 
@@ -22,6 +24,7 @@ struct thread_state {
     btree_map<string<Engine>, string<Engine>, Engine> words;
     vector<std::uint64_t, Engine> list;
     queue<std::uint64_t, Engine> line;
+    vector<std::uint64_t, Engine> table;
 
     void run(const step& one) {
         switch (one.what) {
@@ -40,6 +43,17 @@ struct thread_state {
             case action::pop:
                 if (!line.empty()) line.pop();
                 break;
+            case action::fill_table:
+                for (std::uint64_t i = 0; i < table_part; ++i) table.push_back(one.value + i);
+                break;
+            case action::change_table:
+                for (std::uint64_t i = 0; i < changes_of_table && !table.empty(); ++i)
+                    table[(one.key + i * change_stride) % table.size()] = one.value;
+                break;
+            case action::drop_table:
+                table.clear();
+                table.shrink_to_fit();
+                break;
         }
     }
 };
@@ -54,13 +68,16 @@ struct shared_state {
 inline std::string thread_root(std::uint64_t thread) { return "thread " + std::to_string(thread); }
 inline constexpr const char* shared_root = "shared";
 
-inline create_options options_for(level durability, bool nvram) {
+template <class Engine>
+create_options options_for(level durability, bool nvram) {
     create_options options;
     options.durability = durability;
     options.tmpfs_is_nvram = nvram;
     // Small enough for many truncations and reused blocks within a few milliseconds.
     options.bytes = 24 << 20;
     options.log_bytes = 256 << 10;
+    // It logs every word, also of new blocks: a table that moves.
+    if constexpr (std::is_same_v<Engine, undo_paper>) options.log_bytes = 4 << 20;
     return options;
 }
 

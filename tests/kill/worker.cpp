@@ -34,7 +34,7 @@ class worker {
 public:
     explicit worker(const arguments& with)
         : with_(with),
-          pool_(basic_pool<Engine>::open_or_create(with.pool, options_for(with.durability, with.nvram)).value()),
+          pool_(basic_pool<Engine>::open_or_create(with.pool, options_for<Engine>(with.durability, with.nvram)).value()),
           shared_(pool_.template root<shared_state<Engine>>(shared_root).value()) {
         // Before there are threads: nothing isolates the table of roots.
         for (std::uint64_t thread = 0; thread < with_.threads; ++thread)
@@ -56,6 +56,7 @@ private:
                 const auto planned = transaction_of(with_.seed, thread, number);
                 if (planned.retried) take_back(state, planned);
                 run(state, planned, thread, number);
+                if (thread == 0 && number % transactions_between_growth == 0) grow();
                 const acknowledgement told{thread, number};
                 if (::write(STDOUT_FILENO, &told, sizeof told) != sizeof told) std::_Exit(3);
             }
@@ -80,6 +81,11 @@ private:
         } else {
             pool_.atomically(all).value();
         }
+    }
+
+    void grow() {
+        const std::uint64_t bytes = pool_.info().bytes + pool_grows_by;
+        if (bytes <= largest_pool_bytes) pool_.grow(bytes).value();
     }
 
     /// The same, rolled back half-way by an exception of the user's.
