@@ -277,6 +277,8 @@ public:
         step_ = all ? 1 : 4;
         if (!begin(0)) return;
         each_number(std::array{no_memory}, 1);
+        // What tries again without the memory, or catches what it should not.
+        each_number(std::array{no_memory}, 1, 1);
         each_number(std::array{half}, 1);
         each_number(ways, all ? ways.size() : 1);
     }
@@ -323,12 +325,12 @@ private:
         if (!run.is_good()) report(failure, run);
         return run.says.failed || !run.is_good();
     }
-    void each_number(std::span<const int> ways_here, std::size_t at_each) {
+    void each_number(std::span<const int> ways_here, std::size_t at_each, unsigned more = 0) {
         for (std::size_t turn = 0; turn < at_each; ++turn) {
             bool failed = true;
             for (unsigned at = 1; failed && at < most_calls; ++at) {
                 if (at > first_numbers && at % step_ != 0) continue;
-                failed = one({ways_here[(at + turn) % ways_here.size()], at});
+                failed = one({ways_here[(at + turn) % ways_here.size()], at, more});
             }
         }
     }

@@ -360,7 +360,8 @@ constexpr std::array known{
 };
 
 template <class Engine>
-void add_rows(std::vector<attempt_of_directory>& to, const std::vector<row<Engine>>& rows, std::span<const place> where) {
+void add_rows(std::vector<attempt_of_directory>& to, const std::vector<row<Engine>>& rows,
+              std::span<const place> where) {
     for (const place& at : where) {
         if (at.has_log_on_file() && !Engine::description.power_on_files) continue;
         for (const auto& each : rows)
