@@ -274,9 +274,9 @@ public:
     /// `all`: every failure at every number; else a system call fails in one of the ways, which take turns, and of
     /// high numbers some are left out.
     void run(bool all) {
-        step_ = all ? 1 : 4;
         if (!begin(0)) return;
         each_number(std::array{no_memory}, 1);
+        step_ = all ? 1 : 4;
         // What tries again without the memory, or catches what it should not.
         each_number(std::array{no_memory}, 1, 1);
         each_number(std::array{half}, 1);

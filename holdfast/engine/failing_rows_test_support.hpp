@@ -92,11 +92,12 @@ protected:
 /// Makes an attempt of a program's table in a directory.
 using attempt_of_directory = std::function<std::unique_ptr<attempt>(const std::string& directory)>;
 
-/// Runs every one of them with every failure; HOLDFAST_FAILING_ROW names a part of those that are run.
-inline void run_rows(const std::vector<attempt_of_directory>& rows, std::span<const known_failure> known = {}) {
+/// Runs every one of them with every failure, under `parent`; HOLDFAST_FAILING_ROW names a part of those that are run.
+inline void run_rows(const std::vector<attempt_of_directory>& rows, std::span<const known_failure> known = {},
+                     const std::string& parent = "/dev/shm") {
     const bool all = std::getenv("HOLDFAST_SOAK") != nullptr;
     const char* const only = std::getenv("HOLDFAST_FAILING_ROW");
-    const persist::test::scratch_directory directory("/dev/shm");
+    const persist::test::scratch_directory directory(parent);
     unsigned runs = 0;
     for (const auto& row : rows) {
         const auto make = [&] { return row(directory.path()); };
