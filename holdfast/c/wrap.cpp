@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -54,13 +55,12 @@ struct wrap_in_c final : holdfast_wrap {
 
 template <class Engine>
 struct pool_in_c final : holdfast_pool {
-    explicit pool_in_c(basic_pool<Engine> opened) : pool(std::move(opened)) {}
-    std::unique_ptr<holdfast_wrap> open_wrap() override { return std::make_unique<wrap_in_c<Engine>>(pool); }
+    std::unique_ptr<holdfast_wrap> open_wrap() override { return std::make_unique<wrap_in_c<Engine>>(*pool); }
     void* root(std::string_view name, std::size_t bytes, std::string_view version) override {
         constexpr std::size_t alignment = 16;
         const root_type type{bytes, alignment, version};
         return pool
-            .atomically([&]() -> result<std::byte*> {
+            ->atomically([&]() -> result<std::byte*> {
                 auto& transaction = current_transaction<Engine>();
                 auto found = find_root_or_prepare(transaction, name, type);
                 if (!found || *found != nullptr) return found;
@@ -71,9 +71,9 @@ struct pool_in_c final : holdfast_pool {
             })
             .value();
     }
-    result<void> close() override { return pool.close(); }
+    result<void> close() override { return pool->close(); }
 
-    basic_pool<Engine> pool;
+    std::optional<basic_pool<Engine>> pool;  ///< always there behind the interface
 };
 
 /// The sentence, cut where it is longer. Trivially destructible: a function may fail while its thread ends.
@@ -133,9 +133,12 @@ int open_pool_in_c(const char* path, const holdfast_options* given, wanted which
         const std::string engine = given != nullptr && given->engine != nullptr ? given->engine : "softwrap_lat";
         const create_options options = options_of(given);
         const auto open = [&]<class Engine>() {
+            // Its memory comes first: a pool that was created is there.
+            auto made = std::make_unique<pool_in_c<Engine>>();
             auto opened = which == wanted::any ? basic_pool<Engine>::open_or_create(path, options)
                                                : basic_pool<Engine>::open(path, options);
-            *out = new pool_in_c<Engine>(std::move(opened).value());
+            made->pool.emplace(std::move(opened).value());
+            *out = made.release();
         };
         if (engine == softwrap_lat::description.name) return open.template operator()<softwrap_lat>();
         if (engine == softwrap::description.name) return open.template operator()<softwrap>();

@@ -57,6 +57,8 @@ public:
 
     /// Makes the pool.
     virtual void prepare() = 0;
+    /// Gives it a past: the same for the same seed.
+    virtual void grow_old(std::uint64_t seed) { static_cast<void>(seed); }
     /// Brings it into the state that the call begins with, after its contents were looked at.
     virtual void make_ready() = 0;
     /// The call. What its allocations and system calls do is arranged outside.
@@ -65,6 +67,8 @@ public:
     virtual std::string contents() = 0;
     /// A transaction of the calling thread on the open pool. Not part of `contents`.
     virtual outcome go_on() = 0;
+    /// Whether commits are in a log on a file, which a failure may stop for good.
+    virtual bool has_log_on_file() const = 0;
     /// Closes what is open.
     virtual outcome end() = 0;
     /// What `check` says of the closed pool; empty: it is sound.
@@ -72,6 +76,14 @@ public:
 
 private:
     std::string name_;
+};
+
+/// What fails in a call.
+struct planned_failure {
+    int how;            ///< an errno, `half` or `no_memory`
+    unsigned at;        ///< the first call that fails, from 1; 0: none
+    unsigned more = 0;  ///< so many calls behind it fail as well
+    std::uint64_t seed = 0;  ///< of the pool's past; 0: it has none
 };
 
 /// What the child tells its parent, in memory that they share.
@@ -84,6 +96,8 @@ struct told {
     char before[400];
     char after[400];
 };
+
+using make_attempt = std::function<std::unique_ptr<attempt>()>;
 
 /// One run in a child.
 struct run_of_attempt {
@@ -111,53 +125,33 @@ class judged_run {
 public:
     judged_run(attempt& what, told& says) : what_(what), says_(says) {}
 
-    void run(int how, unsigned at, std::string_view expected_after) {
+    void run(const planned_failure& failure, std::string_view expected_after) {
+        const bool is_clean = failure.at == 0;
         const std::size_t descriptors = open_descriptors();
         phase("prepare");
         what_.prepare();
+        if (failure.seed != 0) what_.grow_old(failure.seed);
         const std::string before = what_.contents();
         tell(says_.before, before);
         phase("make ready");
         what_.make_ready();
         phase("the call");
-        this_thread_fails.arm(how, at);
-        outcome said;
-        try {
-            said = what_.call();
-        } catch (...) {
-            this_thread_fails.armed = false;
-            throw;
-        }
-        this_thread_fails.armed = false;
-        says_.seen = this_thread_fails.seen;
-        says_.failed = says_.function[0] != '\0';
-        may_refuse_ = !said.well() && how != no_memory && says_.failed;
-        if (at == 0 && !said.well()) throw std::runtime_error("fails by itself: " + said.text());
-        if (how == EINTR && !said.well() && can_be_interrupted(says_.function))
-            throw std::runtime_error("a signal is told as a failure: " + said.text());
+        const outcome said = call(failure);
         phase("go on");
         go_on();
         phase("go on in another thread");
-        std::exception_ptr thrown;
-        std::thread([&] {
-            try {
-                go_on();
-            } catch (...) {
-                thrown = std::current_exception();
-            }
-        }).join();
-        if (thrown) std::rethrow_exception(thrown);
-        compare("contents", said, before, at == 0 ? what_.contents() : std::string(expected_after));
+        in_another_thread([&] { go_on(); });
+        compare("contents", said, before, is_clean ? what_.contents() : std::string(expected_after));
         phase("close");
         const outcome ended = what_.end();
-        if (!ended.well() && !may_refuse_)
+        if (!ended.well() && !(may_be_poisoned_ || sync_failed_))
             throw std::runtime_error("close: " + ended.text() + ", after " + said.text());
         phase("check");
         if (const std::string wrong = what_.check(); !wrong.empty()) throw std::runtime_error("check: " + wrong);
         phase("open again");
-        compare("contents of the next life", said, before, at == 0 ? says_.after : std::string(expected_after));
+        compare("contents of the next life", said, before, is_clean ? says_.after : std::string(expected_after));
         phase("go on in the next life");
-        may_refuse_ = false;
+        may_be_poisoned_ = must_be_poisoned_ = false;
         go_on();
         phase("close the next life");
         if (const outcome last = what_.end(); !last.well()) throw std::runtime_error(last.text());
@@ -172,9 +166,46 @@ private:
         return std::find(waiting.begin(), waiting.end(), function) != waiting.end();
     }
     void phase(std::string_view name) { tell(says_.phase, name); }
+    /// The call that the failure is in, and what follows from what it says.
+    outcome call(const planned_failure& failure) {
+        this_thread_fails.arm(failure.how, failure.at, failure.more);
+        outcome said;
+        try {
+            said = what_.call();
+        } catch (...) {
+            this_thread_fails.armed = false;
+            throw;
+        }
+        this_thread_fails.armed = false;
+        says_.seen = this_thread_fails.seen;
+        says_.failed = says_.function[0] != '\0';
+        if (failure.at == 0 && !said.well()) throw std::runtime_error("fails by itself: " + said.text());
+        if (failure.how == EINTR && !said.well() && can_be_interrupted(says_.function))
+            throw std::runtime_error("a signal is told as a failure: " + said.text());
+        // Of a commit whose record was not written the outcome is not known either: its values stand in memory, where
+        // others may have seen them, so nothing may be committed on top of them.
+        sync_failed_ = this_thread_fails.sync_failed;
+        must_be_poisoned_ = what_.has_log_on_file() && said.problem && said.problem->code == errc::outcome_unknown;
+        may_be_poisoned_ = must_be_poisoned_ || (what_.has_log_on_file() && sync_failed_ && !said.well());
+        return said;
+    }
+    template <class F>
+    static void in_another_thread(F&& f) {
+        std::exception_ptr thrown;
+        std::thread([&] {
+            try {
+                f();
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+        }).join();
+        if (thrown) std::rethrow_exception(thrown);
+    }
     void go_on() {
         const outcome said = what_.go_on();
-        if (said.well() || (may_refuse_ && said.problem && said.problem->code == errc::poisoned)) return;
+        const bool refuses = said.problem && said.problem->code == errc::poisoned;
+        if (said.well() && must_be_poisoned_) throw std::runtime_error("commits on top of what nobody knows");
+        if (said.well() || (may_be_poisoned_ && refuses)) return;
         throw std::runtime_error("the pool refuses: " + said.text());
     }
     void compare(std::string_view what, const outcome& said, const std::string& before, const std::string& expected) {
@@ -188,12 +219,14 @@ private:
 
     attempt& what_;
     told& says_;
-    bool may_refuse_ = false;
+    bool sync_failed_ = false;
+    bool may_be_poisoned_ = false;
+    bool must_be_poisoned_ = false;
 };
 
 /// What a child that is told to end after `seconds` says.
-inline run_of_attempt run_attempt(const std::function<std::unique_ptr<attempt>()>& make, int how, unsigned at,
-                                  const std::string& expected, unsigned seconds) {
+inline run_of_attempt run_attempt(const make_attempt& make, const planned_failure& failure, const std::string& expected,
+                                  unsigned seconds) {
     void* const shared = ::mmap(nullptr, sizeof(told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     told& says = *new (shared) told{};
     says.function = "";
@@ -204,7 +237,7 @@ inline run_of_attempt run_attempt(const std::function<std::unique_ptr<attempt>()
         this_thread_fails.failed = &says.function;
         try {
             const auto what = make();
-            judged_run(*what, says).run(how, at, expected);
+            judged_run(*what, says).run(failure, expected);
         } catch (const std::exception& wrong) {
             this_thread_fails.armed = false;
             tell(says.text, wrong.what());
@@ -230,11 +263,10 @@ struct known_failure {
     std::string_view attempt, function, seen, reason;
 };
 
-/// Every run of one attempt with every failure.
+/// Runs one attempt with failures, in a directory that is emptied before each run.
 class failing_runs {
 public:
-    failing_runs(std::function<std::unique_ptr<attempt>()> make, std::string directory,
-                 std::span<const known_failure> known)
+    failing_runs(make_attempt make, std::string directory, std::span<const known_failure> known)
         : make_(std::move(make)), directory_(std::move(directory)), known_(known), name_(make_()->name()) {}
 
     unsigned runs() const { return runs_; }
@@ -242,43 +274,67 @@ public:
     /// `all`: every failure at every number; else a system call fails in one of the ways, which take turns, and of
     /// high numbers some are left out.
     void run(bool all) {
+        if (!begin(0)) return;
+        each_number(std::array{no_memory}, 1);
         step_ = all ? 1 : 4;
-        const auto clean = one(no_memory, 0);
-        ASSERT_TRUE(clean.is_good()) << name_ << ", without a failure, in \"" << clean.says.phase
-                                     << "\": " << clean.says.text << ", status " << clean.status;
-        expected_ = clean.says.after;
-        if (!hangs_without_memory()) each_number(std::array{no_memory}, 1);
+        // What tries again without the memory, or catches what it should not.
+        each_number(std::array{no_memory}, 1, 1);
         each_number(std::array{half}, 1);
-        constexpr std::array ways{EIO, ENOSPC, ENOMEM, EINTR, EAGAIN};
         each_number(ways, all ? ways.size() : 1);
     }
 
+    /// Gives the pool a past by chance, and lets one call or several fail, `count` times.
+    template <class Random>
+    void run_by_chance(Random& random, unsigned count) {
+        const std::uint64_t seed = random() | 1;
+        if (!begin(seed)) return;
+        const unsigned allocations = calls_of(no_memory, seed), calls = calls_of(half_or_error, seed);
+        for (unsigned i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
+            int how = ways[random() % ways.size()];
+            if (random() % 8 == 0) how = half;
+            if (random() % 3 == 0) how = no_memory;
+            const unsigned all = how == no_memory ? allocations : calls;
+            if (all == 0) continue;
+            // One call, a few, or all from there on; signals end.
+            const unsigned more[] = {0, 0, static_cast<unsigned>(random() % 4), how == EINTR ? 2u : 1u << 20};
+            one({how, static_cast<unsigned>(random() % all) + 1, more[random() % 4], seed});
+        }
+    }
+
 private:
-    run_of_attempt one(int how, unsigned at) {
+    static constexpr std::array ways{EIO, ENOSPC, ENOMEM, EINTR, EAGAIN};
+    static constexpr int half_or_error = EIO;
+
+    /// Without a failure: what is there after success.
+    bool begin(std::uint64_t seed) {
+        const auto clean = run_one({no_memory, 0, 0, seed});
+        EXPECT_TRUE(clean.is_good()) << name_ << ", seed " << seed << ", without a failure, in \"" << clean.says.phase
+                                     << "\": " << clean.says.text << ", status " << clean.status;
+        expected_ = clean.says.after;
+        return clean.is_good();
+    }
+    unsigned calls_of(int how, std::uint64_t seed) { return run_one({how, 0, 0, seed}).says.seen; }
+    run_of_attempt run_one(const planned_failure& failure) {
         ++runs_;
         for (const auto& left : std::filesystem::directory_iterator(directory_)) std::filesystem::remove_all(left);
-        return detail::run_attempt(make_, how, at, expected_, seconds_allowed);
+        return detail::run_attempt(make_, failure, expected_, seconds_allowed);
     }
-    /// A hang costs a run all the time that it has.
-    bool hangs_without_memory() const {
-        return std::any_of(known_.begin(), known_.end(), [&](const known_failure& known) {
-            return known.seen == "hangs" && name_.find(known.attempt) != std::string::npos;
-        });
+    /// True while calls are left to fail.
+    bool one(const planned_failure& failure) {
+        const auto run = run_one(failure);
+        if (!run.is_good()) report(failure, run);
+        return run.says.failed || !run.is_good();
     }
-    void each_number(std::span<const int> ways, std::size_t at_each) {
+    void each_number(std::span<const int> ways_here, std::size_t at_each, unsigned more = 0) {
         for (std::size_t turn = 0; turn < at_each; ++turn) {
             bool failed = true;
             for (unsigned at = 1; failed && at < most_calls; ++at) {
                 if (at > first_numbers && at % step_ != 0) continue;
-                const int how = ways[(at + turn) % ways.size()];
-                const auto run = one(how, at);
-                failed = run.says.failed || !run.is_good();
-                if (!run.is_good()) report(how, at, run);
+                failed = one({ways_here[(at + turn) % ways_here.size()], at, more});
             }
         }
     }
-    void report(int how, unsigned at, const run_of_attempt& run) {
-        const std::string failure = name_of_failure(how);
+    void report(const planned_failure& failure, const run_of_attempt& run) {
         for (const known_failure& known : known_) {
             if (name_.find(known.attempt) == std::string::npos) continue;
             if (std::string_view(run.says.function).find(known.function) == std::string_view::npos) continue;
@@ -287,14 +343,15 @@ private:
         std::string ended;
         if (WIFSIGNALED(run.status))
             ended = WTERMSIG(run.status) == SIGALRM ? "hangs" : ::strsignal(WTERMSIG(run.status));
-        ADD_FAILURE() << name_ << ": " << run.says.function << " number " << at << " fails (" << failure << "), in \""
-                      << run.says.phase << "\": " << ended << run.says.text;
+        ADD_FAILURE() << name_ << ": " << run.says.function << " number " << failure.at << " fails ("
+                      << name_of_failure(failure.how) << ", and " << failure.more << " more), seed " << failure.seed
+                      << ", in \"" << run.says.phase << "\": " << ended << run.says.text;
     }
 
     static constexpr unsigned most_calls = 2000;
     static constexpr unsigned first_numbers = 24;
     static constexpr unsigned seconds_allowed = 20;
-    std::function<std::unique_ptr<attempt>()> make_;
+    make_attempt make_;
     std::string directory_;
     std::span<const known_failure> known_;
     std::string name_;

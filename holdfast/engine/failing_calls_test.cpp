@@ -1,28 +1,12 @@
 // Every public function of pools and transactions, while one allocation or one system call in it fails.
-#include <holdfast/engine/failing_attempts_test_support.hpp>
+#include <holdfast/engine/failing_rows_test_support.hpp>
 
-#include <holdfast/engine/check.hpp>
 #include <holdfast/engine/engine_test_support.hpp>
 #include <holdfast/engine/repair.hpp>
 #include <holdfast/engine/wrap.hpp>
 
-#include <cstdlib>
-#include <iostream>
-#include <set>
-
 namespace holdfast::test {
 namespace {
-
-/// Where a pool is, and what it promises.
-struct place {
-    const char* name;
-    bool is_file;
-    bool is_nvram;
-    level durability;
-};
-constexpr place places[] = {{"a file at power", true, false, level::power},
-                            {"nvram at power", false, true, level::power},
-                            {"a file at process", true, false, level::process}};
 
 /// A pool with a few values and blocks.
 template <class Engine>
@@ -71,6 +55,25 @@ struct scene {
         pool->abandon();
         pool.reset();
     }
+    /// Blocks of other sizes, a log that is fuller, and perhaps recovery or another zone.
+    void grow_old(std::uint64_t seed) {
+        std::mt19937_64 random(seed);
+        for (std::uint64_t left = random() % 12; left != 0; --left) {
+            const auto choice = random() % 12;
+            if (choice == 0) kill();
+            if (choice == 1) close();
+            if (choice < 2) open();
+            if (choice == 2) pool->checkpoint().value();
+            if (choice == 3 && pool->info().zones < 4) pool->grow(pool->info().bytes + (128 << 10)).value();
+            const auto size = std::size_t{8} << random() % 10;
+            pool->atomically([&] {
+                    at->first = random();
+                    if (choice > 7) return;
+                    Engine::deallocate(at->block.get());
+                    at->block = take(size);
+                }).value();
+        }
+    }
     static std::uint64_t* take(std::size_t count) {
         auto* const made = reinterpret_cast<std::uint64_t*>(Engine::allocate(count * 8));
         fill(made, count, 3);
@@ -98,11 +101,7 @@ struct scene {
                            std::to_string(sum(at->long_block.get(), long_words)) + " used " +
                            std::to_string(pool->usage().allocated_bytes) + " of " + std::to_string(pool->info().bytes);
         for (const auto& root : pool->roots().value()) text += " " + root.name;
-        std::set<std::string> files;
-        for (const auto& file : std::filesystem::directory_iterator(directory)) files.insert(file.path().filename());
-        // A backup of a repair that was cut off is a whole copy: no harm.
-        for (const auto& file : files)
-            if (file.find(".before-repair") == std::string::npos) text += " /" + file;
+        text += files_in(directory);
         return text;
     }
 
@@ -122,24 +121,21 @@ template <class Engine>
 class pool_attempt : public attempt {
 public:
     pool_attempt(const row<Engine>& what, const place& where, const std::string& directory)
-        : attempt(std::string(Engine::description.name) + ", " + where.name + ", " + what.name), row_(what) {
+        : attempt(std::string(Engine::description.name) + ", " + where.name + ", " + what.name), row_(what),
+          where_(where) {
         scene_.directory = directory;
-        auto& options = scene_.options;
-        options.durability = where.durability;
-        options.tmpfs_is_nvram = where.is_nvram;
-        options.where.tmpfs_is_file = where.is_file;
-        options.bytes = 1 << 20;
-        options.log_bytes = 256 << 10;
-        options.reserved_bytes = std::uint64_t{1} << 30;
-        options.base = HOLDFAST_TEST_BASE_ADDRESS;
+        scene_.options = where.options();
     }
     void prepare() override {
         if (row_.makes) scene_.make();
     }
+    void grow_old(std::uint64_t seed) override {
+        if (row_.makes) scene_.grow_old(seed);
+    }
     void make_ready() override { row_.ready(scene_); }
     outcome call() override { return row_.call(scene_); }
     std::string contents() override {
-        if (!std::filesystem::exists(scene_.path()) && !is_open()) return nothing();
+        if (!std::filesystem::exists(scene_.path()) && !is_open()) return "nothing" + files_in(scene_.directory);
         return scene_.contents();
     }
     outcome go_on() override {
@@ -147,33 +143,20 @@ public:
         const auto one_more = [&] { scene_.at->goes_on = scene_.at->goes_on + 1; };
         return outcome_of([&] { return scene_.pool->atomically(one_more); });
     }
+    bool has_log_on_file() const override { return where_.has_log_on_file(); }
     outcome end() override {
         if (!is_open()) return {};
         const auto said = outcome_of([&] { return scene_.pool->close(); });
         scene_.pool.reset();
         return said;
     }
-    std::string check() override {
-        if (!std::filesystem::exists(scene_.path())) return {};
-        const auto report = check_pool(scene_.path(), {});
-        if (!report) return report.error().text();
-        if (report->sound()) return {};
-        std::string text;
-        for (const auto& finding : report->findings) text += finding.part + ": " + finding.words + "; ";
-        return text;
-    }
+    std::string check() override { return problems_of(scene_.path()); }
 
 private:
     bool is_open() const { return scene_.pool && scene_.pool->is_open(); }
-    /// Before a pool is there.
-    std::string nothing() const {
-        std::string text = "nothing";
-        for (const auto& file : std::filesystem::directory_iterator(scene_.directory))
-            text += " /" + file.path().filename().string();
-        return text;
-    }
 
-    const row<Engine>& row_;
+    row<Engine> row_;
+    place where_;
     scene<Engine> scene_;
 };
 
@@ -377,46 +360,62 @@ constexpr std::array known{
 };
 
 template <class Engine>
-unsigned run_rows(const std::vector<row<Engine>>& rows, std::span<const place> where) {
-    const bool all = std::getenv("HOLDFAST_SOAK") != nullptr;
-    const char* const only = std::getenv("HOLDFAST_FAILING_ROW");
-    const persist::test::scratch_directory directory("/dev/shm");
-    unsigned runs = 0;
+void add_rows(std::vector<attempt_of_directory>& to, const std::vector<row<Engine>>& rows,
+              std::span<const place> where) {
     for (const place& at : where) {
-        if (at.durability == level::power && at.is_file && !Engine::description.power_on_files) continue;
-        for (const auto& each : rows) {
-            if (only != nullptr && std::string_view(each.name) != only) continue;
-            const auto make = [&] { return std::make_unique<pool_attempt<Engine>>(each, at, directory.path()); };
-            failing_runs tried(make, directory.path(), known);
-            tried.run(all);
-            runs += tried.runs();
-        }
+        if (at.has_log_on_file() && !Engine::description.power_on_files) continue;
+        for (const auto& each : rows)
+            to.push_back([=](const std::string& directory) {
+                return std::make_unique<pool_attempt<Engine>>(each, at, directory);
+            });
     }
-    std::cout << runs << " runs\n";
-    return runs;
 }
 
-TEST(FailingCalls, TransactionsOfRedoLoseNothing) {
-    run_rows(rows_of_transactions<redo>(), places);
-    run_rows(rows_of_other_transactions<redo>(), places);
+void add_transactions_of_redo(std::vector<attempt_of_directory>& to) {
+    add_rows(to, rows_of_transactions<redo>(), places);
+    add_rows(to, rows_of_other_transactions<redo>(), places);
 }
 
-TEST(FailingCalls, LivesOfAPoolLoseNothing) { run_rows(rows_of_lives<redo>(), places); }
+void add_lives(std::vector<attempt_of_directory>& to) { add_rows(to, rows_of_lives<redo>(), places); }
 
-TEST(FailingCalls, CreationLeavesNothingOrAPool) { run_rows(rows_of_creation<redo>(), places); }
+void add_creation(std::vector<attempt_of_directory>& to) { add_rows(to, rows_of_creation<redo>(), places); }
 
-TEST(FailingCalls, TransactionsOfTheOtherEnginesLoseNothing) {
+void add_transactions_of_other_engines(std::vector<attempt_of_directory>& to) {
     const auto where = std::span(places).first(2);
-    run_rows(rows_of_transactions<softwrap_lat>(), where);
-    run_rows(rows_of_transactions<softwrap>(), where);
-    run_rows(rows_of_transactions<undo>(), where);
-    run_rows(rows_of_other_transactions<softwrap>(), where);
-    run_rows(rows_of_other_transactions<undo>(), where);
+    add_rows(to, rows_of_transactions<softwrap_lat>(), where);
+    add_rows(to, rows_of_transactions<softwrap>(), where);
+    add_rows(to, rows_of_transactions<undo>(), where);
+    add_rows(to, rows_of_other_transactions<softwrap>(), where);
+    add_rows(to, rows_of_other_transactions<undo>(), where);
 }
 
-TEST(FailingCalls, WrapsLoseNothing) {
-    run_rows(rows_of_wraps<softwrap_lat>(), std::span(places).first(2));
-    run_rows(rows_of_wraps<softwrap>(), std::span(places).first(2));
+void add_wraps(std::vector<attempt_of_directory>& to) {
+    add_rows(to, rows_of_wraps<softwrap_lat>(), std::span(places).first(2));
+    add_rows(to, rows_of_wraps<softwrap>(), std::span(places).first(2));
+}
+
+void run_all(void (*add)(std::vector<attempt_of_directory>&)) {
+    std::vector<attempt_of_directory> rows;
+    add(rows);
+    run_rows(rows, known);
+}
+
+TEST(FailingCalls, TransactionsOfRedoLoseNothing) { run_all(add_transactions_of_redo); }
+
+TEST(FailingCalls, LivesOfAPoolLoseNothing) { run_all(add_lives); }
+
+TEST(FailingCalls, CreationLeavesNothingOrAPool) { run_all(add_creation); }
+
+TEST(FailingCalls, TransactionsOfTheOtherEnginesLoseNothing) { run_all(add_transactions_of_other_engines); }
+
+TEST(FailingCalls, WrapsLoseNothing) { run_all(add_wraps); }
+
+TEST(FailingCalls, FailuresByChanceInPoolsWithAPastLoseNothing) {
+    std::vector<attempt_of_directory> rows;
+    for (const auto add :
+         {add_transactions_of_redo, add_lives, add_creation, add_transactions_of_other_engines, add_wraps})
+        add(rows);
+    run_rows_by_chance(rows, 700'000, known);
 }
 
 }  // namespace

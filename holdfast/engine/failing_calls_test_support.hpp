@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::test {
@@ -31,27 +32,39 @@ struct failing_calls {
     bool armed = false;
     int how = 0;              ///< an errno, `half` or `no_memory`
     unsigned at = 0;          ///< the number of the call that fails, from 1; 0: none
+    unsigned more = 0;        ///< so many calls behind that one fail as well
     unsigned seen = 0;        ///< calls so far
-    const char** failed = nullptr;  ///< where the name of the function that failed goes
+    bool sync_failed = false;
+    const char** failed = nullptr;  ///< where the name of the first function that failed goes
 
-    void arm(int kind, unsigned number) {
+    void arm(int kind, unsigned number, unsigned also) {
         how = kind;
         at = number;
+        more = also;
         seen = 0;
+        sync_failed = false;
         armed = true;
+    }
+    bool is_next(const char* name) {
+        ++seen;
+        if (at == 0 || seen < at || seen - at > more) return false;
+        if (seen == at) *failed = name;
+        return true;
     }
     /// True where this call is the one that fails; errno is then set.
     bool fails(const char* name, bool can_be_short = false) {
         if (!armed || how == no_memory || (how == half && !can_be_short)) return false;
-        if (++seen != at) return false;
-        *failed = name;
+        if (!is_next(name)) return false;
         errno = how;
+        if (how != half) sync_failed |= is_sync(name);
         return true;
     }
-    bool fails_to_allocate(const char* name) {
-        if (!armed || how != no_memory || ++seen != at) return false;
-        *failed = name;
-        return true;
+    bool fails_to_allocate(const char* name) { return armed && how == no_memory && is_next(name); }
+    /// Only by itself: where a thread_local finds no memory for its end, the C library ends the process.
+    bool fails_to_allocate_zeros(const char* name) { return fails_to_allocate(name) && seen == at; }
+    /// The functions that make bytes durable; the library writes with pwritev2 only to sync as well.
+    static bool is_sync(std::string_view name) {
+        return name == "fdatasync" || name == "fsync" || name == "msync" || name == "pwritev2";
     }
     /// What a call of `size` bytes is to do: all, half, or fail (0).
     std::size_t part(const char* name, std::size_t size) {
@@ -107,7 +120,7 @@ void* __libc_calloc(std::size_t count, std::size_t bytes) noexcept;
 void* __libc_realloc(void* block, std::size_t bytes) noexcept;
 
 void* calloc(std::size_t count, std::size_t bytes) noexcept {
-    if (!holdfast::test::this_thread_fails.fails_to_allocate("calloc")) return __libc_calloc(count, bytes);
+    if (!holdfast::test::this_thread_fails.fails_to_allocate_zeros("calloc")) return __libc_calloc(count, bytes);
     errno = ENOMEM;
     return nullptr;
 }
@@ -200,7 +213,12 @@ HOLDFAST_TEST_FAILS(int, rename, (const char* from, const char* to) noexcept, (f
 HOLDFAST_TEST_FAILS(int, renameat2,
                     (int old_directory, const char* from, int directory, const char* to, unsigned flags) noexcept,
                     (old_directory, from, directory, to, flags), -1)
-HOLDFAST_TEST_FAILS(int, unlink, (const char* path) noexcept, (path), -1)
+int unlink(const char* path) noexcept {
+    // Only by itself: what cannot be taken away behind another failure stays there.
+    auto& fails = holdfast::test::this_thread_fails;
+    if (fails.fails("unlink") && fails.seen == fails.at) return -1;
+    return HOLDFAST_TEST_NEXT(unlink)(path);
+}
 HOLDFAST_TEST_FAILS(off_t, lseek, (int descriptor, off_t offset, int whence) noexcept, (descriptor, offset, whence), -1)
 
 }  // extern "C"

@@ -61,30 +61,34 @@ void commit_where_it_lies(void* first, const std::uint64_t* dirty, std::size_t c
 /// The pools of lines that are open, to know what a commit must do.
 class open_line_pools {
 public:
-    void add(const open_pool& pool) {
-        const std::lock_guard guard(mutex_);
-        pools_.push_back({&pool, needs_of(pool)});
-        publish();
-    }
-    void remove(const open_pool& pool) noexcept {
-        const std::lock_guard guard(mutex_);
-        std::erase_if(pools_, [&](const auto& each) { return each.pool == &pool; });
-        publish();
-    }
-
-    void before_fork() { mutex_.lock(); }
-    void after_fork_in_parent() { mutex_.unlock(); }
-    void after_fork_in_child() {
-        pools_.clear();
-        publish();
-        mutex_.unlock();
-    }
-
-private:
     struct entry {
         const open_pool* pool;
         std::uint32_t needs;
     };
+    using list = detail::list_with_room<entry>;
+
+    list& room_in() noexcept { return pools_; }
+    /// Requires: there is room.
+    void add(const open_pool& pool) noexcept {
+        const std::lock_guard guard(pools_.mutex);
+        pools_.all.push_back({&pool, needs_of(pool)});
+        publish();
+    }
+    void remove(const open_pool& pool) noexcept {
+        const std::lock_guard guard(pools_.mutex);
+        std::erase_if(pools_.all, [&](const auto& each) { return each.pool == &pool; });
+        publish();
+    }
+
+    void before_fork() { pools_.mutex.lock(); }
+    void after_fork_in_parent() { pools_.mutex.unlock(); }
+    void after_fork_in_child() {
+        pools_.all.clear();
+        publish();
+        pools_.mutex.unlock();
+    }
+
+private:
 
     static std::uint32_t needs_of(const open_pool& pool) noexcept {
         using namespace line_medium_state;
@@ -95,13 +99,12 @@ private:
     }
     void publish() noexcept {
         std::uint32_t all = 0;
-        for (const entry& each : pools_) all |= each.needs;
+        for (const entry& each : pools_.all) all |= each.needs;
         line_medium_state::commit_otherwise.store(&commit_where_it_lies, std::memory_order_release);
         line_medium_state::needs.store(all, std::memory_order_release);
     }
 
-    std::mutex mutex_;
-    std::vector<entry> pools_;
+    list pools_;
 };
 
 /// Never destroyed: a pool with static storage duration may close after this file's statics.
@@ -134,12 +137,12 @@ void store_elements(redo_transaction& transaction, std::byte* at, const detail::
 
 result<line_pool> line_pool::create(const std::string& path, const create_options& options) {
     if (auto entered = detail::check_entry_without_pool(); !entered) return entered.error();
-    return wrap(open_pool::create(path, line_engine::description, options));
+    return wrap([&] { return open_pool::create(path, line_engine::description, options); });
 }
 
 result<line_pool> line_pool::open(const std::string& path, const open_options& options) {
     if (auto entered = detail::check_entry_without_pool(); !entered) return entered.error();
-    return wrap(open_pool::open(path, line_engine::description, options));
+    return wrap([&] { return open_pool::open(path, line_engine::description, options); });
 }
 
 result<line_pool> line_pool::open_or_create(const std::string& path, const create_options& options) {
@@ -153,17 +156,20 @@ result<line_pool> line_pool::open_or_create(const std::string& path, const creat
 
 result<line_pool> line_pool::open_shared(const std::string& path, const open_options& options) {
     if (auto entered = detail::check_entry_without_pool(); !entered) return entered.error();
-    return wrap(open_pool::open_shared(path, line_engine::description, options));
+    return wrap([&] { return open_pool::open_shared(path, line_engine::description, options); });
 }
 
-line_pool::line_pool(std::unique_ptr<open_pool> core)
-    : core_(std::move(core)), recovered_(std::make_unique<recovered_roots>()) {
-    pools().add(*core_);
-}
-
-result<line_pool> line_pool::wrap(result<std::unique_ptr<open_pool>> opened) {
+/// The handle of what `open` opens. Its memory comes first: a pool that was created is there.
+template <class F>
+result<line_pool> line_pool::wrap(F&& open) {
+    line_pool handle;
+    handle.recovered_ = std::make_unique<detail::list_with_room<const std::byte*>>();
+    const open_line_pools::list::room room(pools().room_in());
+    auto opened = open();
     if (!opened) return opened.error();
-    return line_pool(std::move(*opened));
+    handle.core_ = *std::move(opened);
+    pools().add(*handle.core_);
+    return handle;
 }
 
 line_pool& line_pool::operator=(line_pool&& other) noexcept {
@@ -237,6 +243,8 @@ result<std::byte*> line_pool::find_shared(std::string_view name, const root_type
 result<std::byte*> line_pool::find_or_make(std::string_view name, const root_type& type,
                                            const detail::lines_root& what) {
     if (auto checked = check_log_takes(what); !checked) return checked.error();
+    // Before there is a root, which it is to be told of.
+    const detail::list_with_room<const std::byte*>::room room(*recovered_);
     const auto make = [&]() -> result<std::byte*> {
         auto& transaction = current_transaction<line_engine>();
         auto found = find_root_or_prepare(transaction, name, type);

@@ -72,6 +72,34 @@ struct lines_root_of<array_of_lines<Element, N>> {
     }
 };
 
+/// A list to which something is added when nothing may fail any more: the room for it is taken before.
+template <class T>
+struct list_with_room {
+    std::mutex mutex;
+    std::vector<T> all;
+    std::size_t promised = 0;
+
+    /// Room for one, for as long as this lives. Throws std::bad_alloc.
+    class room {
+    public:
+        explicit room(list_with_room& list) : list_(list) {
+            const std::lock_guard guard(list_.mutex);
+            const std::size_t needed = list_.all.size() + list_.promised + 1;
+            if (list_.all.capacity() < needed) list_.all.reserve(2 * needed);
+            ++list_.promised;
+        }
+        ~room() {
+            const std::lock_guard guard(list_.mutex);
+            --list_.promised;
+        }
+        room(const room&) = delete;
+        room& operator=(const room&) = delete;
+
+    private:
+        list_with_room& list_;
+    };
+};
+
 }  // namespace detail
 
 /// An open pool of lines. Move-only; closes on destruction (`close` reports errors).
@@ -128,8 +156,9 @@ public:
     open_pool& core();
 
 private:
-    explicit line_pool(std::unique_ptr<open_pool> core);
-    static result<line_pool> wrap(result<std::unique_ptr<open_pool>> opened);
+    line_pool() = default;
+    template <class F>
+    static result<line_pool> wrap(F&& open);
     result<std::byte*> root_of(std::string_view name, std::string_view version, const detail::lines_root& what);
     result<std::byte*> find_shared(std::string_view name, const root_type& type);
     result<std::byte*> find_or_make(std::string_view name, const root_type& type, const detail::lines_root& what);
@@ -137,14 +166,9 @@ private:
     result<void> check_log_takes(const detail::lines_root& what) const;
     void let_go(detail::letting_go how) noexcept;
 
-    /// Roots that were recovered since the pool was opened: others may be changing them by now.
-    struct recovered_roots {
-        std::mutex mutex;
-        std::vector<const std::byte*> all;
-    };
-
     std::unique_ptr<open_pool> core_;
-    std::unique_ptr<recovered_roots> recovered_;
+    /// Roots that were recovered since the pool was opened: others may be changing them by now.
+    std::unique_ptr<detail::list_with_room<const std::byte*>> recovered_;
 };
 
 }  // namespace holdfast

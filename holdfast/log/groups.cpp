@@ -168,15 +168,21 @@ void group_log::lead(std::unique_lock<std::mutex>& lock, bool brings_home) {
         // Not only when the checkpoint is through.
         if (done) changed_.notify_all();
     }
+    if (!done) poisoned_.store(true, std::memory_order_release);
     const bool half_is_used = pages_ != nullptr && pages_->is_half_used() && !homes_held_;
     if (done && (brings_home || half_is_used)) {
         lock.unlock();
         done = step([&] { return bring_home(true); });
         lock.lock();
+        if (!done) note_failed_checkpoint();
     }
-    if (!done) poisoned_.store(true, std::memory_order_release);
     leading_ = false;
     changed_.notify_all();
+}
+
+/// All that a checkpoint does before its first sync can be done again: the log has everything still.
+void group_log::note_failed_checkpoint() noexcept {
+    if (checkpoint_has_synced_) poisoned_.store(true, std::memory_order_release);
 }
 
 result<void> group_log::bring_home(bool gives_back) {
@@ -255,6 +261,7 @@ result<void> group_log::begin_segment() {
 }
 
 result<void> group_log::checkpoint_to(std::uint64_t sequence) {
+    checkpoint_has_synced_ = false;
     if (sequence == truncated()) return {};
     {
         std::unique_lock lock(mutex_);
@@ -263,6 +270,7 @@ result<void> group_log::checkpoint_to(std::uint64_t sequence) {
     // The first checkpoint must not overwrite the slot that holds the current point.
     if (auto found = find_truncation_slot(); !found) return found;
     if (auto written = write_homes(sequence); !written) return written;
+    checkpoint_has_synced_ = true;
     // Homes before the truncation point: were it durable first, a cut would lose those commits.
     if (auto synced = file_.sync(site::log_checkpoint_home_sync); !synced) return synced;
     truncation_slot_ ^= 1u;
@@ -350,7 +358,7 @@ result<void> group_log::checkpoint(bool hold) {
     leading_ = false;
     // Before another leader may begin.
     if (hold && done) homes_held_ = true;
-    if (!done) poisoned_.store(true, std::memory_order_release);
+    if (!done) note_failed_checkpoint();
     changed_.notify_all();
     return done;
 }

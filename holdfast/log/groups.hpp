@@ -12,7 +12,9 @@
 //      (private_pages.hpp).
 // A failed sync poisons the log: nothing is known of what reached the device, so commits that wait
 // return outcome_unknown, later ones poisoned, and no sync is tried again. So does a step behind the append that fails
-// otherwise. Memory that a group needs is there before a commit joins it.
+// otherwise, since others may have seen the commit's values already. A checkpoint that fails before its first sync has
+// taken nothing from the log: it says so, and the next one does it all again. Memory that a group needs is there before
+// a commit joins it.
 #pragma once
 
 #include <holdfast/base/result.hpp>
@@ -99,6 +101,7 @@ private:
     template <class F>
     result<void> step(F&& f);
     result<void> bring_home(bool gives_back);
+    void note_failed_checkpoint() noexcept;
     result<void> write_group(group& sealed, std::uint64_t sequence);
     result<void> write_parts(group& sealed, std::uint64_t sequence, std::uint64_t parts);
     result<void> write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
@@ -125,6 +128,7 @@ private:
     std::uint64_t last_written_;
     unsigned truncation_slot_ = 0;  ///< that holds the current point
     bool knows_slot_ = false;
+    bool checkpoint_has_synced_ = false;  ///< the last one, or tried to
     std::vector<std::uint32_t> order_;  ///< used segments, oldest first
     std::vector<std::uint64_t> segment_words_;  ///< a part that is written, or a segment whose records go home
     private_pages* pages_ = nullptr;

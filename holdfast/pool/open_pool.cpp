@@ -54,7 +54,7 @@ pool_info info_of(const std::string& path, const format::superblock& block, pers
     info.clean = block.state == format::pool_state::clean;
     info.last_level = static_cast<level>(block.level);
     info.last_boot_id = text_of(block.boot_id);
-    info.same_boot = !info.last_boot_id.empty() && info.last_boot_id == current_boot_id();
+    info.same_boot = !info.last_boot_id.empty() && info.last_boot_id == current_boot_id().text();
     info.storage = std::move(storage);
     return info;
 }
@@ -112,7 +112,7 @@ format::superblock new_superblock(const engine_description& engine, const create
     block.segment_bytes = log.segment_bytes;
     put_text(block.layout, options.layout);
     put_text(block.engine, engine.name);
-    put_text(block.boot_id, current_boot_id());
+    put_text(block.boot_id, current_boot_id().text());
     block.state = format::pool_state::clean;
     block.level = static_cast<std::uint32_t>(level::power);
     block.zone_count = 1;
@@ -270,7 +270,7 @@ result<void> open_pool::write_superblock(format::pool_state state, level promise
     next.state = state;
     const bool opens = state == format::pool_state::dirty;
     if (!opens || !is_planted(planted::level_not_recorded_at_open)) next.level = static_cast<std::uint32_t>(promise);
-    if (!opens || !is_planted(planted::boot_not_recorded)) put_text(next.boot_id, current_boot_id());
+    if (!opens || !is_planted(planted::boot_not_recorded)) put_text(next.boot_id, current_boot_id().text());
     next.file_mark = mark_of(*file_);
     next.unsettled = state == format::pool_state::dirty && unsettled_ ? 1 : 0;
     if (!opens || !is_planted(planted::generation_not_raised)) ++next.generation;

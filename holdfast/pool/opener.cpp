@@ -132,14 +132,14 @@ result<void> pool_opener::check_durable(const open_pool& pool, const engine_desc
         return about(pool.path_, errc::not_durable,
                      "a volatile_only pool was not closed; its contents may be torn (accept_not_durable opens it)");
     if (!may_be_torn(block, *pool.file_)) return {};
-    if (text_of(block.boot_id) == current_boot_id() && !current_boot_id().empty())
+    if (text_of(block.boot_id) == current_boot_id().text() && block.boot_id[0] != '\0')
         return about(pool.path_, errc::not_durable,
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
     error reason = about(pool.path_, errc::not_durable,
                          "the pool was in use below level power when the machine went down; its last moments may "
                          "be lost or torn (accept_not_durable opens it)");
-    reason.expected = "boot " + current_boot_id();
+    reason.expected = "boot " + std::string(current_boot_id().text());
     reason.found = "boot " + std::string(text_of(block.boot_id));
     return reason;
 }

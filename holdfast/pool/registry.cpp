@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
@@ -13,8 +14,9 @@ namespace holdfast {
 namespace {
 
 struct registry {
-    std::shared_mutex mutex;
-    std::vector<open_pool*> pools;
+    std::shared_mutex mutex{};
+    std::vector<open_pool*> pools{};
+    bool follows_forks = false;
 };
 
 /// Where a thread found a pool last, good until the pools change. Its size then: it may have grown since.
@@ -42,7 +44,7 @@ private:
     sigset_t before_;
 };
 
-registry& the_registry();
+registry& the_registry() noexcept;
 
 void before_fork() { the_registry().mutex.lock(); }
 void after_fork_in_parent() { the_registry().mutex.unlock(); }
@@ -53,12 +55,12 @@ void after_fork_in_child() {
     ::new (&the_registry().mutex) std::shared_mutex;
 }
 
-registry& the_registry() {
-    // Never destroyed: pools of static duration close after everything else.
-    static auto* instance = [] {
-        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-        return new registry;
-    }();
+registry& the_registry() noexcept {
+    // Never destroyed: pools of static duration close after everything else. In memory that is there: who asks first
+    // may be somebody who must not fail.
+    alignas(registry) static std::byte room[sizeof(registry)];
+    static auto* const instance = ::new (room) registry{
+        .follows_forks = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0};
     return *instance;
 }
 
@@ -72,6 +74,9 @@ void register_pool(open_pool& pool) {
     auto& all = the_registry();
     const no_signals quiet;
     const std::unique_lock lock(all.mutex);
+    if (!all.follows_forks && pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
+        throw std::bad_alloc();
+    all.follows_forks = true;
     all.pools.push_back(&pool);
     pool_changes.fetch_add(1, std::memory_order_release);
 }

@@ -88,7 +88,7 @@ result<void> open_pool::finish_copy(persist::file& copy, format::superblock bloc
     block.state = format::pool_state::clean;
     block.file_mark = 0;
     block.unsettled = 0;
-    put_text(block.boot_id, current_boot_id());
+    put_text(block.boot_id, current_boot_id().text());
     for (int superblocks = 0; superblocks < 2; ++superblocks) {
         ++block.generation;
         if (auto written = holdfast::write_superblock(copy, block); !written) return written;

@@ -102,13 +102,15 @@ result<superblock> read_superblock_copy(const persist::file& from, unsigned copy
 bool may_be_torn(const superblock& block, const persist::file& in) {
     constexpr auto power = static_cast<std::uint32_t>(level::power);
     if (block.state == format::pool_state::clean || block.level >= power) return false;
-    const std::string boot = current_boot_id();
+    const boot_id boot = current_boot_id();
     if (is_planted(planted::boot_ignored)) return false;
-    if (boot.empty() || text_of(block.boot_id) != boot) return true;
+    if (boot.text().empty() || text_of(block.boot_id) != boot.text()) return true;
     return block.file_mark != 0 && block.file_mark != mark_of(in);
 }
 
 result<superblock> read_superblock(const persist::file& from) {
+    // Whoever reads one compares its boot, or writes one with this boot.
+    if (auto learnt = learn_boot_id(); !learnt) return learnt.error();
     auto size = from.size();
     if (!size) return size.error();
     if (*size < format::superblock_offset[1] + sizeof(superblock)) {
