@@ -89,7 +89,6 @@ public:
     }
 
 private:
-
     static std::uint32_t needs_of(const open_pool& pool) noexcept {
         using namespace line_medium_state;
         if (pool.homes_are_private()) return otherwise;
