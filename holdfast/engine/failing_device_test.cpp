@@ -1,9 +1,9 @@
-// A real device that fails: a pool on ext4 on a loop device. For as long as the file behind the loop device is immutable
-// the kernel fails each write to the device, as those to a disk that has no sectors left. A power cut is a copy of the
-// bytes behind the loop device, taken while the page cache holds more.
+// A real device that fails: a pool on ext4 on a loop device. For as long as the file behind the loop device is
+// immutable the kernel fails each write to the device, as those to a disk that has no sectors left. A power cut is a
+// copy of the bytes behind the loop device, taken while the page cache holds more.
 //
-// What is mounted is seen by this process alone, the loop devices let go with their last user, and the files behind them
-// have no name: whatever ends the process, nothing stays.
+// What is mounted is seen by this process alone, the loop devices let go with their last user, and the files behind
+// them have no name: whatever ends the process, nothing stays.
 #include <holdfast/engine/engine_test_support.hpp>
 
 #include <linux/fs.h>
@@ -122,7 +122,8 @@ protected:
             return "this process may not have mounts of its own";
         if (std::system("command -v mkfs.ext4 >/dev/null 2>&1") != 0) return "there is no mkfs.ext4";
         if (!image_.make_file_system(has_journal())) return "there is no room for a file system";
-        if (!image_.let_writes_fail(true) || !image_.let_writes_fail(false)) return "no file here can be made immutable";
+        if (!image_.let_writes_fail(true) || !image_.let_writes_fail(false))
+            return "no file here can be made immutable";
         disk_.emplace(image_, directory_.file("disk"));
         if (!disk_->is_mounted()) return "loop devices cannot be mounted";
         options_.bytes = 512 << 10;
@@ -161,10 +162,10 @@ protected:
         auto pool = redo::pool::create(path(), options_).value();
         for (int i = 0; i < 5; ++i) ASSERT_TRUE(commit(pool));
         ASSERT_TRUE(pool.close());
-        // Every block of the pool is written once, so that ext4 has nothing to note of it later. Linux 6.18 goes wrong there:
-        // of a block that it takes for never written, whose first write fails, it brings the next one to the device, says
-        // so to fdatasync, and still takes it for never written. After a cut it reads as zeros, though the device has
-        // the bytes. Mounting anew, as with a journal, ends that.
+        // Every block of the pool is written once, so that ext4 has nothing to note of it later. Linux 6.18 goes wrong
+        // there: of a block that it takes for never written, whose first write fails, it brings the next one to the
+        // device, says so to fdatasync, and still takes it for never written. After a cut it reads as zeros, though
+        // the device has the bytes. Mounting anew, as with a journal, ends that.
         if (!has_journal()) {
             const auto all = bytes_of(path());
             write_bytes(path(), 0, all.data(), all.size());
