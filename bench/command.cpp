@@ -6,11 +6,11 @@
 #include <bench/suites.hpp>
 
 #include <holdfast/base/result.hpp>
+#include <tools/streams.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <array>
-#include <cstdio>
 #include <memory>
 
 namespace holdfast::bench {
@@ -69,7 +69,7 @@ report measure(const std::string& name, const options& wanted) {
 int run(const std::string& name, const options& options) {
     const suite* const found = find_suite(name);
     if (found == nullptr) {
-        std::fprintf(stderr, "holdfast bench: there is no suite '%s'\n", name.c_str());
+        tools::complain("holdfast bench: there is no suite '" + name + "'\n");
         return 2;
     }
     try {
@@ -77,7 +77,7 @@ int run(const std::string& name, const options& options) {
         if (!options.json_path.empty()) records.write_json(options.json_path);
         return 0;
     } catch (const std::exception& reason) {
-        std::fprintf(stderr, "holdfast bench: %s\n", reason.what());
+        tools::complain(std::string("holdfast bench: ") + reason.what() + "\n");
         return 1;
     }
 }

@@ -5,13 +5,13 @@
 #include <bench/suites.hpp>
 
 #include <holdfast/base/result.hpp>
+#include <tools/streams.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <utility>
@@ -78,10 +78,10 @@ int draw_figures(const figures_line& line) {
         }
         if (sections.empty()) fail(errc::invalid_argument, "these are records of no suite that repeats a paper");
         write_page(line.directory, sections);
-        std::printf("%s\n", (std::filesystem::path(line.directory) / "index.html").c_str());
+        tools::show((std::filesystem::path(line.directory) / "index.html").string() + "\n");
         return 0;
     } catch (const std::exception& reason) {
-        std::fprintf(stderr, "holdfast figures: %s\n", reason.what());
+        tools::complain(std::string("holdfast figures: ") + reason.what() + "\n");
         return 1;
     }
 }

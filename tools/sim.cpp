@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "streams.hpp"
 
 #include <holdfast/base/result.hpp>
 
@@ -262,7 +263,7 @@ int run_sim(const sim_request& asked) {
         }
         return exit_success;
     } catch (const wrong_usage& reason) {
-        fmt::print(stderr, "holdfast sim: {}\n", reason.what());
+        complain(fmt::format("holdfast sim: {}\n", reason.what()));
         return exit_usage;
     }
 }
