@@ -6,6 +6,7 @@
 
 #include <holdfast/base/result.hpp>
 #include <tools/streams.hpp>
+#include <tools/suggestion.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -94,7 +95,7 @@ void add_figures_command(CLI::App& command, std::function<int()>& chosen) {
     figures
         ->add_option("--paper", line->paper,
                      "Only this paper: cltx (cache-line transactions) or softwrap-lat (SoftWrAP, local alias tables)")
-        ->check(CLI::IsMember({"cltx", "softwrap-lat"}));
+        ->check(tools::one_of({"cltx", "softwrap-lat"}));
     figures->add_flag("--quick", line->asked.quick, "Measure for at most 50 seconds a paper");
     figures
         ->add_option("--records", line->records,

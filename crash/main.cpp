@@ -74,6 +74,12 @@ bool write_file(const std::string& path, const std::string& text) {
     return !file.fail();
 }
 
+std::vector<std::string> model_names() {
+    std::vector<std::string> names;
+    for (const model& each : models) names.emplace_back(each.name);
+    return names;
+}
+
 bool is_wanted(const options& wanted, const model& how) {
     return (wanted.model.empty() || how.name == wanted.model) && (!wanted.widest || how.within.empty());
 }
@@ -390,6 +396,25 @@ int hint(const options& wanted) {
     return 0;
 }
 
+int refuse_subject(const options& wanted, const std::vector<std::unique_ptr<subject>>& all) {
+    std::vector<std::string> engines, workloads;
+    // One workload may have a subject in memory and one in a file.
+    std::set<std::pair<std::string_view, std::string_view>> listed;
+    for (const auto& each : all) {
+        engines.emplace_back(each->engine());
+        workloads.emplace_back(each->name());
+        listed.emplace(each->engine(), each->name());
+    }
+    const auto guess = [](const std::string& name, const std::vector<std::string>& known) {
+        return std::ranges::count(known, name) != 0 ? std::string() : tools::guess(name, known);
+    };
+    tools::complain(fmt::format("holdfast crash: there is no engine \"{}\" with a workload \"{}\"{}{}\nThere are\n",
+                                wanted.engine, wanted.workload, guess(wanted.engine, engines),
+                                guess(wanted.workload, workloads)));
+    for (const auto& [engine, workload] : listed) tools::complain(fmt::format("  {} {}\n", engine, workload));
+    return exit_usage;
+}
+
 int main_of(int argc, char** argv) {
     CLI::App application{"Runs recovery on every state that a crash may leave."};
     application.name("holdfast crash");
@@ -397,9 +422,7 @@ int main_of(int argc, char** argv) {
     application.add_option("--engine", wanted.engine, "Only this engine");
     application.add_option("--workload", wanted.workload, "Only this workload, such as a container");
     application.add_option("--model", wanted.model, "Only this model")
-        ->check([](const std::string& name) -> std::string {
-            return model_named(name) != nullptr ? "" : "there is no model " + name;
-        });
+        ->check(tools::one_of(model_names()));
     application.add_flag("--widest", wanted.widest, "Leave out models that allow nothing that another one does not");
     application.add_option("--operations", wanted.operations, "Every workload of so many operations at most")
         ->capture_default_str();
@@ -445,16 +468,8 @@ int main_of(int argc, char** argv) {
     }
     if (!wanted.replay.empty()) return replay(wanted.replay);
     const auto all = all_subjects();
-    if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return is_wanted(wanted, *each); })) {
-        tools::complain(fmt::format("holdfast crash: there is no engine \"{}\" with a workload \"{}\", but\n",
-                                    wanted.engine, wanted.workload));
-        // One workload may have a subject in memory and one in a file.
-        std::set<std::pair<std::string_view, std::string_view>> listed;
-        for (const auto& each : all)
-            if (listed.emplace(each->engine(), each->name()).second)
-                tools::complain(fmt::format("  {} {}\n", each->engine(), each->name()));
-        return 2;
-    }
+    if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return is_wanted(wanted, *each); }))
+        return refuse_subject(wanted, all);
     if (wanted.hints) return hint(wanted);
     return wanted.mutants ? plant_faults(wanted) : explore_all(wanted);
 }
