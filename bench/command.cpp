@@ -6,11 +6,12 @@
 #include <bench/suites.hpp>
 
 #include <holdfast/base/result.hpp>
+#include <tools/streams.hpp>
+#include <tools/suggestion.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <array>
-#include <cstdio>
 #include <memory>
 
 namespace holdfast::bench {
@@ -69,15 +70,20 @@ report measure(const std::string& name, const options& wanted) {
 int run(const std::string& name, const options& options) {
     const suite* const found = find_suite(name);
     if (found == nullptr) {
-        std::fprintf(stderr, "holdfast bench: there is no suite '%s'\n", name.c_str());
+        tools::complain("holdfast bench: there is no suite '" + name + "'\n");
         return 2;
     }
     try {
         const report records = run_suite(*found, options);
+        if (records.records().empty() && !options.engines.empty()) {
+            tools::complain("holdfast bench: suite " + name + " has none of the engines and rivals that were named: " +
+                            options.engines.front() + "\n");
+            return 2;
+        }
         if (!options.json_path.empty()) records.write_json(options.json_path);
         return 0;
     } catch (const std::exception& reason) {
-        std::fprintf(stderr, "holdfast bench: %s\n", reason.what());
+        tools::complain(std::string("holdfast bench: ") + reason.what() + "\n");
         return 1;
     }
 }
@@ -90,7 +96,7 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
     const auto all = std::make_shared<line>();
     auto* bench = command.add_subcommand("bench", "Measure engines against floors and rivals");
     std::vector<std::string> names(suite_names.begin(), suite_names.end());
-    bench->add_option("SUITE", all->suite, "What to measure")->required()->check(CLI::IsMember(names));
+    bench->add_option("SUITE", all->suite, "What to measure")->required()->check(tools::one_of(names));
     bench->add_flag("--quick", all->asked.quick, "At most 50 seconds: fewer cases, shorter batches");
     bench->add_option("--json", all->asked.json_path, "Write the records to this file as a JSON array")
         ->type_name("FILE");

@@ -5,13 +5,14 @@
 #include <bench/suites.hpp>
 
 #include <holdfast/base/result.hpp>
+#include <tools/streams.hpp>
+#include <tools/suggestion.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <utility>
@@ -78,10 +79,10 @@ int draw_figures(const figures_line& line) {
         }
         if (sections.empty()) fail(errc::invalid_argument, "these are records of no suite that repeats a paper");
         write_page(line.directory, sections);
-        std::printf("%s\n", (std::filesystem::path(line.directory) / "index.html").c_str());
+        tools::show((std::filesystem::path(line.directory) / "index.html").string() + "\n");
         return 0;
     } catch (const std::exception& reason) {
-        std::fprintf(stderr, "holdfast figures: %s\n", reason.what());
+        tools::complain(std::string("holdfast figures: ") + reason.what() + "\n");
         return 1;
     }
 }
@@ -94,7 +95,7 @@ void add_figures_command(CLI::App& command, std::function<int()>& chosen) {
     figures
         ->add_option("--paper", line->paper,
                      "Only this paper: cltx (cache-line transactions) or softwrap-lat (SoftWrAP, local alias tables)")
-        ->check(CLI::IsMember({"cltx", "softwrap-lat"}));
+        ->check(tools::one_of({"cltx", "softwrap-lat"}));
     figures->add_flag("--quick", line->asked.quick, "Measure for at most 50 seconds a paper");
     figures
         ->add_option("--records", line->records,

@@ -1,10 +1,10 @@
 // Suite itm: what a transaction, a word, an element of a list and a fresh block cost, with several runtimes.
 #include <bench/suites.hpp>
 #include <bench/transactions/process.hpp>
+#include <tools/streams.hpp>
 
 #include <fmt/format.h>
 
-#include <cstdio>
 
 namespace holdfast::bench {
 namespace {
@@ -68,10 +68,8 @@ void conclude_itm(report& to) {
         further.value = (eight->value - one->value) / 7;
         further.min = (eight->min - one->max) / 7;
         further.max = (eight->max - one->min) / 7;
-        std::fputs(fmt::format("  {:<14} each further word {:.1f} ns; a word of 10^6 costs {:.2f} times one of 10^3\n",
-                               engine.name, further.value, large->value / small->value)
-                       .c_str(),
-                   stdout);
+        tools::show(fmt::format("  {:<14} each further word {:.1f} ns; a word of 10^6 costs {:.2f} times one of 10^3\n",
+                                engine.name, further.value, large->value / small->value));
         to.add(std::move(further));
     }
 }

@@ -1,9 +1,10 @@
 #include <bench/paper_ratios.hpp>
 
+#include <tools/streams.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace holdfast::bench {
@@ -103,7 +104,7 @@ void conclude_bounded_buffer(report& to) {
         add(one.metric(), *one.ours);
         if (one.paper) add("paper_" + one.metric(), *one.paper);
     }
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    tools::show(text);
 }
 
 }  // namespace holdfast::bench

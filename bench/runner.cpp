@@ -1,10 +1,12 @@
 #include <bench/runner.hpp>
 #include <bench/table.hpp>
+#include <tools/streams.hpp>
+
+#include <fmt/format.h>
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 namespace holdfast::bench {
@@ -169,16 +171,15 @@ void progress::show(const std::string& what, double part) {
     constexpr int width = 30;
     const double done = (static_cast<double>(done_) + part) / static_cast<double>(std::max<std::uint64_t>(matches_, 1));
     const int filled = std::clamp(static_cast<int>(done * width), 0, width);
-    std::fprintf(stderr, "\r[%s%s] %3d%% %-60.60s", std::string(static_cast<std::size_t>(filled), '#').c_str(),
-                 std::string(static_cast<std::size_t>(width - filled), ' ').c_str(), static_cast<int>(done * 100),
-                 what.c_str());
-    std::fflush(stderr);
+    const std::string bar = std::string(static_cast<std::size_t>(filled), '#') +
+                            std::string(static_cast<std::size_t>(width - filled), ' ');
+    tools::draw_line(fmt::format("[{}] {:>3}% {}", bar, static_cast<int>(done * 100), what));
 }
 
 void progress::next_match() { ++done_; }
 
 void progress::hide() {
-    if (visible_) std::fprintf(stderr, "\r\033[K");
+    if (visible_) tools::complain("\r\033[K");
 }
 
 void play(match& wanted, report& to, progress& bar) {

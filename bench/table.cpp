@@ -1,9 +1,10 @@
 #include <bench/table.hpp>
 
+#include <tools/streams.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -118,7 +119,7 @@ std::vector<std::string> rivals_among(const std::vector<line>& lines) {
     return found;
 }
 
-void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void put(const std::string& text) { tools::show(text); }
 
 /// What the columns of a table are.
 struct layout {
@@ -188,7 +189,7 @@ void print_table(const std::string& title, const std::vector<record>& records) {
     for (const auto& column : columns.observed) head += fmt::format(" {:>8}", column.head);
     put(head + "\n");
     for (const auto& one : lines) print_line(one, lines, columns);
-    std::fflush(stdout);
+    tools::flush_output();
 }
 
 }  // namespace holdfast::bench

@@ -22,6 +22,12 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/aspect/weave" DESTINATION ${package_dir
 # Atomic blocks: holdfast_target_tm.
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm.cmake" DESTINATION ${package_directory})
 
+# C++'s runtime, which programs in C must link: the one that this compiler links by itself.
+set(HOLDFAST_CXX_RUNTIME stdc++)
+if("c++" IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+    set(HOLDFAST_CXX_RUNTIME c++)
+endif()
+
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-config.cmake.in" holdfast-config.cmake
                               INSTALL_DESTINATION ${package_directory})
 # Before version 1.0 a minor version may change anything.

@@ -8,6 +8,8 @@
 #include <crash/report_html.hpp>
 #include <crash/report_json.hpp>
 #include <crash/report_text.hpp>
+#include <tools/streams.hpp>
+#include <tools/usage.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -37,6 +39,9 @@ constexpr std::uint64_t images_of_a_cut_in_lives = 6;
 /// First lives that are drawn, for each of `--operations`.
 constexpr unsigned drawn_in_lives = 24;
 
+/// Also of what cannot be written: 1 says that there are violations.
+constexpr int exit_usage = 2;
+
 /// Which part of the workloads this process is to explore.
 struct shard {
     std::uint64_t index = 0;
@@ -65,8 +70,14 @@ bool write_file(const std::string& path, const std::string& text) {
     std::ofstream file(path);
     file << text;
     file.close();
-    if (!file) fmt::print(stderr, "holdfast crash: {} cannot be written\n", path);
+    if (!file) tools::complain(fmt::format("holdfast crash: {} cannot be written\n", path));
     return !file.fail();
+}
+
+std::vector<std::string> model_names() {
+    std::vector<std::string> names;
+    for (const model& each : models) names.emplace_back(each.name);
+    return names;
 }
 
 bool is_wanted(const options& wanted, const model& how) {
@@ -96,9 +107,10 @@ std::string text_of(const report_row& row) {
     return text;
 }
 
+/// At once: rows take long.
 void show(const std::string& text) {
-    fmt::print("{}", text);
-    std::fflush(stdout);
+    tools::show(text);
+    tools::flush_output();
 }
 
 limits limits_of(const options& wanted) {
@@ -181,7 +193,7 @@ report_row explore_one(subject& what, const model& how, const options& wanted) {
 /// Exit status 0: the violation does not show, 1: it does, 2: there is no such image.
 int replay(const std::string& line) {
     const auto refuse = [](const std::string& why) {
-        fmt::print(stderr, "holdfast crash: {}\n", why);
+        tools::complain(fmt::format("holdfast crash: {}\n", why));
         return 2;
     };
     const auto read = parse_replay(line);
@@ -194,11 +206,11 @@ int replay(const std::string& line) {
         const replayed shown = replay_again(*each, *how, wanted);
         if (shown.impossible) return refuse("the line does not fit this program: " + *shown.impossible);
         if (shown.told) {
-            fmt::print("{}", long_text_of(*shown.told));
+            show(long_text_of(*shown.told));
             return 1;
         }
         const char* const other = " (It is not quite that image: other lines are uncertain after this cut now.)";
-        fmt::print("Recovery from that image is right.{}\n", shown.followed ? "" : other);
+        show(fmt::format("Recovery from that image is right.{}\n", shown.followed ? "" : other));
         return 0;
     }
     return refuse(fmt::format("there is no engine {} with a workload {} under the model {}", wanted.engine,
@@ -377,12 +389,30 @@ int hint(const options& wanted) {
         if (is_wanted(wanted, *each) && each->knows(how)) by_engine[each->engine()].push_back(each.get());
     for (const auto& [engine, subjects] : by_engine) {
         const engine_hints found = hints_of(subjects, how, wanted.operations, wanted.seed);
-        fmt::print("{}", text_of(found));
-        std::fflush(stdout);
+        show(text_of(found));
         records.push_back(json_of(found));
     }
     if (!write_file(wanted.json_file, records.dump(2) + "\n")) return 2;
     return 0;
+}
+
+int refuse_subject(const options& wanted, const std::vector<std::unique_ptr<subject>>& all) {
+    std::vector<std::string> engines, workloads;
+    // One workload may have a subject in memory and one in a file.
+    std::set<std::pair<std::string_view, std::string_view>> listed;
+    for (const auto& each : all) {
+        engines.emplace_back(each->engine());
+        workloads.emplace_back(each->name());
+        listed.emplace(each->engine(), each->name());
+    }
+    const auto guess = [](const std::string& name, const std::vector<std::string>& known) {
+        return std::ranges::count(known, name) != 0 ? std::string() : tools::guess(name, known);
+    };
+    tools::complain(fmt::format("holdfast crash: there is no engine \"{}\" with a workload \"{}\"{}{}\nThere are\n",
+                                wanted.engine, wanted.workload, guess(wanted.engine, engines),
+                                guess(wanted.workload, workloads)));
+    for (const auto& [engine, workload] : listed) tools::complain(fmt::format("  {} {}\n", engine, workload));
+    return exit_usage;
 }
 
 int main_of(int argc, char** argv) {
@@ -392,9 +422,7 @@ int main_of(int argc, char** argv) {
     application.add_option("--engine", wanted.engine, "Only this engine");
     application.add_option("--workload", wanted.workload, "Only this workload, such as a container");
     application.add_option("--model", wanted.model, "Only this model")
-        ->check([](const std::string& name) -> std::string {
-            return model_named(name) != nullptr ? "" : "there is no model " + name;
-        });
+        ->check(tools::one_of(model_names()));
     application.add_flag("--widest", wanted.widest, "Leave out models that allow nothing that another one does not");
     application.add_option("--operations", wanted.operations, "Every workload of so many operations at most")
         ->capture_default_str();
@@ -436,20 +464,12 @@ int main_of(int argc, char** argv) {
     try {
         application.parse(argc, argv);
     } catch (const CLI::ParseError& reason) {
-        return application.exit(reason) == 0 ? 0 : 2;
+        return tools::answer(application, reason, exit_usage);
     }
     if (!wanted.replay.empty()) return replay(wanted.replay);
     const auto all = all_subjects();
-    if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return is_wanted(wanted, *each); })) {
-        fmt::print(stderr, "holdfast crash: there is no engine \"{}\" with a workload \"{}\", but\n", wanted.engine,
-                   wanted.workload);
-        // One workload may have a subject in memory and one in a file.
-        std::set<std::pair<std::string_view, std::string_view>> listed;
-        for (const auto& each : all)
-            if (listed.emplace(each->engine(), each->name()).second)
-                fmt::print(stderr, "  {} {}\n", each->engine(), each->name());
-        return 2;
-    }
+    if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return is_wanted(wanted, *each); }))
+        return refuse_subject(wanted, all);
     if (wanted.hints) return hint(wanted);
     return wanted.mutants ? plant_faults(wanted) : explore_all(wanted);
 }
@@ -457,4 +477,17 @@ int main_of(int argc, char** argv) {
 }  // namespace
 }  // namespace holdfast::crash
 
-int main(int argc, char** argv) { return holdfast::crash::main_of(argc, argv); }
+int main(int argc, char** argv) {
+    using namespace holdfast;
+    tools::prepare_streams();
+    int status = crash::exit_usage;
+    try {
+        status = crash::main_of(argc, argv);
+    } catch (const std::exception& reason) {
+        tools::complain(std::string("holdfast crash: ") + reason.what() + "\n");
+    }
+    // Once the exit status says that it is lost, nobody takes what is there for all of it.
+    if (tools::output_state() != tools::output::lost) return status;
+    tools::complain("holdfast crash: " + tools::output_complaint() + "\n");
+    return crash::exit_usage;
+}

@@ -20,7 +20,7 @@ HEADERS = {
     "holdfast/line/lines.hpp": {"lines"},
     "holdfast/engine/softwrap.hpp": {"softwrap"},
 }
-C_HEADER = "holdfast/c/wrap.h"
+C_HEADER = "holdfast/c/holdfast.h"
 WORDS = {"if", "for", "while", "switch", "return", "sizeof", "alignof", "static_assert", "decltype", "noexcept",
          "requires", "alignas", "catch", "static_cast"}
 

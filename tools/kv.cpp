@@ -5,6 +5,7 @@
 #include "engines.hpp"
 #include "kv_load.hpp"
 #include "output.hpp"
+#include "suggestion.hpp"
 
 #include <fmt/core.h>
 
@@ -194,10 +195,10 @@ int load(const kv_options& options, bool as_json) {
 void add_pool_options(CLI::App& kv, const std::shared_ptr<kv_options>& options) {
     kv.add_option("POOL", options->pool, "The pool's file; put and load create it when it is not there")->required();
     kv.add_option("--engine", options->engine, "Engine (default: the pool's own, or redo for a new pool)")
-        ->check(CLI::IsMember(engine_names()));
+        ->check(one_of(engine_names()));
     kv.add_option("--level", options->promise,
                   "When a commit is durable (default: what the pool was last used at, or power for a new pool)")
-        ->check(CLI::IsMember({"process", "lag", "on_power_fail", "power"}));
+        ->check(one_of({"process", "power"}));
     options->create.bytes = 0;
     kv.add_option("--size", options->create.bytes, "Size of a new pool, such as 64M or 2G (default: 256M, or more for "
                                                    "a large file to load)")

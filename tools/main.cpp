@@ -1,6 +1,8 @@
 // The `holdfast` command. Exit status: 0 success, 1 a failed check or operation, 2 wrong usage.
 #include "command.hpp"
 #include "output.hpp"
+#include "streams.hpp"
+#include "usage.hpp"
 
 #ifdef HOLDFAST_HAS_BENCH
 #include <bench/bench.hpp>
@@ -8,8 +10,6 @@
 
 #include <fmt/core.h>
 
-#include <csignal>
-#include <cstdio>
 #include <exception>
 
 namespace holdfast::tools {
@@ -29,18 +29,15 @@ int run(command_line& line) {
         finish_output();
         return status;
     } catch (const failure& reason) {
-        const int status = report(reason.reason(), line.json);
-        std::fflush(stdout);
-        return status;
+        return report(reason.reason(), line.json);
     } catch (const std::exception& reason) {
-        fmt::print(stderr, "holdfast: {}\n", reason.what());
+        complain(fmt::format("holdfast: {}\n", reason.what()));
         return exit_failed;
     }
 }
 
 int main_of(int argc, char** argv) {
-    // A reader that goes away must not leave a pool unclean behind it.
-    std::signal(SIGPIPE, SIG_IGN);
+    prepare_streams();
     CLI::App application{"Holdfast: live data structures in a file, changed in transactions that survive a kill\n"
                          "and a power cut."};
     command_line line;
@@ -62,7 +59,7 @@ int main_of(int argc, char** argv) {
     try {
         application.parse(argc, argv);
     } catch (const CLI::ParseError& reason) {
-        return application.exit(reason) == 0 ? exit_success : exit_usage;
+        return answer(application, reason, exit_failed);
     }
     return run(line);
 }

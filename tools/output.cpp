@@ -1,13 +1,11 @@
 #include "output.hpp"
 
 #include "command.hpp"
+#include "streams.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 namespace holdfast::tools {
 
@@ -50,17 +48,14 @@ std::string table::text() const {
 
 namespace {
 
-[[noreturn]] void fail_output() {
-    fail(errc::io, std::string("cannot write to standard output: ") + std::strerror(errno));
+bool is_read(output state) {
+    if (state == output::lost) fail(errc::io, output_complaint());
+    return state == output::written;
 }
 
 }  // namespace
 
-bool print(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return true;
-    if (errno == EPIPE) return false;
-    fail_output();
-}
+bool print(std::string_view text) { return is_read(show(text)); }
 
 namespace {
 
@@ -77,10 +72,7 @@ bool print_json_line(const json& value) {
     return print_line(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-void finish_output() {
-    if (std::fflush(stdout) == 0 || errno == EPIPE) return;
-    fail_output();
-}
+void finish_output() { is_read(flush_output()); }
 
 json to_json(const error& reason) {
     json value;
@@ -117,8 +109,13 @@ json to_json(const pool_info& info) {
 }
 
 int report(const error& reason, bool as_json) {
-    fmt::print(stderr, "holdfast: {}\n", reason.text());
-    if (as_json) print_json_line(json{{"error", to_json(reason)}});
+    complain(fmt::format("holdfast: {}\n", reason.text()));
+    // What is wrong has been said, or could not be: output that fails now changes nothing about it.
+    if (as_json) {
+        show(json{{"error", to_json(reason)}}.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+        if (flush_output() == output::lost && reason.what != output_complaint())
+            complain("holdfast: " + output_complaint() + "\n");
+    }
     return reason.code == errc::invalid_argument ? exit_usage : exit_failed;
 }
 

@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "engines.hpp"
 #include "output.hpp"
+#include "suggestion.hpp"
 
 #include <holdfast/pool/open_pool.hpp>
 #include <holdfast/pool/opener.hpp>
@@ -82,7 +83,7 @@ void add_pool_create_command(CLI::App& pool, command_line& line) {
         ->default_str("64M");
     command->add_option("--layout", options->pool.layout, "Name of the application's layout, checked when it opens");
     command->add_option("--engine", options->engine, "Engine")
-        ->check(CLI::IsMember(engine_names_of_pools()))
+        ->check(one_of(engine_names_of_pools()))
         ->capture_default_str();
     command->add_option_function<std::string>(
         "--base", [options](const std::string& text) { options->pool.base = parse_base(text); },

@@ -1,11 +1,12 @@
 #include "progress.hpp"
 
+#include "streams.hpp"
+
 #include <fmt/core.h>
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 namespace holdfast::tools {
 
@@ -13,7 +14,7 @@ progress::progress(std::string what, std::uint64_t total)
     : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 progress::~progress() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+    if (shown_) complain("\r\033[K");
 }
 
 void progress::at(std::uint64_t done) {
@@ -29,15 +30,14 @@ void progress::draw(std::uint64_t done, clock::time_point now) {
     shown_ = true;
     const double passed_s = std::chrono::duration<double>(now - begin_).count();
     if (total_ == 0) {
-        fmt::print(stderr, "\r\033[K{} {} in {:.0f} s", what_, done, passed_s);
+        draw_line(fmt::format("{} {} in {:.0f} s", what_, done, passed_s));
     } else {
         const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
         const auto filled = static_cast<std::size_t>(share * static_cast<double>(width));
         const std::string bar = std::string(filled, '#') + std::string(width - filled, '.');
         const double left_s = share > 0 ? passed_s / share - passed_s : 0;
-        fmt::print(stderr, "\r\033[K{} [{}] {:.0f} %, {:.0f} s left", what_, bar, share * 100, left_s);
+        draw_line(fmt::format("{} [{}] {:.0f} %, {:.0f} s left", what_, bar, share * 100, left_s));
     }
-    std::fflush(stderr);
 }
 
 }  // namespace holdfast::tools

@@ -4,6 +4,8 @@
 #include "command.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "streams.hpp"
+#include "suggestion.hpp"
 
 #include <holdfast/base/result.hpp>
 
@@ -262,7 +264,7 @@ int run_sim(const sim_request& asked) {
         }
         return exit_success;
     } catch (const wrong_usage& reason) {
-        fmt::print(stderr, "holdfast sim: {}\n", reason.what());
+        complain(fmt::format("holdfast sim: {}\n", reason.what()));
         return exit_usage;
     }
 }
@@ -270,7 +272,7 @@ int run_sim(const sim_request& asked) {
 void add_sim_options(CLI::App& sim_command, sim_request& asked) {
     sim_command.add_option("WORKLOAD", asked.workloads, "What to run (several: one after another)")
         ->required()
-        ->check(CLI::IsMember(known_workloads()));
+        ->check(one_of(known_workloads()));
     sim_command.add_option("--threads", asked.threads, "Harts of the machine, one for each thread")
         ->delimiter(',')->capture_default_str();
     sim_command.add_option("--footprint", asked.footprint,
@@ -279,10 +281,10 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
     sim_command.add_option("--operations", asked.operations, "Transactions that are measured, of all threads together")
         ->check(CLI::Range(1, 100'000'000))->capture_default_str();
     sim_command.add_option("--element", asked.elements, "8 or 256 bytes")
-        ->check(CLI::IsMember({"int", "string"}))->delimiter(',')->capture_default_str();
+        ->check(one_of({"int", "string"}))->delimiter(',')->capture_default_str();
     sim_command.add_option("--seed", asked.seed, "Of the workload's random numbers")->capture_default_str();
     sim_command.add_option("--design", asked.design, "How the machine makes transactions durable: not at all")
-        ->check(CLI::IsMember({"non-pers"}))->capture_default_str();
+        ->check(one_of({"non-pers"}))->capture_default_str();
     sim_command.add_option("--core", asked.cores, "Settings of the cores to begin with")
         ->delimiter(',')->capture_default_str();
     sim_command.add_option("--config", asked.config_path, "Settings of the machine, a file of lines KEY = VALUE")

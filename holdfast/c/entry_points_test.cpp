@@ -1,5 +1,5 @@
 // Every function of the C interface in every state that a program may be in: it works, or it is HOLDFAST_MISUSE.
-#include <holdfast/c/wrap.h>
+#include <holdfast/c/holdfast.h>
 #include <holdfast/engine/entry_states_test.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 #include <holdfast/pool/open_pool.hpp>
@@ -30,15 +30,15 @@ struct c_world {
         if (!opened) fail(errc::io, holdfast_last_error());
         object = static_cast<std::int64_t*>(root);
         store(0, 42);
-        if (with_wrap) OpenWrap(pool, &id);
+        if (with_wrap) holdfast_wrap_open(pool, &id);
     }
 
     std::string path() const { return scratch.file("pool"); }
     void store(std::size_t index, std::int64_t value) {
-        wrap_id mine = nullptr;
-        OpenWrap(pool, &mine);
-        wrapStore(mine, object + index, &value, sizeof value);
-        CloseWrap(mine);
+        holdfast_wrap* mine = nullptr;
+        holdfast_wrap_open(pool, &mine);
+        holdfast_wrap_store(mine, object + index, &value, sizeof value);
+        holdfast_wrap_close(mine);
     }
     void use() { store(1, 7); }
     void close() {}
@@ -48,7 +48,7 @@ struct c_world {
         f();
     }
     void drop() {
-        if (id != nullptr) AbortWrap(std::exchange(id, nullptr));
+        if (id != nullptr) holdfast_wrap_abort(std::exchange(id, nullptr));
         if (pool != nullptr) holdfast_close(std::exchange(pool, nullptr));
     }
     bool is_intact() {
@@ -66,7 +66,7 @@ struct c_world {
     holdfast_pool* pool = nullptr;
     void* root = nullptr;
     std::int64_t* object = nullptr;
-    wrap_id id = nullptr;
+    holdfast_wrap* id = nullptr;
 };
 
 constexpr unsigned c_states = all_states & ~(no_handle | inside | child_inside | handler_inside);
@@ -89,15 +89,15 @@ TEST(EntryPointsInC, OfAPoolWorkOrAreMisuseInEveryState) {
              void* made = nullptr;
              return outcome_of_status(holdfast_root(w.pool, "made", 8, "1", &made));
          }},
-        {"OpenWrap", in_child | handler | gone, [](c_world& w) {
-             wrap_id opened = nullptr;
-             const int status = OpenWrap(w.pool, &opened);
-             if (opened != nullptr) AbortWrap(opened);
+        {"holdfast_wrap_open", in_child | handler | gone, [](c_world& w) {
+             holdfast_wrap* opened = nullptr;
+             const int status = holdfast_wrap_open(w.pool, &opened);
+             if (opened != nullptr) holdfast_wrap_abort(opened);
              return outcome_of_status(status);
          }},
-        {"wrapLoadShared", in_child, [](c_world& w) {
+        {"holdfast_load_shared", in_child, [](c_world& w) {
              std::int64_t value = 0;
-             return outcome_of_status(wrapLoadShared(w.object, &value, sizeof value));
+             return outcome_of_status(holdfast_load_shared(w.object, &value, sizeof value));
          }},
         {"holdfast_last_error", 0,
          [](c_world&) { return holdfast_last_error() != nullptr ? outcome::works : outcome::other; }},
@@ -108,22 +108,22 @@ TEST(EntryPointsInC, OfAPoolWorkOrAreMisuseInEveryState) {
 TEST(EntryPointsInC, OfAWrapWorkOrAreMisuseInEveryState) {
     if (persist::test::emulated()) GTEST_SKIP() << "qemu-user ignores MADV_DONTFORK";
     const std::vector<entry_point<c_world>> entries = {
-        {"wrapStore", in_child | gone, [](c_world& w) {
+        {"holdfast_wrap_store", in_child | gone, [](c_world& w) {
              const std::int64_t value = 1;
-             return outcome_of_status(wrapStore(w.id, w.object + 1, &value, sizeof value));
+             return outcome_of_status(holdfast_wrap_store(w.id, w.object + 1, &value, sizeof value));
          }, 0, true},
-        {"wrapLoad", in_child | gone, [](c_world& w) {
+        {"holdfast_wrap_load", in_child | gone, [](c_world& w) {
              std::int64_t value = 0;
-             return outcome_of_status(wrapLoad(w.id, w.object, &value, sizeof value));
+             return outcome_of_status(holdfast_wrap_load(w.id, w.object, &value, sizeof value));
          }, 0, true},
-        {"CloseWrap", in_child | handler | gone,
-         [](c_world& w) { return outcome_of_status(CloseWrap(std::exchange(w.id, nullptr))); }, 0, true},
-        {"AbortWrap", 0,
-         [](c_world& w) { return outcome_of_status(AbortWrap(std::exchange(w.id, nullptr))); }, 0, true},
-        {"wrapAllocate wrapFree", in_child | handler | gone, [](c_world& w) {
+        {"holdfast_wrap_close", in_child | handler | gone,
+         [](c_world& w) { return outcome_of_status(holdfast_wrap_close(std::exchange(w.id, nullptr))); }, 0, true},
+        {"holdfast_wrap_abort", 0,
+         [](c_world& w) { return outcome_of_status(holdfast_wrap_abort(std::exchange(w.id, nullptr))); }, 0, true},
+        {"holdfast_wrap_allocate holdfast_wrap_free", in_child | handler | gone, [](c_world& w) {
              void* block = nullptr;
-             const int status = wrapAllocate(w.id, 64, &block);
-             return outcome_of_status(status != HOLDFAST_OK ? status : wrapFree(w.id, block));
+             const int status = holdfast_wrap_allocate(w.id, 64, &block);
+             return outcome_of_status(status != HOLDFAST_OK ? status : holdfast_wrap_free(w.id, block));
          }, 0, true},
     };
     expect_works_or_misuse(entries, c_states);

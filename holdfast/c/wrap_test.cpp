@@ -1,5 +1,5 @@
 // The C interface: from a C program, and what it says of wrong calls.
-#include <holdfast/c/wrap.h>
+#include <holdfast/c/holdfast.h>
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <gtest/gtest.h>
@@ -44,21 +44,21 @@ TEST(WrapInC, BlocksComeAndGoWithTheirWrap) {
     const holdfast_options options = options_in("/dev/shm");
     holdfast_pool* pool = nullptr;
     ASSERT_EQ(holdfast_open_or_create(scratch.file("pool").c_str(), &options, &pool), HOLDFAST_OK);
-    wrap_id id = nullptr;
+    holdfast_wrap* id = nullptr;
     void* block = nullptr;
-    ASSERT_EQ(OpenWrap(pool, &id), HOLDFAST_OK);
-    ASSERT_EQ(wrapAllocate(id, 100, &block), HOLDFAST_OK);
-    ASSERT_EQ(wrapStore(id, block, "text", 5), HOLDFAST_OK);
-    ASSERT_EQ(CloseWrap(id), HOLDFAST_OK);
+    ASSERT_EQ(holdfast_wrap_open(pool, &id), HOLDFAST_OK);
+    ASSERT_EQ(holdfast_wrap_allocate(id, 100, &block), HOLDFAST_OK);
+    ASSERT_EQ(holdfast_wrap_store(id, block, "text", 5), HOLDFAST_OK);
+    ASSERT_EQ(holdfast_wrap_close(id), HOLDFAST_OK);
     EXPECT_STREQ(static_cast<const char*>(block), "text");
-    ASSERT_EQ(OpenWrap(pool, &id), HOLDFAST_OK);
-    EXPECT_EQ(wrapFree(id, block), HOLDFAST_OK);
-    EXPECT_EQ(wrapFree(id, nullptr), HOLDFAST_OK);
-    ASSERT_EQ(CloseWrap(id), HOLDFAST_OK);
-    ASSERT_EQ(OpenWrap(pool, &id), HOLDFAST_OK);
-    EXPECT_EQ(wrapFree(id, block), HOLDFAST_MISUSE) << "it is free already";
-    EXPECT_EQ(wrapAllocate(id, std::size_t{1} << 40, &block), HOLDFAST_OUT_OF_SPACE);
-    EXPECT_EQ(AbortWrap(id), HOLDFAST_OK);
+    ASSERT_EQ(holdfast_wrap_open(pool, &id), HOLDFAST_OK);
+    EXPECT_EQ(holdfast_wrap_free(id, block), HOLDFAST_OK);
+    EXPECT_EQ(holdfast_wrap_free(id, nullptr), HOLDFAST_OK);
+    ASSERT_EQ(holdfast_wrap_close(id), HOLDFAST_OK);
+    ASSERT_EQ(holdfast_wrap_open(pool, &id), HOLDFAST_OK);
+    EXPECT_EQ(holdfast_wrap_free(id, block), HOLDFAST_MISUSE) << "it is free already";
+    EXPECT_EQ(holdfast_wrap_allocate(id, std::size_t{1} << 40, &block), HOLDFAST_OUT_OF_SPACE);
+    EXPECT_EQ(holdfast_wrap_abort(id), HOLDFAST_OK);
     EXPECT_EQ(holdfast_close(pool), HOLDFAST_OK);
 }
 
@@ -72,16 +72,70 @@ TEST(WrapInC, ALoadOfSoftwrapNeedsNoWrap) {
         ASSERT_EQ(holdfast_open_or_create(scratch.file(engine).c_str(), &options, &pool), HOLDFAST_OK);
         void* root = nullptr;
         ASSERT_EQ(holdfast_root(pool, "root", 64, "1", &root), HOLDFAST_OK);
-        wrap_id id = nullptr;
-        ASSERT_EQ(OpenWrap(pool, &id), HOLDFAST_OK);
-        ASSERT_EQ(wrapStore(id, root, "text", 5), HOLDFAST_OK);
+        holdfast_wrap* id = nullptr;
+        ASSERT_EQ(holdfast_wrap_open(pool, &id), HOLDFAST_OK);
+        ASSERT_EQ(holdfast_wrap_store(id, root, "text", 5), HOLDFAST_OK);
         char seen[5] = "";
-        EXPECT_EQ(wrapLoadShared(root, seen, sizeof seen), is_shared ? HOLDFAST_OK : HOLDFAST_MISUSE);
+        EXPECT_EQ(holdfast_load_shared(root, seen, sizeof seen), is_shared ? HOLDFAST_OK : HOLDFAST_MISUSE);
         EXPECT_STREQ(seen, is_shared ? "text" : "") << "the wrap is this thread's";
-        ASSERT_EQ(CloseWrap(id), HOLDFAST_OK);
-        EXPECT_EQ(wrapLoadShared(root, seen, sizeof seen), is_shared ? HOLDFAST_OK : HOLDFAST_MISUSE);
-        EXPECT_EQ(wrapLoadShared(nullptr, seen, sizeof seen), HOLDFAST_INVALID_ARGUMENT);
+        ASSERT_EQ(holdfast_wrap_close(id), HOLDFAST_OK);
+        EXPECT_EQ(holdfast_load_shared(root, seen, sizeof seen), is_shared ? HOLDFAST_OK : HOLDFAST_MISUSE);
+        EXPECT_EQ(holdfast_load_shared(nullptr, seen, sizeof seen), HOLDFAST_INVALID_ARGUMENT);
         EXPECT_EQ(holdfast_close(pool), HOLDFAST_OK);
+    }
+}
+
+/// A pool with an object of 64 bytes.
+struct opened_pool {
+    explicit opened_pool(const scratch_directory& scratch, const char* engine) : path(scratch.file(engine)) {
+        options = options_in("/dev/shm");
+        options.engine = engine;
+        EXPECT_EQ(holdfast_open_or_create(path.c_str(), &options, &pool), HOLDFAST_OK) << holdfast_last_error();
+        EXPECT_EQ(holdfast_root(pool, "root", 64, "1", &root), HOLDFAST_OK) << holdfast_last_error();
+    }
+    std::string path;
+    holdfast_options options{};
+    holdfast_pool* pool = nullptr;
+    void* root = nullptr;
+};
+
+TEST(WrapInC, APoolWithAnOpenWrapStaysOpenAndSoDoesTheWrap) {
+    const scratch_directory scratch("/dev/shm");
+    for (const char* engine : {"softwrap_lat", "softwrap"}) {
+        opened_pool made(scratch, engine);
+        holdfast_wrap* first = nullptr;
+        holdfast_wrap* second = nullptr;
+        ASSERT_EQ(holdfast_wrap_open(made.pool, &first), HOLDFAST_OK);
+        ASSERT_EQ(holdfast_wrap_open(made.pool, &second), HOLDFAST_OK);
+        ASSERT_EQ(holdfast_wrap_store(first, made.root, "kept", 5), HOLDFAST_OK);
+        EXPECT_EQ(holdfast_close(made.pool), HOLDFAST_MISUSE);
+        EXPECT_NE(std::string(holdfast_last_error()).find("2 open wraps"), std::string::npos) << holdfast_last_error();
+        ASSERT_EQ(holdfast_wrap_abort(second), HOLDFAST_OK);
+        EXPECT_EQ(holdfast_close(made.pool), HOLDFAST_MISUSE);
+        EXPECT_NE(std::string(holdfast_last_error()).find("1 open wrap;"), std::string::npos) << holdfast_last_error();
+        ASSERT_EQ(holdfast_wrap_close(first), HOLDFAST_OK) << holdfast_last_error();
+        EXPECT_EQ(holdfast_close(made.pool), HOLDFAST_OK) << holdfast_last_error();
+        opened_pool again(scratch, engine);
+        EXPECT_STREQ(static_cast<const char*>(again.root), "kept");
+        EXPECT_EQ(holdfast_close(again.pool), HOLDFAST_OK);
+    }
+}
+
+TEST(WrapInC, AClosedPoolIsMisuseInEveryCall) {
+    const scratch_directory scratch("/dev/shm");
+    for (const char* engine : {"softwrap_lat", "softwrap"}) {
+        opened_pool made(scratch, engine);
+        ASSERT_EQ(holdfast_close(made.pool), HOLDFAST_OK);
+        opened_pool other(scratch, engine);
+        EXPECT_NE(other.pool, made.pool) << "else the old one would name the new one";
+        holdfast_wrap* none = nullptr;
+        void* nothing = nullptr;
+        EXPECT_EQ(holdfast_wrap_open(made.pool, &none), HOLDFAST_MISUSE);
+        EXPECT_EQ(none, nullptr);
+        EXPECT_EQ(holdfast_root(made.pool, "root", 64, "1", &nothing), HOLDFAST_MISUSE);
+        EXPECT_EQ(holdfast_close(made.pool), HOLDFAST_MISUSE);
+        EXPECT_STREQ(holdfast_last_error(), "the pool was closed");
+        EXPECT_EQ(holdfast_close(other.pool), HOLDFAST_OK);
     }
 }
 
@@ -104,10 +158,10 @@ TEST(WrapInC, WhatIsWrongIsAStatusAndASentence) {
     EXPECT_EQ(holdfast_root(pool, "root", 128, "1", &root), HOLDFAST_ROOT_MISMATCH);
     EXPECT_EQ(holdfast_root(pool, "", 64, "1", &root), HOLDFAST_INVALID_ARGUMENT);
     EXPECT_EQ(holdfast_root(nullptr, "root", 64, "1", &root), HOLDFAST_INVALID_ARGUMENT);
-    EXPECT_EQ(OpenWrap(nullptr, nullptr), HOLDFAST_INVALID_ARGUMENT);
-    EXPECT_EQ(wrapStore(nullptr, root, "x", 1), HOLDFAST_INVALID_ARGUMENT);
-    EXPECT_EQ(CloseWrap(nullptr), HOLDFAST_INVALID_ARGUMENT);
-    EXPECT_EQ(AbortWrap(nullptr), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(holdfast_wrap_open(nullptr, nullptr), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(holdfast_wrap_store(nullptr, root, "x", 1), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(holdfast_wrap_close(nullptr), HOLDFAST_INVALID_ARGUMENT);
+    EXPECT_EQ(holdfast_wrap_abort(nullptr), HOLDFAST_INVALID_ARGUMENT);
     EXPECT_EQ(holdfast_close(nullptr), HOLDFAST_OK);
     EXPECT_EQ(holdfast_close(pool), HOLDFAST_OK);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh BUILD_DIRECTORY: installs that build to a scratch prefix, moves the prefix, and builds and
-# runs the consumer against it by find_package and by pkg-config. Then builds and installs the library
+# runs the consumer against it by find_package and by pkg-config, and the guide's C program likewise. Then builds and installs the library
 # alone, with nothing but a compiler, CMake and make, and uses that as well.
 set -euo pipefail
 # The make that started the tests is none of the business of the one below.
@@ -12,6 +12,8 @@ scratch=$(mktemp -d "$build/installed-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 cd "$scratch"
+guide=$scratch/guide
+python3 -B "$root/tests/snippets.py" extract "$guide" "$root/docs/guide/wraps.md" >/dev/null
 
 # use PREFIX: builds and runs the consumer both ways.
 use() {
@@ -40,6 +42,33 @@ use() {
         rm atomic.o atomic_pkgconfig
     fi
     rm -rf by_package by_pkgconfig run_package run_pkgconfig
+    use_in_c "$prefix"
+}
+
+# use_in_c PREFIX: the C program of the guide, both ways, by a C compiler and in a folder with nothing else.
+use_in_c() {
+    local prefix=$1 configuration expected=$guide/wraps_after.out
+    mkdir in_c
+    cp "$guide/wraps_after.cpp" in_c/shelves.c
+    cmake -S "$here/c" -B in_c/by_package -DGUIDE_PROGRAM="$PWD/in_c/shelves.c" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+    cmake --build in_c/by_package >/dev/null
+    (mkdir in_c/run_package && cd in_c/run_package && ../by_package/c_consumer | diff - "$expected")
+
+    configuration=$(find "$prefix" -name holdfast.pc)
+    # shellcheck disable=SC2046
+    gcc -std=c11 -Wall -Wextra -Wpedantic -Werror in_c/shelves.c -o in_c/by_pkgconfig \
+        $(PKG_CONFIG_PATH=$(dirname "$configuration") pkg-config --cflags --libs holdfast)
+    (mkdir in_c/run_pkgconfig && cd in_c/run_pkgconfig && ../by_pkgconfig | diff - "$expected")
+    rm -rf in_c
+
+    # Names of its own, in C and C++: others would meet those of the programs that link it. (DW.ref is the compiler's.)
+    nm -g --defined-only "$(find "$prefix" -name libholdfast.a)" | awk 'NF == 3 { print $3 }' | sort -u >names.txt
+    if grep -v -e '^holdfast_' -e '^_Z' -e '^DW\.ref\.' names.txt; then
+        echo "these symbols of the library have no prefix" >&2
+        exit 1
+    fi
+    grep -q '^holdfast_wrap_open$' names.txt
+    rm names.txt
 }
 
 cmake --install "$build" --prefix "$scratch/first" >/dev/null
@@ -62,7 +91,7 @@ if [[ -d moved/include/holdfast-crash ]]; then
     explore "$compiler"
     if command -v clang++-19 >/dev/null; then explore clang++-19; fi
 fi
-echo "the installed library is usable by find_package and by pkg-config"
+echo "the installed library is usable by find_package and by pkg-config, from C++ and from C"
 if command -v ag++ >/dev/null; then
     cmake -S "$here" -B woven -DCONSUMER_WEAVES=ON -DCMAKE_CXX_COMPILER="$compiler" \
         -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null

@@ -1,5 +1,5 @@
 // The C interface over pools and wraps of any engine that has them.
-#include <holdfast/c/wrap.h>
+#include <holdfast/c/holdfast.h>
 
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <new>
 #include <optional>
@@ -15,21 +16,56 @@
 
 /// A wrap of some engine.
 struct holdfast_wrap {
-    virtual ~holdfast_wrap() = default;
+    explicit holdfast_wrap(holdfast_pool& opened_on) noexcept;
+    virtual ~holdfast_wrap();
+    holdfast_wrap(const holdfast_wrap&) = delete;
+    holdfast_wrap& operator=(const holdfast_wrap&) = delete;
     virtual void store(void* home, const void* value, std::size_t bytes) = 0;
     virtual void load(const void* home, void* value, std::size_t bytes) = 0;
     virtual void* allocate(std::size_t bytes) = 0;
     virtual void free(void* block) = 0;
     virtual holdfast::result<void> close() = 0;
+
+    holdfast_pool& pool;
 };
 
+namespace holdfast::detail {
+
 /// A pool of some engine.
-struct holdfast_pool {
-    virtual ~holdfast_pool() = default;
-    virtual std::unique_ptr<holdfast_wrap> open_wrap() = 0;
+struct pool_in_c {
+    virtual ~pool_in_c() = default;
+    virtual std::unique_ptr<holdfast_wrap> open_wrap(holdfast_pool& of) = 0;
     virtual void* root(std::string_view name, std::size_t bytes, std::string_view version) = 0;
-    virtual holdfast::result<void> close() = 0;
+    virtual result<void> close() = 0;
 };
+
+}  // namespace holdfast::detail
+
+/// What a program holds of a pool. It stays when the pool is closed, so that a call with it can be refused: C has
+/// nothing that forgets a pointer. All of them hang on one list, where whoever looks for leaks finds them.
+struct holdfast_pool {
+    /// Once, and then it is never destroyed.
+    void begin(std::unique_ptr<holdfast::detail::pool_in_c> made) noexcept {
+        opened = std::move(made);
+        static std::atomic<holdfast_pool*> all{nullptr};
+        before = all.load(std::memory_order_relaxed);
+        while (!all.compare_exchange_weak(before, this, std::memory_order_release, std::memory_order_relaxed)) {
+        }
+    }
+    holdfast::detail::pool_in_c& required() {
+        if (!opened) holdfast::fail(holdfast::errc::misuse, "the pool was closed");
+        return *opened;
+    }
+
+    std::unique_ptr<holdfast::detail::pool_in_c> opened;  ///< nullptr: closed
+    std::atomic<std::size_t> open_wraps{0};
+    holdfast_pool* before = nullptr;
+};
+
+holdfast_wrap::holdfast_wrap(holdfast_pool& opened_on) noexcept : pool(opened_on) {
+    pool.open_wraps.fetch_add(1, std::memory_order_relaxed);
+}
+holdfast_wrap::~holdfast_wrap() { pool.open_wraps.fetch_sub(1, std::memory_order_relaxed); }
 
 namespace holdfast {
 namespace {
@@ -43,7 +79,7 @@ static_assert(static_cast<int>(level::process) == HOLDFAST_PROCESS && static_cas
 
 template <class Engine>
 struct wrap_in_c final : holdfast_wrap {
-    explicit wrap_in_c(basic_pool<Engine>& pool) : id(pool) {}
+    wrap_in_c(holdfast_pool& opened_on, basic_pool<Engine>& of) : holdfast_wrap(opened_on), id(of) {}
     void store(void* home, const void* value, std::size_t bytes) override { id.store(home, value, bytes); }
     void load(const void* home, void* value, std::size_t bytes) override { id.load(home, value, bytes); }
     void* allocate(std::size_t bytes) override { return id.allocate(bytes); }
@@ -54,8 +90,10 @@ struct wrap_in_c final : holdfast_wrap {
 };
 
 template <class Engine>
-struct pool_in_c final : holdfast_pool {
-    std::unique_ptr<holdfast_wrap> open_wrap() override { return std::make_unique<wrap_in_c<Engine>>(*pool); }
+struct basic_pool_in_c final : detail::pool_in_c {
+    std::unique_ptr<holdfast_wrap> open_wrap(holdfast_pool& of) override {
+        return std::make_unique<wrap_in_c<Engine>>(of, *pool);
+    }
     void* root(std::string_view name, std::size_t bytes, std::string_view version) override {
         constexpr std::size_t alignment = 16;
         const root_type type{bytes, alignment, version};
@@ -124,6 +162,20 @@ void refuse_null(const char* what, Pointers... pointers) {
     if (missing) fail(errc::invalid_argument, std::string(what) + ": a pointer is NULL");
 }
 
+/// Where it is refused the pool stays open: with it would go what its wraps have stored, and nobody would have been
+/// asked. A pool that is closed with an error is closed.
+void close_pool(holdfast_pool& pool) {
+    detail::pool_in_c& opened = pool.required();
+    const std::size_t wraps = pool.open_wraps.load(std::memory_order_relaxed);
+    if (wraps != 0) {
+        fail(errc::misuse, "the pool has " + std::to_string(wraps) + (wraps == 1 ? " open wrap" : " open wraps") +
+                               "; close or abort what is open, then close the pool again");
+    }
+    const auto closed = opened.close();
+    if (closed || closed.error().code != errc::misuse) pool.opened.reset();
+    closed.value();
+}
+
 enum class wanted : bool { existing, any };
 
 int open_pool_in_c(const char* path, const holdfast_options* given, wanted which, holdfast_pool** out) noexcept {
@@ -134,11 +186,13 @@ int open_pool_in_c(const char* path, const holdfast_options* given, wanted which
         const create_options options = options_of(given);
         const auto open = [&]<class Engine>() {
             // Its memory comes first: a pool that was created is there.
-            auto made = std::make_unique<pool_in_c<Engine>>();
+            auto made = std::make_unique<basic_pool_in_c<Engine>>();
+            auto handle = std::make_unique<holdfast_pool>();
             auto opened = which == wanted::any ? basic_pool<Engine>::open_or_create(path, options)
                                                : basic_pool<Engine>::open(path, options);
             made->pool.emplace(std::move(opened).value());
-            *out = made.release();
+            handle->begin(std::move(made));
+            *out = handle.release();
         };
         if (engine == softwrap_lat::description.name) return open.template operator()<softwrap_lat>();
         if (engine == softwrap::description.name) return open.template operator()<softwrap>();
@@ -161,72 +215,71 @@ int holdfast_open(const char* path, const holdfast_options* options, holdfast_po
 }
 
 int holdfast_close(holdfast_pool* pool) {
-    const std::unique_ptr<holdfast_pool> ended(pool);
     return holdfast::status_of([&] {
-        if (ended) ended->close().value();
+        if (pool != nullptr) holdfast::close_pool(*pool);
     });
 }
 
 int holdfast_root(holdfast_pool* pool, const char* name, size_t bytes, const char* version, void** root) {
     return holdfast::status_of([&] {
         holdfast::refuse_null("looking for a root", pool, name, version, root);
-        *root = pool->root(name, bytes, version);
+        *root = pool->required().root(name, bytes, version);
     });
 }
 
-int OpenWrap(holdfast_pool* pool, wrap_id* id) {
+int holdfast_wrap_open(holdfast_pool* pool, holdfast_wrap** wrap) {
     return holdfast::status_of([&] {
-        holdfast::refuse_null("OpenWrap", pool, id);
-        *id = pool->open_wrap().release();
+        holdfast::refuse_null("holdfast_wrap_open", pool, wrap);
+        *wrap = pool->required().open_wrap(*pool).release();
     });
 }
 
-int wrapStore(wrap_id id, void* home, const void* value, size_t bytes) {
+int holdfast_wrap_store(holdfast_wrap* wrap, void* home, const void* value, size_t bytes) {
     return holdfast::status_of([&] {
-        holdfast::refuse_null("wrapStore", id, home, value);
-        id->store(home, value, bytes);
+        holdfast::refuse_null("holdfast_wrap_store", wrap, home, value);
+        wrap->store(home, value, bytes);
     });
 }
 
-int wrapLoad(wrap_id id, const void* home, void* value, size_t bytes) {
+int holdfast_wrap_load(holdfast_wrap* wrap, const void* home, void* value, size_t bytes) {
     return holdfast::status_of([&] {
-        holdfast::refuse_null("wrapLoad", id, home, value);
-        id->load(home, value, bytes);
+        holdfast::refuse_null("holdfast_wrap_load", wrap, home, value);
+        wrap->load(home, value, bytes);
     });
 }
 
-int wrapLoadShared(const void* home, void* value, size_t bytes) {
+int holdfast_load_shared(const void* home, void* value, size_t bytes) {
     return holdfast::status_of([&] {
-        holdfast::refuse_null("wrapLoadShared", home, value);
+        holdfast::refuse_null("holdfast_load_shared", home, value);
         holdfast::softwrap::require_shared(home);
         holdfast::softwrap::read(home, value, bytes);
     });
 }
 
-int CloseWrap(wrap_id id) {
-    const std::unique_ptr<holdfast_wrap> ended(id);
+int holdfast_wrap_close(holdfast_wrap* wrap) {
+    const std::unique_ptr<holdfast_wrap> ended(wrap);
     return holdfast::status_of([&] {
-        holdfast::refuse_null("CloseWrap", id);
+        holdfast::refuse_null("holdfast_wrap_close", wrap);
         ended->close().value();
     });
 }
 
-int AbortWrap(wrap_id id) {
-    const std::unique_ptr<holdfast_wrap> ended(id);
-    return holdfast::status_of([&] { holdfast::refuse_null("AbortWrap", id); });
+int holdfast_wrap_abort(holdfast_wrap* wrap) {
+    const std::unique_ptr<holdfast_wrap> ended(wrap);
+    return holdfast::status_of([&] { holdfast::refuse_null("holdfast_wrap_abort", wrap); });
 }
 
-int wrapAllocate(wrap_id id, size_t bytes, void** block) {
+int holdfast_wrap_allocate(holdfast_wrap* wrap, size_t bytes, void** block) {
     return holdfast::status_of([&] {
-        holdfast::refuse_null("wrapAllocate", id, block);
-        *block = id->allocate(bytes);
+        holdfast::refuse_null("holdfast_wrap_allocate", wrap, block);
+        *block = wrap->allocate(bytes);
     });
 }
 
-int wrapFree(wrap_id id, void* block) {
+int holdfast_wrap_free(holdfast_wrap* wrap, void* block) {
     return holdfast::status_of([&] {
-        holdfast::refuse_null("wrapFree", id);
-        id->free(block);
+        holdfast::refuse_null("holdfast_wrap_free", wrap);
+        wrap->free(block);
     });
 }
 
