@@ -132,7 +132,8 @@ TEST(LoadTrap, EveryLoadAndStoreOfRecoveryAndItsChecksIsReportedFirst) {
     for (const auto& what : all_subjects())
         for (const model& how : models) {
             if (!what->knows(how)) continue;
-            // Its large blocks cost a trap for each of their words, and the same code reads them under each model of a processor.
+            // Its large blocks cost a trap for each of their words, and the same code reads them under each model of a
+            // processor.
             if (what->is_for_lives() && how.name != "kill" && !how.is_file) continue;
             totals of_model;
             run_workload(*what, how, {0, what->universe() - 1}, 2, of_model);

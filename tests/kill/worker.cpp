@@ -34,7 +34,8 @@ class worker {
 public:
     explicit worker(const arguments& with)
         : with_(with),
-          pool_(basic_pool<Engine>::open_or_create(with.pool, options_for<Engine>(with.durability, with.nvram)).value()),
+          pool_(basic_pool<Engine>::open_or_create(with.pool,
+                                                   options_for<Engine>(with.durability, with.nvram)).value()),
           shared_(pool_.template root<shared_state<Engine>>(shared_root).value()) {
         // Before there are threads: nothing isolates the table of roots.
         for (std::uint64_t thread = 0; thread < with_.threads; ++thread)
