@@ -228,7 +228,9 @@ CLI::App* add(CLI::App& kv, command_line& line, const std::shared_ptr<kv_options
     auto* command = kv.add_subcommand(name, words);
     add_json_flag(*command, line);
     command->fallthrough();
-    command->callback([options, &line, run] { line.run = [options, &line, run] { return in_pool(*options, line.json, run); }; });
+    command->callback([options, &line, run] {
+        line.run = [options, &line, run] { return in_pool(*options, line.json, run); };
+    });
     return command;
 }
 

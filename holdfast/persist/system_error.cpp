@@ -44,7 +44,7 @@ plain_words words_of(int number) noexcept {
         case ENOSPC: return {"the file system has no room for it", "make room, ask for less, or name another path"};
         case EDQUOT: return {"the quota has no room for it", "make room, ask for less, or raise the quota"};
         case EFBIG: return {"a file here may not be that large", "ask for less, or raise the limit (ulimit -f)"};
-        case ENOMEM: return {"the kernel has no memory or addresses for it", "free some, or raise the limit (ulimit -v)"};
+        case ENOMEM: return {"the kernel has no memory or addresses for it", "free some, or raise a limit (ulimit)"};
         case EMFILE:
         case ENFILE: return {"too many files are open", "close some, or raise the limit (ulimit -n)"};
         case EIO: return {"the device reported a failure", "see what the kernel says of the device (dmesg)"};
