@@ -8,6 +8,7 @@
 #include <holdfast/base/result.hpp>
 #include <tools/streams.hpp>
 #include <tools/suggestion.hpp>
+#include <tools/writable.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -74,6 +75,7 @@ int run(const std::string& name, const options& options) {
         return 2;
     }
     try {
+        tools::check_writable(options.json_path).value();
         const report records = run_suite(*found, options);
         if (records.records().empty() && !options.engines.empty()) {
             tools::complain("holdfast bench: suite " + name + " has none of the engines and rivals that were named: " +

@@ -7,6 +7,7 @@
 #include <holdfast/base/result.hpp>
 #include <tools/streams.hpp>
 #include <tools/suggestion.hpp>
+#include <tools/writable.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -68,13 +69,15 @@ void write_page(const std::filesystem::path& directory, const std::vector<paper_
 
 int draw_figures(const figures_line& line) {
     try {
+        // Before the measurements, rather than after.
+        std::filesystem::create_directories(line.directory);
+        tools::check_writable((std::filesystem::path(line.directory) / "index.html").string()).value();
         std::vector<paper_section> sections;
         for (const auto& each : all_papers) {
             if (!line.paper.empty() && line.paper != each.name) continue;
             const auto records = records_for(each, line);
             // Files need not hold records for every paper, unless it was asked for.
             if (records.empty() && line.paper.empty()) continue;
-            std::filesystem::create_directories(line.directory);
             sections.push_back(each.draw(records, line.directory));
         }
         if (sections.empty()) fail(errc::invalid_argument, "these are records of no suite that repeats a paper");

@@ -10,6 +10,7 @@
 #include <crash/report_text.hpp>
 #include <tools/streams.hpp>
 #include <tools/usage.hpp>
+#include <tools/writable.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -466,6 +467,11 @@ int main_of(int argc, char** argv) {
     } catch (const CLI::ParseError& reason) {
         return tools::answer(application, reason, exit_usage);
     }
+    for (const std::string& path : {wanted.json_file, wanted.html_file})
+        if (const auto can = tools::check_writable(path); !can) {
+            tools::complain("holdfast crash: " + can.error().text() + "\n");
+            return exit_usage;
+        }
     if (!wanted.replay.empty()) return replay(wanted.replay);
     const auto all = all_subjects();
     if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return is_wanted(wanted, *each); }))

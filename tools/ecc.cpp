@@ -3,6 +3,7 @@
 #include "ecc_injection.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "writable.hpp"
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/ecc/repair.hpp>
@@ -45,6 +46,7 @@ void write_injection(const inject_request& asked, const injection_counts& counts
 }
 
 int run_inject(inject_request asked) {
+    check_writable(asked.json_path).value();
     injection& what = asked.what;
     if (what.jobs == 0) what.jobs = std::max(1u, std::thread::hardware_concurrency());
     injection_counts counts;

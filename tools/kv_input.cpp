@@ -14,8 +14,10 @@ error about(const std::string& path) {
     return error{.code = errno == ENOENT   ? errc::not_found
                          : errno == EACCES ? errc::permission_denied
                                            : errc::io,
-                 .what = std::string("cannot read the input (") + std::strerror(errno) + ")",
-                 .path = path};
+                 .what = "the input cannot be read",
+                 .path = path,
+                 .found = std::strerror(errno),
+                 .remedy = "name a file that is there and may be read, or - for standard input"};
 }
 
 /// Closes what was opened here, never standard input.

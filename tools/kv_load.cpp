@@ -40,8 +40,12 @@ void add_load_options(CLI::App& command, load_options& options) {
 
 namespace {
 
-[[noreturn]] void fail_acknowledgement() {
-    fail(errc::io, std::string("cannot write an acknowledgement: ") + std::strerror(errno));
+[[noreturn]] void fail_acknowledgement(const std::string& path) {
+    throw failure({.code = errno == ENOENT ? errc::not_found : errc::io,
+                   .what = "acknowledgements cannot be written",
+                   .path = path,
+                   .found = std::strerror(errno),
+                   .remedy = "name a file that can be written"});
 }
 
 }  // namespace
@@ -50,7 +54,7 @@ acknowledgements::acknowledgements(const load_options& options) : descriptor_(op
     if (options.acknowledge_file.empty()) return;
     descriptor_ = ::open(options.acknowledge_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     opened_here_ = true;
-    if (descriptor_ < 0) fail_acknowledgement();
+    if (descriptor_ < 0) fail_acknowledgement(options.acknowledge_file);
 }
 
 acknowledgements::~acknowledgements() {
@@ -68,7 +72,7 @@ void acknowledgements::tell(const input& from, const input_part& part) const {
     for (std::size_t done = 0; done < text.size();) {
         const ssize_t count = ::write(descriptor_, text.data() + done, text.size() - done);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) fail_acknowledgement();
+        if (count < 0) fail_acknowledgement({});
         done += static_cast<std::size_t>(count);
     }
 }

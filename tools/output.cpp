@@ -82,6 +82,7 @@ json to_json(const error& reason) {
     if (reason.offset) value["offset"] = *reason.offset;
     if (!reason.expected.empty()) value["expected"] = reason.expected;
     if (!reason.found.empty()) value["found"] = reason.found;
+    if (!reason.remedy.empty()) value["remedy"] = reason.remedy;
     return value;
 }
 
@@ -91,7 +92,8 @@ json to_json(const pool_info& info) {
     value["layout"] = info.layout;
     value["engine"] = info.engine;
     value["version"] = fmt::format("{}.{}", info.version_major, info.version_minor);
-    value["pool_id"] = info.pool_id;
+    // As text: it has 64 bits, and the numbers of many readers of JSON have 53.
+    value["pool_id"] = hexadecimal(info.pool_id);
     value["base"] = info.base;
     value["bytes"] = info.bytes;
     value["reserved_bytes"] = info.reserved_bytes;

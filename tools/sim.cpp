@@ -6,6 +6,7 @@
 #include "progress.hpp"
 #include "streams.hpp"
 #include "suggestion.hpp"
+#include "writable.hpp"
 
 #include <holdfast/base/result.hpp>
 
@@ -236,18 +237,11 @@ void trace_one(std::vector<sim_case>& cases, const sim_request& asked) {
     cases.front().options.trace = window_of(asked.trace_window);
 }
 
-/// Before runs that take long, rather than after.
-void check_directory_of(const std::string& path) {
-    if (path.empty()) return;
-    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-    if (std::filesystem::is_directory(parent.empty() ? "." : parent)) return;
-    throw failure({errc::not_found, "the directory is missing", path, {}, {}, {}});
-}
-
 int run_sim(const sim_request& asked) {
     try {
-        check_directory_of(asked.json_path);
-        check_directory_of(asked.trace_path);
+        // Before runs that take long, rather than after.
+        check_writable(asked.json_path).value();
+        check_writable(asked.trace_path).value();
         std::vector<sim_case> cases = share_of(cases_of(asked), asked.shard);
         trace_one(cases, asked);
         if (asked.print_config) {

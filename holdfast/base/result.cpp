@@ -43,6 +43,7 @@ std::string error::text() const {
     if (offset) line += (path.empty() ? ": offset " : ", offset ") + std::to_string(*offset);
     if (!expected.empty()) line += ": expected " + expected;
     if (!found.empty()) line += (expected.empty() ? ": found " : ", found ") + found;
+    if (!remedy.empty()) line += "; " + remedy;
     return line;
 }
 

@@ -1,5 +1,5 @@
 // Errors as values. A function that can fail for a reason outside the program returns
-// `result<T>`: a T, or an `error` that says what, where, what was expected and what was found.
+// `result<T>`: a T, or an `error` that says what, where, what was expected, what was found and what to do.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +54,9 @@ struct error {
     std::optional<std::uint64_t> offset{};  ///< byte offset in that file
     std::string expected{};
     std::string found{};
+    std::string remedy{};  ///< what its reader can do about it, where that is known; a clause
 
-    /// "what: path, offset N: expected X, found Y".
+    /// "what: path, offset N: expected X, found Y; remedy".
     std::string text() const;
 };
 

@@ -89,8 +89,9 @@ void heap_state::fail_damaged(const zone& in, std::uint32_t page) const {
 void heap_state::fail_out_of_space(std::size_t bytes) const {
     for (const zone& each : known_zones())
         if (each.damaged) fail_damaged(each, each.cursor);
-    fail(errc::out_of_space, "the heap has no free block of " + std::to_string(bytes) +
-                                 " bytes; grow the pool (its member grow, or holdfast pool grow)");
+    throw failure({.code = errc::out_of_space,
+                   .what = "the heap has no free block of " + std::to_string(bytes) + " bytes",
+                   .remedy = "grow the pool (its member grow, or holdfast pool grow)"});
 }
 
 // ---- cursors

@@ -35,6 +35,20 @@ error not_regular(const std::string& path, mode_t mode) {
                                            : "a device"};
 }
 
+bool is_missing(int number) noexcept { return number == ENOENT || number == ENOTDIR; }
+
+error no_such_pool(const std::string& path) {
+    struct stat status {};
+    const std::string directory = directory_of(path);
+    const bool has_directory = ::stat(directory.c_str(), &status) == 0;
+    return error{.code = errc::not_found,
+                 .what = "there is no such pool",
+                 .path = path,
+                 .expected = "a pool's file",
+                 .found = has_directory ? "nothing of that name" : "no directory " + directory,
+                 .remedy = "make one with create or open_or_create (holdfast pool create), or name another path"};
+}
+
 error held_here(const std::string& path) {
     return error{.code = errc::busy,
                  .what = "the file is in use",
@@ -98,6 +112,7 @@ result<new_file> make_file(const std::string& directory, bool unnamed) {
         const int descriptor = detail::remember_opened(
             [&] { return retried([&] { return ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600); }); });
         if (descriptor >= 0) return new_file{descriptor, {}};
+        if (is_missing(errno)) return no_directory_for(directory + "/");
         if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOSYS) return system_error("open", directory, errno);
     }
     std::string name;
@@ -107,7 +122,13 @@ result<new_file> make_file(const std::string& directory, bool unnamed) {
             return ::mkostemp(name.data(), O_CLOEXEC);
         });
     });
-    if (descriptor < 0) return system_error("mkostemp", directory, errno);
+    if (descriptor < 0) {
+        error reason = system_error("mkostemp", directory, errno);
+        // The directory is there, and holds what its file system makes by itself.
+        if (reason.code == errc::not_found) reason.what = "no file can be made in this directory";
+        if (reason.code == errc::not_found) reason.remedy = "name a path on another file system";
+        return reason;
+    }
     return new_file{descriptor, name};
 }
 
@@ -117,6 +138,15 @@ std::string directory_of(const std::string& path) {
     const auto slash = path.find_last_of('/');
     if (slash == std::string::npos) return ".";
     return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+error no_directory_for(const std::string& path) {
+    return error{.code = errc::not_found,
+                 .what = "there is no directory for the new file",
+                 .path = path,
+                 .expected = "a directory " + directory_of(path),
+                 .found = "none",
+                 .remedy = "make the directory first, or name another path"};
 }
 
 file::file(std::string path, int descriptor, access how) noexcept
@@ -210,7 +240,11 @@ result<void> file::link_to_path() {
 
 result<file> file::create_unnamed(const std::string& directory) {
     auto made = make_file(directory, true);
-    if (!made) return made.error();
+    if (!made) {
+        error reason = made.error();
+        reason.path = directory;
+        return reason;
+    }
     unkept_file unkept(*made);
     std::string its_path = directory;
     unkept.keep();
@@ -220,7 +254,8 @@ result<file> file::create_unnamed(const std::string& directory) {
 
 result<file> file::open(const std::string& path, access how) {
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return system_error("stat", path, errno);
+    if (::stat(path.c_str(), &status) != 0)
+        return is_missing(errno) ? no_such_pool(path) : system_error("stat", path, errno);
     if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
     // Refused at once: what the file holds is not what its holder's memory does.
     if (detail::held_by_this_process(status.st_dev, status.st_ino)) return held_here(path);

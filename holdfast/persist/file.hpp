@@ -18,6 +18,9 @@ namespace holdfast::persist {
 
 /// The directory in which `path` names something.
 std::string directory_of(const std::string& path);
+
+/// What creating a file at `path` says when its directory is missing.
+error no_directory_for(const std::string& path);
 /// Makes the names in a directory durable. Counts one sync. Errors: not_found, permission_denied, io.
 result<void> sync_directory(const std::string& directory);
 

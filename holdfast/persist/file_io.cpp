@@ -35,9 +35,9 @@ off_t as_offset(std::uint64_t offset) noexcept { return static_cast<off_t>(std::
 error no_space(const char* call, const std::string& path, int descriptor, std::uint64_t needed_bytes, int number) {
     error reason = system_error(call, path, number);
     reason.code = errc::no_space;
-    reason.expected = std::to_string(needed_bytes) + " bytes";
+    reason.expected = std::to_string(needed_bytes) + " bytes free";
     struct statvfs room {};
-    if (::fstatvfs(descriptor, &room) == 0)
+    if (number != EFBIG && ::fstatvfs(descriptor, &room) == 0)
         reason.found = std::to_string(std::uint64_t{room.f_bavail} * room.f_frsize) + " bytes free";
     return reason;
 }

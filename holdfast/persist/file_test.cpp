@@ -240,7 +240,7 @@ TEST(File, AFullDiskSaysWhatIsNeededAndWhatIsFree) {
     ASSERT_TRUE(made.allocate(65536));
     const auto reason = failure_of(made.allocate(1 << 20), made.path());
     EXPECT_EQ(reason.code, errc::no_space);
-    EXPECT_EQ(reason.expected, std::to_string((1 << 20) - 65536) + " bytes");
+    EXPECT_EQ(reason.expected, std::to_string((1 << 20) - 65536) + " bytes free");
     EXPECT_EQ(reason.found, std::to_string(262144 - 65536) + " bytes free");
     EXPECT_EQ(*made.size(), 65536u) << "nothing is changed by a failed allocation";
     const std::vector<char> much(1 << 20);
@@ -304,7 +304,7 @@ TEST(File, AFailedWriteNamesTheOffset) {
     const auto durable = failure_of(opened.write_durable(9, {&piece, 1}, site::measure), opened.path());
     EXPECT_EQ(durable.code, errc::io);
     EXPECT_EQ(durable.offset, 9u);
-    EXPECT_NE(durable.what.find("pwritev2"), std::string::npos);
+    EXPECT_NE(durable.found.find("pwritev2"), std::string::npos);
 }
 
 TEST(File, AFailedSyncIsAnErrorThatNamesTheCall) {
@@ -316,7 +316,7 @@ TEST(File, AFailedSyncIsAnErrorThatNamesTheCall) {
     const counters before = thread_counters();
     const auto reason = failure_of(made.sync(site::measure), made.path());
     EXPECT_EQ(reason.code, errc::io);
-    EXPECT_NE(reason.what.find("fdatasync"), std::string::npos);
+    EXPECT_NE(reason.found.find("fdatasync"), std::string::npos);
     EXPECT_EQ(thread_counters() - before, counters{.syncs = 1}) << "it was asked, and is never asked again";
     char byte = 0;
     EXPECT_EQ(failure_of(made.read_at(0, &byte, 1), made.path()).code, errc::io);

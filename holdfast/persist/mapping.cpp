@@ -4,6 +4,7 @@
 #include <holdfast/persist/system_error.hpp>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -52,6 +53,19 @@ error address_taken(const std::string& path, std::uintptr_t base, std::uint64_t 
                  .expected = "nothing mapped at " + range_text(base, reserved)};
 }
 
+error no_addresses(const std::string& path, std::uintptr_t base, std::uint64_t reserved, int number) {
+    error reason = system_error("mmap", path, number);
+    reason.expected = std::to_string(reserved) + " bytes of addresses" +
+                      (base != 0 ? " at " + range_text(base, reserved) : std::string());
+    struct rlimit limit {};
+    if (number != ENOMEM || ::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return reason;
+    reason.what = "this process may not use that many addresses";
+    reason.found = "a limit of " + std::to_string(limit.rlim_cur) + " bytes in all";
+    reason.remedy = "raise the limit (ulimit -v), or make the pool with fewer addresses in reserve (reserved_bytes, "
+                    "holdfast pool create --reserve)";
+    return reason;
+}
+
 error bad_argument(const std::string& path, std::string expected, std::string found) {
     return error{.code = errc::invalid_argument,
                  .what = "cannot map that range",
@@ -85,9 +99,7 @@ result<std::byte*> reserve(const std::string& path, std::uintptr_t base, std::ui
     if (got == MAP_FAILED) {
         // ENOMEM for a fixed range means that it lies outside what the processor or kernel offers.
         if (errno == EEXIST) return address_taken(path, base, reserved);
-        error reason = system_error("mmap", path, errno);
-        reason.expected = "room for " + range_text(base, reserved);
-        return reason;
+        return no_addresses(path, base, reserved, errno);
     }
     if (base != 0 && got != wanted) {  // a kernel before 4.17 takes the flag for a hint
         ::munmap(got, reserved);
@@ -111,7 +123,7 @@ result<void> map_file(const file& from, std::byte* base, std::uint64_t offset, s
         MAP_FAILED)
         return {};
     const int number = errno;
-    error reason = system_error("mmap", from.path(), number);
+    error reason = no_addresses(from.path(), reinterpret_cast<std::uintptr_t>(base + offset), end - offset, number);
     if (how == mapping::kind::shared_sync && (number == EOPNOTSUPP || number == EINVAL)) {
         reason.code = errc::level_unavailable;
         reason.expected = "storage that accepts MAP_SYNC";

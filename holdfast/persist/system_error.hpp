@@ -8,8 +8,8 @@
 
 namespace holdfast::persist::detail {
 
-/// The error for a call that failed with `number`: the call and the kernel's words in `what`, the
-/// code by the number (io where it has no name of its own).
+/// The error for a call that failed with `number`: in plain words in `what`, the call and the kernel's words in
+/// `found`, the code by the number (io where it has no name of its own).
 error system_error(const char* call, const std::string& path, int number);
 
 /// The same for a call about a place in the file.

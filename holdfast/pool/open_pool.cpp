@@ -72,9 +72,13 @@ result<create_options> settle(const std::string& path, create_options options) {
     constexpr std::uint64_t smallest_log = 64 << 10;
     // The whole of what random bases are drawn from.
     constexpr std::uint64_t largest_reserved_bytes = highest_base - lowest_base;
+    // A pool lies in the addresses that it reserves.
+    constexpr std::uint64_t largest_bytes = std::min(largest_reserved_bytes, format::offset_mask / 2);
+    if (options.bytes < format::smallest_pool_bytes || options.bytes > largest_bytes)
+        return invalid(path, "a pool cannot have that size",
+                       std::to_string(format::smallest_pool_bytes) + " to " + std::to_string(largest_bytes) + " bytes",
+                       std::to_string(options.bytes));
     options.bytes = (options.bytes + format::page_bytes - 1) / format::page_bytes * format::page_bytes;
-    if (options.bytes < format::smallest_pool_bytes || options.bytes > format::offset_mask / 2)
-        return invalid(path, "a pool cannot have that size", "at least 262144 bytes", std::to_string(options.bytes));
     if (options.log_bytes == 0) options.log_bytes = std::clamp<std::uint64_t>(options.bytes / 8, smallest_log, 4 << 20);
     if (options.log_bytes < smallest_log || options.log_bytes > options.bytes / 2)
         return invalid(path, "a log cannot have that size", "65536 bytes to half of the pool",
@@ -86,7 +90,7 @@ result<create_options> settle(const std::string& path, create_options options) {
                        "at most " + std::to_string(largest_reserved_bytes) + " bytes",
                        std::to_string(options.reserved_bytes));
     if (options.reserved_bytes == 0)
-        options.reserved_bytes = std::max<std::uint64_t>(options.bytes * 4, std::uint64_t{64} << 30);
+        options.reserved_bytes = std::clamp(options.bytes * 4, std::uint64_t{64} << 30, largest_reserved_bytes);
     options.reserved_bytes = std::max(options.reserved_bytes, options.bytes);
     options.reserved_bytes =
         (options.reserved_bytes + format::page_bytes - 1) / format::page_bytes * format::page_bytes;
@@ -187,6 +191,7 @@ result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, co
     auto storage = persist::discover(persist::directory_of(path), pool_opener::discovery_of(*options));
     if (!storage) {
         error reason = storage.error();
+        if (reason.code == errc::not_found) return persist::no_directory_for(path);
         reason.path = path;
         return reason;
     }
