@@ -68,6 +68,27 @@ struct shelf {
     redo::field<std::uint64_t> in_use;
     std::uint64_t count;  // no field: nobody logs it
 };
+struct pointed {
+    redo::field<long*> at;
+    std::uint64_t is_there;
+};
+struct labelled {
+    redo::field<long> changes;
+    char label[64];  // no field: a power cut may lose what is stored to it
+};
+}  // namespace
+}  // namespace holdfast::crash
+
+// What the compiler would refuse, the explorer has to find.
+template <>
+inline constexpr bool holdfast::lives_in_pool<holdfast::crash::shelf> = true;
+template <>
+inline constexpr bool holdfast::lives_in_pool<holdfast::crash::pointed> = true;
+template <>
+inline constexpr bool holdfast::lives_in_pool<holdfast::crash::labelled> = true;
+
+namespace holdfast::crash {
+namespace {
 
 std::uint64_t* plain(std::uint64_t& member) {
     asm volatile("" : : "r"(&member) : "memory");
@@ -128,11 +149,6 @@ TEST(Exploration, ALeakIsFoundWhereTheStructureSaysWhatItOwns) {
         EXPECT_NE(each.violation.find("has no owner"), std::string::npos) << each.violation;
 }
 
-struct pointed {
-    redo::field<long*> at;
-    std::uint64_t is_there;
-};
-
 TEST(Exploration, ACheckThatATornStructureLeadsAstrayIsAFinding) {
     exploration<redo, pointed> explore;
     explore.operation("point", [](pointed& all) {
@@ -146,11 +162,6 @@ TEST(Exploration, ACheckThatATornStructureLeadsAstrayIsAFinding) {
     ASSERT_EQ(found.rows.size(), 1u);
     EXPECT_NE(found.rows[0].violation.find("to where nothing is"), std::string::npos) << found.text();
 }
-
-struct labelled {
-    redo::field<long> changes;
-    char label[64];  // no field: a power cut may lose what is stored to it
-};
 
 /// Whether the explorer learns of it when a check looks at bytes that a cut may have lost.
 template <class Look>

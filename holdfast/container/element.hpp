@@ -24,18 +24,6 @@ using held_element = std::conditional_t<std::is_trivially_copyable_v<T>, basic_f
 
 namespace detail {
 
-/// Types whose members would be written past the log. A struct of one's own cannot be told from one
-/// made of fields; these can.
-template <class T>
-inline constexpr bool writes_past_the_log = false;
-template <class First, class Second>
-inline constexpr bool writes_past_the_log<std::pair<First, Second>> =
-    std::is_trivially_copyable_v<First> || std::is_trivially_copyable_v<Second>;
-template <class... Members>
-inline constexpr bool writes_past_the_log<std::tuple<Members...>> = (std::is_trivially_copyable_v<Members> || ...);
-template <class Character, class Traits, class Allocator>
-inline constexpr bool writes_past_the_log<std::basic_string<Character, Traits, Allocator>> = true;
-
 /// What a block that begins with an X is aligned to.
 template <class X>
 inline constexpr std::size_t block_alignment = alignof(X) > 16 ? alignof(X) : 16;
@@ -102,6 +90,14 @@ void write_range(void* to, const void* from, std::size_t bytes) {
     if (bytes != 0) current_transaction<Engine>().store(to, from, bytes);
 }
 
+/// Stores values that are not in a pool as one range. Throws failure (misuse) as a field of each would.
+template <class Engine, class T>
+void write_values(held_element<T, Engine>* to, const T* values, std::size_t count) {
+    if constexpr (std::is_pointer_v<T>)
+        for (std::size_t i = 0; i < count; ++i) current_transaction<Engine>().check_pointer(to, values[i]);
+    write_range<Engine>(to, values, count * sizeof(T));
+}
+
 /// Copies bytes within the pool; the ranges may overlap.
 template <class Engine>
 void move_range(void* to, const void* from, std::size_t bytes) {
@@ -121,8 +117,6 @@ void move_range(void* to, const void* from, std::size_t bytes) {
 /// Builds an element on bytes that hold nothing. Inside a transaction.
 template <class T, class Engine, class... Arguments>
 void construct_element(held_element<T, Engine>* at, Arguments&&... arguments) {
-    static_assert(std::is_trivially_copyable_v<T> || !writes_past_the_log<T>,
-                  "an element is trivially copyable, or made of fields and containers of holdfast");
     if constexpr (std::is_trivially_copyable_v<T>) {
         at->set(T(std::forward<Arguments>(arguments)...));
     } else {

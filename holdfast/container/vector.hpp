@@ -227,7 +227,7 @@ public:
     {
         detail::modify<Engine>(this, [&] { return room_for(require_sum(size(), count)); }, [&](room& in) {
             adopt(in);
-            detail::write_range<Engine>(data() + size(), values, count * sizeof(T));
+            detail::write_values<Engine, T>(data() + size(), values, count);
             size_ += count;
         });
     }
@@ -420,12 +420,12 @@ private:
         T values[chunk];
         std::fill_n(values, std::min(chunk, last > first ? last - first : 0), value);
         for (; first < last; first += std::min(chunk, last - first))
-            detail::write_range<Engine>(data() + first, values, std::min(chunk, last - first) * sizeof(T));
+            detail::write_values<Engine, T>(data() + first, values, std::min(chunk, last - first));
     }
     void assign_values(const T* values, size_type count) {
         detail::modify<Engine>(this, [&] { return room_instead(count); }, [&](room& in) {
             adopt(in);
-            detail::write_range<Engine>(data(), values, count * sizeof(T));
+            detail::write_values<Engine, T>(data(), values, count);
             if (size() != count) size_ = count;
         });
     }

@@ -1,22 +1,43 @@
 // field<T>: a T in a pool, written only inside transactions.
 #pragma once
 
+#include <holdfast/engine/lives_in_pool.hpp>
 #include <holdfast/engine/transaction.hpp>
 
 #include <type_traits>
 
 namespace holdfast {
 
+/// A pointer to what is not in the pool, for a field that has to hold one: the program sees to it that nobody follows
+/// it after a start.
+template <class T>
+struct outside_pointer {
+    T* address;
+    operator T*() const { return address; }
+    T* operator->() const { return address; }
+};
+
+/// A value that lives as long as the expression in which its members are read.
+template <class T>
+struct value_in_passing {
+    const T value;
+    const T* operator->() const { return &value; }
+};
+
 /// A T whose writes belong to the open transaction of `Engine`. Layout identical to T.
 ///
-/// Requires: T trivially copyable. Reading inside a transaction gives its own writes; reading
+/// Requires: T trivially copyable, and such that its bytes mean the same to the next process (lives_in_pool.hpp): no
+/// view, no address of a function. Reading inside a transaction gives its own writes; reading
 /// outside needs the caller's lock. A write outside a transaction throws failure (misuse).
+/// A field<U*> in the pool points into the same pool or is null: any other pointer is refused, by failure (misuse),
+/// since the next process has nothing there. A pointer inside a struct is not looked at, nor is an outside_pointer<U>.
 /// A default-constructed field holds whatever bytes were there, like a T.
 /// What holds if the process dies inside: the value before the transaction, or after it.
 template <class Engine, class T>
 class basic_field {
     static_assert(std::is_trivially_copyable_v<T>, "field<T> needs a trivially copyable T");
     static_assert(!std::is_const_v<T> && !std::is_reference_v<T>);
+    static_assert(detail::can_live<T, detail::held_as::value>);
 
 public:
     using value_type = T;
@@ -27,7 +48,22 @@ public:
     ~basic_field() = default;
 
     T get() const { return read_value<Engine>(&value_); }
-    void set(const T& value) { store_value(current_transaction<Engine>(), &value_, value); }
+    void set(const T& value) {
+        auto& transaction = current_transaction<Engine>();
+        if constexpr (std::is_pointer_v<T>) transaction.check_pointer(&value_, value);
+        store_value(transaction, &value_, value);
+    }
+    /// Sets it to f(value), where f takes a T and returns one, or takes a T& and changes it.
+    template <class F>
+    void update(F&& f) {
+        T value = get();
+        if constexpr (std::is_void_v<std::invoke_result_t<F&, T&>>) {
+            f(value);
+            set(value);
+        } else {
+            set(f(value));
+        }
+    }
 
     operator T() const { return get(); }
     basic_field& operator=(const T& value) {
@@ -43,6 +79,12 @@ public:
         requires std::is_pointer_v<T>
     {
         return get();
+    }
+    /// A copy's members, to read: `position->x`. What is changed goes through set or update.
+    value_in_passing<T> operator->() const
+        requires std::is_class_v<T>
+    {
+        return {get()};
     }
     template <class U = T>
         requires std::is_pointer_v<U> && (!std::is_void_v<std::remove_pointer_t<U>>)

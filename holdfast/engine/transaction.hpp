@@ -60,6 +60,14 @@ public:
             fail_exchange_across();
     }
 
+    /// Throws failure: misuse, since a wrap's store to `home` could be neither rolled back nor recovered.
+    [[noreturn]] void fail_outside_pool(const void* home) const;
+    /// Throws failure: misuse, when `home` is in the pool and `pointer` is neither null nor into it (or at its end).
+    void check_pointer(const void* home, const void* pointer) const {
+        if (pointer != nullptr && !pool_->contains(pointer)) [[unlikely]]
+            check_outside_pointer(home, pointer);
+    }
+
     std::vector<std::function<void()>> on_commit;
     std::vector<std::function<void()>> on_abort;
 
@@ -68,6 +76,7 @@ protected:
     /// A store that misses the pool: fine for an object on the stack, misuse in another pool.
     void check_in_no_other_pool(const void* home) const;
     [[noreturn]] void fail_exchange_across() const;
+    void check_outside_pointer(const void* home, const void* pointer) const;
     friend class transaction_runner;
 
     /// A lock that a joining call took, and how to let it go.

@@ -113,13 +113,13 @@ public:
 
     bool is_open() const noexcept { return transaction_ != nullptr; }
 
-    /// wrapStore of a value, of any size and alignment. Throws failure: misuse (not open, or in another open pool).
+    /// wrapStore of a value, of any size and alignment. Throws failure: misuse (not open, or not in the wrap's pool).
     template <class T>
     void store(T* home, const std::type_identity_t<T>& value) {
         static_assert(std::is_trivially_copyable_v<T>, "a wrap stores bytes: T must be trivially copyable");
-        store_value<T>(opened(), home, value);
+        store_value<T>(opened_for(home), home, value);
     }
-    void store(void* home, const void* bytes, std::size_t size) { store_bytes(opened(), home, bytes, size); }
+    void store(void* home, const void* bytes, std::size_t size) { store_bytes(opened_for(home), home, bytes, size); }
 
     /// wrapLoad: as this wrap sees it. Throws failure: misuse (not open).
     template <class T>
@@ -195,6 +195,13 @@ private:
             [[unlikely]] check_use();
         use();
         return *transaction_;
+    }
+    /// The transaction, to store there. What is outside the pool would be neither rolled back nor recovered.
+    typename Engine::transaction& opened_for(const void* home) {
+        auto& transaction = opened();
+        if (!transaction.pool()->contains(home)) [[unlikely]]
+            transaction.fail_outside_pool(home);
+        return transaction;
     }
     /// Apart, so that `opened` is small enough to be inlined.
     [[gnu::cold, gnu::noinline]] void check_use() {
