@@ -1,6 +1,12 @@
 // Programs that must not compile: refused_types_test.py reads them. Each case is one line of a function, below the
 // sentence with which its first error begins.
-#include <holdfast/holdfast.hpp>
+#include <holdfast/container/btree_map.hpp>
+#include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/queue.hpp>
+#include <holdfast/container/vector.hpp>
+#include <holdfast/engine/pool.hpp>
+#include <holdfast/engine/redo.hpp>
+#include <holdfast/line/line.hpp>
 
 #include <atomic>
 #include <deque>
@@ -80,6 +86,9 @@ void roots(store::pool& pool) {
     (void)pool.root<plain_within>("a");
     // member 2 of this type is plain
     (void)pool.root<std::pair<field<int>, int>>("a");
+}
+
+void roots_of_the_standard_library(store::pool& pool) {
     // member 2 of this type is of the standard library and keeps its contents outside the pool
     (void)pool.root<has_vector<2>>("a");
     // this type is of the standard library
@@ -104,6 +113,9 @@ void roots(store::pool& pool) {
     (void)pool.root<std::wstring_view>("a");
     // this type is the address of a function
     (void)pool.root<void (*)()>("a");
+}
+
+void other_roots(store::pool& pool) {
     // this type has virtual functions
     (void)pool.root<with_virtual<2>>("a");
     // member 2 of this type has virtual functions

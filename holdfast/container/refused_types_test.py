@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every case of refused_types.cc is refused by the compiler, and the first error of each begins as the line above it says.
 
-    refused_types_test.py ROOT COMPILER...
+    refused_types_test.py SOURCE ROOT COMPILER...
 """
 
 import os
@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "refused_types.cc")
+SOURCE, ROOT, *COMPILERS = sys.argv[1:]
 HERE = r"refused_types\.cc:(\d+):"
 
 
@@ -19,10 +19,10 @@ def cases():
     return {number + 2: lines[number][len("    // "):] for number in range(len(lines)) if lines[number].startswith("    // ")}
 
 
-def first_errors(compiler, root):
+def first_errors(compiler):
     """The first error of each line. g++ says before an error which line made it instantiate that, clang++ behind it."""
     limit = "-fmax-errors=0" if "clang" not in os.path.basename(compiler) else "-ferror-limit=0"
-    done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-w", limit, "-I" + root, SOURCE],
+    done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-w", limit, "-I" + ROOT, SOURCE],
                           capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     found, error, line = {}, None, None
     for each in done.stderr.split("\n"):
@@ -43,11 +43,10 @@ def first_errors(compiler, root):
 
 
 def main():
-    root, *compilers = sys.argv[1:]
     wanted = cases()
     failed = []
-    for compiler in compilers:
-        found = first_errors(compiler, root)
+    for compiler in COMPILERS:
+        found = first_errors(compiler)
         for line, sentence in wanted.items():
             said = found.get(line)
             if said is None:
@@ -58,7 +57,7 @@ def main():
                    if line > min(wanted) and line not in wanted]
     for each in failed:
         print(each)
-    print(f"{len(wanted)} cases with {len(compilers)} compilers, {len(failed)} failed")
+    print(f"{len(wanted)} cases with {len(COMPILERS)} compilers, {len(failed)} failed")
     return 1 if failed or len(wanted) < 40 else 0
 
 

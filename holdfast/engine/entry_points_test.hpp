@@ -182,7 +182,8 @@ std::vector<entry_point<World>> engine_entry_points() {
          [](World&) { return outcome_of([&] { engine::destroy(engine::template make<typename World::data>()); }); }},
         {"engine_interface::construct_at", outside_all,
          [](World& w) {
-             return outcome_of([&] { engine::template construct_at<typename engine::template field<std::int64_t>>(&w.object->other, 1); });
+             using made = typename engine::template field<std::int64_t>;
+             return outcome_of([&] { engine::template construct_at<made>(&w.object->other, 1); });
          }},
         {"engine_interface::fill_zero", outside_all,
          [](World& w) { return outcome_of([&] { engine::fill_zero(&w.object->other, 8); }); }},

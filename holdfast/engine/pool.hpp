@@ -78,8 +78,8 @@ public:
                     std::make_index_sequence<sizeof...(LocksAndF) - 1>{});
     }
 
-    /// The object of root `name`, made by `T(arguments…)` in a transaction when it is not there. A T that cannot live in
-    /// a pool, or has a member that is neither a field nor made of fields, does not compile (lives_in_pool.hpp).
+    /// The object of root `name`, made by `T(arguments…)` in a transaction when it is not there. A T with a member that
+    /// is neither a field nor made of fields does not compile (lives_in_pool.hpp).
     /// `version` is the user's name for T's layout; with size and alignment it must match.
     /// Thread-safe. One thread makes a root at a time: who looks for one that is not there, or for the first time since
     /// the pool was opened, waits until the transaction that is making a root is decided. Make roots before other

@@ -86,8 +86,8 @@ void transaction_base::fail_exchange_across() const {
 void transaction_base::fail_outside_pool(const void* home) const {
     check_in_no_other_pool(home);
     throw failure(refusal(errc::misuse,
-                          "a wrap's store to what is outside its pool: closing the wrap would not keep it, aborting not "
-                          "take it back; store it plainly",
+                          "a wrap's store to what is outside its pool: a close would not keep it, nor an abort take it "
+                          "back; store it plainly",
                           pool_));
 }
 
