@@ -3,6 +3,7 @@
 
 #include <holdfast/engine/lives_in_pool.hpp>
 #include <holdfast/engine/transaction.hpp>
+#include <holdfast/engine/value_operators.hpp>
 
 #include <type_traits>
 
@@ -17,13 +18,6 @@ struct outside_pointer {
     T* operator->() const { return address; }
 };
 
-/// A value that lives as long as the expression in which its members are read.
-template <class T>
-struct value_in_passing {
-    const T value;
-    const T* operator->() const { return &value; }
-};
-
 /// A T whose writes belong to the open transaction of `Engine`. Layout identical to T.
 ///
 /// Requires: T trivially copyable, and such that its bytes mean the same to the next process (lives_in_pool.hpp): no
@@ -34,14 +28,12 @@ struct value_in_passing {
 /// A default-constructed field holds whatever bytes were there, like a T.
 /// What holds if the process dies inside: the value before the transaction, or after it.
 template <class Engine, class T>
-class basic_field {
+class basic_field : public value_operators<basic_field<Engine, T>, T> {
     static_assert(std::is_trivially_copyable_v<T>, "field<T> needs a trivially copyable T");
     static_assert(!std::is_const_v<T> && !std::is_reference_v<T>);
     static_assert(detail::can_live<T, detail::held_as::value>);
 
 public:
-    using value_type = T;
-
     basic_field() = default;
     basic_field(const T& value) { set(value); }
     basic_field(const basic_field& other) { set(other.get()); }
@@ -53,19 +45,7 @@ public:
         if constexpr (std::is_pointer_v<T>) transaction.check_pointer(&value_, value);
         store_value(transaction, &value_, value);
     }
-    /// Sets it to f(value), where f takes a T and returns one, or takes a T& and changes it.
-    template <class F>
-    void update(F&& f) {
-        T value = get();
-        if constexpr (std::is_void_v<std::invoke_result_t<F&, T&>>) {
-            f(value);
-            set(value);
-        } else {
-            set(f(value));
-        }
-    }
 
-    operator T() const { return get(); }
     basic_field& operator=(const T& value) {
         set(value);
         return *this;
@@ -73,43 +53,6 @@ public:
     basic_field& operator=(const basic_field& other) {
         set(other.get());
         return *this;
-    }
-
-    T operator->() const
-        requires std::is_pointer_v<T>
-    {
-        return get();
-    }
-    /// A copy's members, to read: `position->x`. What is changed goes through set or update.
-    value_in_passing<T> operator->() const
-        requires std::is_class_v<T>
-    {
-        return {get()};
-    }
-    template <class U = T>
-        requires std::is_pointer_v<U> && (!std::is_void_v<std::remove_pointer_t<U>>)
-    std::remove_pointer_t<U>& operator*() const {
-        return *get();
-    }
-
-    basic_field& operator+=(const T& by) { return *this = static_cast<T>(get() + by); }
-    basic_field& operator-=(const T& by) { return *this = static_cast<T>(get() - by); }
-    basic_field& operator*=(const T& by) { return *this = static_cast<T>(get() * by); }
-    basic_field& operator/=(const T& by) { return *this = static_cast<T>(get() / by); }
-    basic_field& operator|=(const T& by) { return *this = static_cast<T>(get() | by); }
-    basic_field& operator&=(const T& by) { return *this = static_cast<T>(get() & by); }
-    basic_field& operator^=(const T& by) { return *this = static_cast<T>(get() ^ by); }
-    basic_field& operator++() { return *this = static_cast<T>(get() + 1); }
-    basic_field& operator--() { return *this = static_cast<T>(get() - 1); }
-    T operator++(int) {
-        const T before = get();
-        set(static_cast<T>(before + 1));
-        return before;
-    }
-    T operator--(int) {
-        const T before = get();
-        set(static_cast<T>(before - 1));
-        return before;
     }
 
 private:

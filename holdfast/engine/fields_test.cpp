@@ -85,7 +85,9 @@ struct twins {
     }
     template <class T>
     void set(typename Engine::template field<T>& field, std::mt19937_64& random) {
-        const T value = random_value<T>(random);
+        T value = random_value<T>(random);
+        // A pointer out of the pool would be refused.
+        if constexpr (std::is_pointer_v<T>) value = random() % 2 == 0 ? nullptr : real + random() % 2;
         const auto offset = static_cast<std::size_t>(reinterpret_cast<unsigned char*>(&field) -
                                                      reinterpret_cast<unsigned char*>(real));
         std::memcpy(model.data() + offset, &value, sizeof(T));

@@ -48,6 +48,9 @@ struct softwrap : engine_interface<softwrap> {
     using transaction = softwrap_transaction;
     static constexpr engine_description description{.name = "softwrap", .homes_come_late = true};
     static constexpr bool opens_wraps = true;
+    /// wrapped.hpp
+    template <class T>
+    using wrapped = basic_wrapped<softwrap, T>;
     static constexpr bool has_shared_aliases = true;
 
     /// Copies bytes of an open pool as the commits so far left them, with what this thread's open wraps and transaction

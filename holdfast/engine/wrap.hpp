@@ -67,6 +67,20 @@ private:
     }
 };
 
+/// Whether a wrap may not be opened or closed here, nor allocate: in a signal handler, or when the thread's state is
+/// destroyed.
+inline bool is_refused_here() noexcept {
+    return thread_is_gone() || is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0));
+}
+[[gnu::cold, gnu::noinline]] inline kept_error refusal_here() {
+    return thread_is_gone() ? refused_by_stage() : refused_in_signal_handler();
+}
+/// Throws failure: misuse.
+inline void check_thread_and_handler() {
+    if (is_refused_here()) [[unlikely]]
+        throw failure(refusal_here());
+}
+
 }  // namespace detail
 
 /// One failure-atomic region on a pool of `Engine` (softwrap_lat, softwrap). Move-only.
@@ -91,12 +105,12 @@ public:
     explicit wrap(basic_pool<Engine>& pool) {
         open_pool& core = pool.core();
         if (core.is_inherited()) throw failure(detail::refused_in_child(core));
-        check_thread_and_handler();
+        detail::check_thread_and_handler();
         transaction_ = detail::spare_transactions<Engine>::take();
         changes_ = pool_changes.load(std::memory_order_acquire);
         instance_ = core.instance();
         transaction_->begin(core);
-        use();
+        continue_here();
     }
     /// An open wrap is aborted.
     ~wrap() { end(); }
@@ -112,6 +126,10 @@ public:
     }
 
     bool is_open() const noexcept { return transaction_ != nullptr; }
+
+    /// Makes it this thread's innermost wrap, which wrapped<T> and wrap_allocator use: for one that came from another
+    /// thread. Requires: it is open. May throw std::bad_alloc.
+    void continue_here() { listing_.use(*transaction_, instance_); }
 
     /// wrapStore of a value, of any size and alignment. Throws failure: misuse (not open, or not in the wrap's pool).
     template <class T>
@@ -132,12 +150,12 @@ public:
     /// A block of the pool, contents arbitrary; free again if the wrap is not closed. Throws failure: out_of_space,
     /// misuse.
     void* allocate(std::size_t bytes, std::size_t alignment = 16) {
-        check_thread_and_handler();
+        detail::check_thread_and_handler();
         return opened().allocate(bytes, alignment).address;
     }
     /// Others get it only after the wrap is durable. nullptr does nothing. Throws failure: misuse.
     void free(void* address) {
-        check_thread_and_handler();
+        detail::check_thread_and_handler();
         auto& transaction = opened();
         if (address != nullptr) transaction.deallocate(address);
     }
@@ -149,11 +167,11 @@ public:
         if (!transaction_) return not_open();
         if (!is_pool_there()) {
             abort();
-            return pool_gone();
+            return detail::pool_of_wrap_is_gone();
         }
-        if (is_refused_here()) [[unlikely]]
-            return refusal_here();
-        leave_list();
+        if (detail::is_refused_here()) [[unlikely]]
+            return detail::refusal_here();
+        listing_.end(*transaction_);
         auto sealed = seal();
         if (!sealed) {
             abort();
@@ -168,9 +186,9 @@ public:
     void abort() noexcept(persist::noexcept_seam) {
         if (!transaction_) return;
         if (!is_pool_there()) return forget();
-        if (!detail::thread_is_gone() && is_refused_here()) [[unlikely]]
+        if (!detail::thread_is_gone() && detail::is_refused_here()) [[unlikely]]
             return;
-        leave_list();
+        listing_.end(*transaction_);
         transaction_->roll_back();
         detail::spare_transactions<Engine>::give(std::move(transaction_));
     }
@@ -186,9 +204,6 @@ private:
     }
     [[gnu::cold, gnu::noinline]] static error not_open() {
         return error{.code = errc::misuse, .what = "the wrap is not open"};
-    }
-    [[gnu::cold, gnu::noinline]] static error pool_gone() {
-        return error{.code = errc::misuse, .what = "the wrap's pool was closed, or opened before a fork"};
     }
     typename Engine::transaction& opened() {
         if (!transaction_ || pool_changes.load(std::memory_order_relaxed) != changes_ || detail::thread_is_gone())
@@ -206,7 +221,7 @@ private:
     /// Apart, so that `opened` is small enough to be inlined.
     [[gnu::cold, gnu::noinline]] void check_use() {
         if (!transaction_) throw failure(not_open());
-        if (!is_pool_there()) throw failure(pool_gone());
+        if (!is_pool_there()) throw failure(detail::pool_of_wrap_is_gone());
         if (detail::thread_is_gone()) throw failure(detail::refused_by_stage());
     }
     /// Whether the pool is still open, and open here.
@@ -221,25 +236,13 @@ private:
         changes_ = now;
         return true;
     }
-    static bool is_refused_here() noexcept {
-        return detail::thread_is_gone() ||
-               detail::is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0));
-    }
-    static void check_thread_and_handler() {
-        if (is_refused_here()) [[unlikely]]
-            throw failure(refusal_here());
-    }
-    [[gnu::cold, gnu::noinline]] static detail::kept_error refusal_here() {
-        return detail::thread_is_gone() ? detail::refused_by_stage() : detail::refused_in_signal_handler();
-    }
     /// Drops what the wrap stored without touching the pool, which is not there.
     [[gnu::cold, gnu::noinline]] void forget() noexcept {
-        if constexpr (Engine::has_shared_aliases)
-            if (!listing_.end_in_child(*transaction_)) {
-                // The list names it for ever.
-                static_cast<void>(transaction_.release());
-                return;
-            }
+        if (!listing_.end_in_child(*transaction_)) {
+            // The list names it for ever.
+            static_cast<void>(transaction_.release());
+            return;
+        }
         transaction_runner::forget(*transaction_);
         transaction_.reset();
     }
@@ -248,20 +251,15 @@ private:
         // In a signal handler: rolling back takes locks.
         if (transaction_) static_cast<void>(transaction_.release());
     }
+    /// A load that names no wrap has to see what this one has stored.
     void use() {
-        if constexpr (Engine::has_shared_aliases) listing_.use(*transaction_);
-    }
-    void leave_list() noexcept {
-        if constexpr (Engine::has_shared_aliases) listing_.end(*transaction_);
+        if constexpr (Engine::has_shared_aliases) continue_here();
     }
 
-    struct not_listed {};
     std::unique_ptr<typename Engine::transaction> transaction_;
     std::uint64_t instance_ = 0;
     std::uint64_t changes_ = 0;  ///< the pool was open at that count of pool_changes
-    [[no_unique_address]] std::conditional_t<Engine::has_shared_aliases,
-                                             typename open_wraps<typename Engine::transaction>::listing, not_listed>
-        listing_;
+    typename open_wraps<typename Engine::transaction>::listing listing_;
 };
 
 /// A lock with a wrap inside: the lock is released only after the wrap is closed, or aborted, which it is if it was not
