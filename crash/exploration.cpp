@@ -16,12 +16,17 @@ namespace {
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
+std::string names_of(const structure& what, const workload& operations) {
+    std::string text;
+    for (const unsigned each : operations) text += (text.empty() ? "" : ", ") + quoted(what.operations()[each]);
+    return text;
+}
+
 /// Which operation a cut before that event of the trace interrupts or follows.
 std::string place_of_cut(const structure& what, const violation& found, const trace& recorded) {
     progress made;
     for (std::size_t i = 0; i < std::min(found.cut, recorded.events.size()); ++i) made.count(recorded.events[i]);
-    std::string text;
-    for (const unsigned each : found.operations) text += (text.empty() ? "" : ", ") + quoted(what.operations()[each]);
+    const std::string text = names_of(what, found.operations);
     if (made.begun[0] == 0) return text + "; cut before the first";
     return text + "; cut " + (made.done[0] < made.begun[0] ? "inside" : "after") + " operation " +
            std::to_string(made.begun[0]);
@@ -39,7 +44,11 @@ std::vector<std::string> lines_of_stores(const trace& recorded) {
     return lines;
 }
 
-std::string describe(structure& what, subject& in_memory, const violation& found, const trace& recorded) {
+std::string describe(structure& what, std::size_t pool_bytes, subject& in_memory, const violation& found,
+                     const trace& recorded) {
+    if (const auto wrong = wrong_without_a_crash(what, pool_bytes, found.operations))
+        return found.what + "\n  operations " + names_of(what, found.operations) + "; wrong without a crash, " +
+               (*wrong == 0 ? "before the first" : "after operation " + std::to_string(*wrong));
     std::string text = found.what + "\n  operations " + place_of_cut(what, found, recorded);
     if (found.depth > 0) text += ", then its recovery cut";
     // Of a file's pages only the library's writes are recorded.
@@ -68,7 +77,7 @@ exploration_row explore_under(structure& what, const std::vector<std::unique_ptr
     exploration_row row{how.name, found.workloads, found.images, found.exhaustive, {}};
     if (found.violations > 0) {
         const violation& first = found.told.front();
-        row.violation = describe(what, *subjects.front(), first, explored.record(first.operations, how));
+        row.violation = describe(what, settings.pool_bytes, *subjects.front(), first, explored.record(first.operations, how));
     }
     return row;
 }

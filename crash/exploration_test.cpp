@@ -3,7 +3,9 @@
 
 #include <holdfast/container/hash_map.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/undo.hpp>
+#include <holdfast/engine/wrap.hpp>
 
 #include <gtest/gtest.h>
 
@@ -134,6 +136,36 @@ TEST(Exploration, AnOperationOfTwoTransactionsIsNotAllOrNothing) {
 struct chain {
     redo::field<redo::field<long>*> first;
 };
+
+TEST(Exploration, WhatIsWrongWithoutACrashIsSaidToBe) {
+    exploration<redo, accounts<redo>> explore;
+    explore.operation("transfer", [](auto& all) { all.transfer(5); });
+    explore.operation("take", [](auto& all) { all.held[0] -= 1; });
+    explore.invariant("nothing is lost", [](const auto& all) { return all.held[0] + all.held[1] == 0; });
+    const auto found = explore.run(2);
+    EXPECT_FALSE(found.clean());
+    for (const auto& each : found.rows)
+        EXPECT_NE(each.violation.find("\"take\"; wrong without a crash, after operation 1"), std::string::npos)
+            << each.violation;
+}
+
+struct two_numbers {
+    std::int64_t first, second;
+};
+
+TEST(Exploration, WrapsAreExploredAndChecksLoadWithoutNamingOne) {
+    exploration<softwrap, two_numbers> explore;
+    explore.operation("raise", [](softwrap::pool& pool, two_numbers& all) {
+        auto id = OpenWrap(pool);
+        wrapStore(id, &all.first, wrapLoad(&all.first) + 1);
+        wrapStore(id, &all.second, wrapLoad(&all.first));
+        CloseWrap(id).value();
+    });
+    explore.invariant("both are alike",
+                      [](const two_numbers& all) { return wrapLoad(&all.first) == wrapLoad(&all.second); });
+    const auto found = explore.run(2);
+    EXPECT_TRUE(found.clean()) << found.text();
+}
 
 TEST(Exploration, ALeakIsFoundWhereTheStructureSaysWhatItOwns) {
     exploration<redo, chain> explore;

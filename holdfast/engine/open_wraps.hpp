@@ -120,7 +120,7 @@ private:
     std::vector<entry> listed_;
     std::atomic<std::size_t> count_{0};
     std::atomic<Transaction*> innermost_{nullptr};
-    std::atomic<std::uint64_t> verified_{0};  ///< the value of pool_changes when the innermost one's pool was found open
+    std::atomic<std::uint64_t> verified_{0};  ///< pool_changes when the innermost one's pool was found open
 };
 
 }  // namespace holdfast

@@ -182,7 +182,7 @@ TYPED_TEST(Wrapped, AStructureWrittenForMemoryBecomesPersistent) {
         numbers.push(2);
     }
     EXPECT_TRUE(numbers.empty());
-    EXPECT_EQ(this->pool_->usage().allocated_blocks, blocks) << "the blocks of a wrap that was not closed are free again";
+    EXPECT_EQ(this->pool_->usage().allocated_blocks, blocks) << "they belong to the wrap, which was not closed";
     auto id = OpenWrap(*this->pool_);
     numbers.push(3);
     numbers.push(4);
