@@ -77,7 +77,8 @@ exploration_row explore_under(structure& what, const std::vector<std::unique_ptr
     exploration_row row{how.name, found.workloads, found.images, found.exhaustive, {}};
     if (found.violations > 0) {
         const violation& first = found.told.front();
-        row.violation = describe(what, settings.pool_bytes, *subjects.front(), first, explored.record(first.operations, how));
+        const trace recorded = explored.record(first.operations, how);
+        row.violation = describe(what, settings.pool_bytes, *subjects.front(), first, recorded);
     }
     return row;
 }

@@ -206,7 +206,7 @@ std::vector<entry_point<World>> engine_entry_points() {
          "basic_field::operator--",
          outside_all, [](World& w) { return outcome_of([&] { w.object->other += 5; }); },
          in_place},
-        {"swap", outside_all, [](World& w) {
+        {"swap basic_field::swap", outside_all, [](World& w) {
              return outcome_of([&] {
                  swap(w.object->other, w.object->value);
                  swap(w.object->other, w.object->value);
@@ -254,6 +254,7 @@ std::vector<entry_point<World>> wrap_entry_points() {
              std::int64_t value;
              return outcome_of([&] { w.id->load(&w.object->other, &value, sizeof value); });
          }, 0, true},
+        {"wrap::continue_here", used, [](World& w) { return outcome_of([&] { w.id->continue_here(); }); }, 0, true},
         {"wrap::allocate wrap::free", used | in_handler,
          [](World& w) { return outcome_of([&] { w.id->free(w.id->allocate(64)); }); }, 0, true},
         {"wrap::close CloseWrap", used | in_handler,

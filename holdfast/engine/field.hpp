@@ -45,6 +45,16 @@ public:
         if constexpr (std::is_pointer_v<T>) transaction.check_pointer(&value_, value);
         store_value(transaction, &value_, value);
     }
+    /// Exchanges two fields' values in a transaction. Throws failure: misuse, with nothing changed, when only one of
+    /// them is in the pool. Rolling back would restore that one alone, and the other's value would be nowhere.
+    void swap(basic_field& other) {
+        auto& transaction = current_transaction<Engine>();
+        transaction.check_both_or_neither_in_pool(this, &other);
+        const T value = get();
+        // What is exchanged comes from the pool, pointers too.
+        store_value(transaction, &value_, other.get());
+        store_value(transaction, &other.value_, value);
+    }
 
     basic_field& operator=(const T& value) {
         set(value);
@@ -59,14 +69,9 @@ private:
     T value_;
 };
 
-/// Exchanges two fields' values inside a transaction. Throws failure: misuse, with nothing changed, when only one of
-/// them is in the pool. Rolling back would restore that one alone, and the other's value would be nowhere.
 template <class Engine, class T>
 void swap(basic_field<Engine, T>& a, basic_field<Engine, T>& b) {
-    current_transaction<Engine>().check_both_or_neither_in_pool(&a, &b);
-    const T value = a.get();
-    a.set(b.get());
-    b.set(value);
+    a.swap(b);
 }
 
 }  // namespace holdfast

@@ -110,7 +110,7 @@ public:
         changes_ = pool_changes.load(std::memory_order_acquire);
         instance_ = core.instance();
         transaction_->begin(core);
-        continue_here();
+        listing_.use(*transaction_, instance_);
     }
     /// An open wrap is aborted.
     ~wrap() { end(); }
@@ -128,8 +128,8 @@ public:
     bool is_open() const noexcept { return transaction_ != nullptr; }
 
     /// Makes it this thread's innermost wrap, which wrapped<T> and wrap_allocator use: for one that came from another
-    /// thread. Requires: it is open. May throw std::bad_alloc.
-    void continue_here() { listing_.use(*transaction_, instance_); }
+    /// thread. Throws failure: misuse (not open), std::bad_alloc.
+    void continue_here() { listing_.use(opened(), instance_); }
 
     /// wrapStore of a value, of any size and alignment. Throws failure: misuse (not open, or not in the wrap's pool).
     template <class T>
@@ -253,7 +253,7 @@ private:
     }
     /// A load that names no wrap has to see what this one has stored.
     void use() {
-        if constexpr (Engine::has_shared_aliases) continue_here();
+        if constexpr (Engine::has_shared_aliases) listing_.use(*transaction_, instance_);
     }
 
     std::unique_ptr<typename Engine::transaction> transaction_;

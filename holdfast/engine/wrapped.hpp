@@ -80,9 +80,9 @@ private:
     T value_;
 };
 
-/// An allocator of the standard library's kind that takes blocks of the innermost wrap that this thread has open, or of
-/// the open transaction. They are free again when the wrap is aborted; a block that is freed is given to others when the
-/// wrap is durable. All allocators are equal. The container's own members and elements must be wrapped, or stored to by
+/// An allocator as the standard library has them, with blocks of the innermost wrap this thread has open, or of the
+/// open transaction. They are free again when the wrap is aborted; a block that is freed is given to others when the
+/// wrap is durable. All allocators are equal. The container's members and elements must be wrapped, or stored to by
 /// wrapStore: an allocator sees no stores.
 ///
 /// Throws failure: misuse (neither is open), out_of_space; std::bad_array_new_length.

@@ -201,5 +201,27 @@ TYPED_TEST(Wrapped, AStructureWrittenForMemoryBecomesPersistent) {
     EXPECT_THROW(allocator.allocate(~std::size_t{0} / 4), std::bad_array_new_length);
 }
 
+TEST(ClosedValues, AreLoadedFromTheTablesAndFromHome) {
+    test_pool<softwrap> pool;
+    auto& data = *pool->root<variables<softwrap>>("variables").value();
+    const closed_values closed(*pool);
+    const auto first = [&] { return closed.load(reinterpret_cast<const long*>(&data.first)); };
+    EXPECT_EQ(first(), 7);
+    auto id = OpenWrap(*pool);
+    data.first = 1;
+    EXPECT_EQ(first(), 7) << "of no open wrap";
+    ASSERT_TRUE(CloseWrap(id));
+    EXPECT_EQ(first(), 1);
+    pool->checkpoint().value();
+    EXPECT_EQ(first(), 1);
+    long outside = 3;
+    EXPECT_THROW(closed.load(&outside), failure);
+    test_pool<softwrap_lat> other({.order = 1});
+    EXPECT_THROW(closed_values{*other}, failure);
+    EXPECT_EQ(first(), 1) << "another pool was opened meanwhile";
+    pool->close().value();
+    EXPECT_THROW(first(), failure);
+}
+
 }  // namespace
 }  // namespace holdfast
