@@ -5,6 +5,7 @@
 #include <holdfast/engine/actions.hpp>
 #include <holdfast/engine/change.hpp>
 #include <holdfast/engine/field.hpp>
+#include <holdfast/engine/pair_field.hpp>
 #include <holdfast/engine/run.hpp>
 #include <holdfast/engine/transaction.hpp>
 
