@@ -210,13 +210,6 @@ private:
     T value_;
 };
 
-/// Whether these arguments take the contents of another T away: then a failure that destroys what was built of them
-/// would lose these.
-template <class T, class... Arguments>
-inline constexpr bool takes_contents = false;
-template <class T>
-inline constexpr bool takes_contents<T, T> = !is_plain_value<T>;
-
 /// Elements built one behind the other that no container counts yet; destroyed again unless they are kept.
 template <class T, class Engine>
 class new_elements {
@@ -269,6 +262,12 @@ private:
 /// Anything whose blocks the heap audit can ask for.
 template <class T>
 concept visits_blocks = requires(const T& object) { object.visit_blocks([](const void*) {}); };
+/// Whether an element of these arguments takes what one of them owns: then a failure that destroys the element would
+/// lose it.
+template <class T, class... Arguments>
+inline constexpr bool takes_contents =
+    ((!std::is_reference_v<Arguments> && !std::is_const_v<Arguments> && !is_plain_value<Arguments> &&
+      (std::is_same_v<Arguments, T> || visits_blocks<Arguments>)) || ...);
 template <class T>
 concept checks_itself = requires(const T& object) {
     { object.check() } -> std::same_as<result<void>>;

@@ -128,6 +128,47 @@ void assign_sorted(Map& map, const Entries& entries) {
     }
 }
 
+/// Those that change many elements, or two containers, and those of lists.
+template <class Engine>
+std::vector<change<Engine>> changes_of_many() {
+    const auto of = [](const char* name, auto f) { return made_of<Engine>(name, f); };
+    return {
+        of("vector::insert of a range",
+           [](auto& all) {
+               const std::vector<number> more(600, 7);
+               all.numbers.insert(all.numbers.begin() + 3, more.begin(), more.end());
+           }),
+        of("vector of strings, erase_if",
+           [](auto& all) { erase_if(all.texts, [](const auto& each) { return written(each).back() % 2 == 0; }); }),
+        of("moves and swaps",
+           [](auto& all) {
+               all.texts[1] = std::move(all.texts[0]), all.line = std::move(all.texts[2]);
+               swap(all.chain_of_texts.front(), all.texts[3]);
+           }),
+        of("hash_map::reserve", [](auto& all) { reserve(all.hash, 5000), all.hash.insert_or_assign(1000, 1); }),
+        of("hash_map::erase_if",
+           [](auto& all) { erase_if(all.hash, [](const auto& each) { return each.first % 3 == 0; }); }),
+        of("btree_map::erase of a range",
+           [](auto& all) { all.tree.erase(all.tree.lower_bound(3), all.tree.lower_bound(30)); }),
+        of("btree_map of texts, assign_sorted",
+           [](auto& all) {
+               std::vector<std::pair<number, std::string>> entries;
+               for (number i = 0; i < 60; ++i) entries.emplace_back(i, word(i));
+               assign_sorted(all.tree_of_texts, entries);
+           }),
+        of("list::push_back",
+           [](auto& all) {
+               for (number i = 0; i < 200; ++i) all.chain.push_back(i);
+           }),
+        of("list::erase", [](auto& all) { all.chain.erase(std::next(all.chain.begin(), 3)); }),
+        of("list::splice",
+           [](auto& all) { all.chain.splice(all.chain.begin(), all.chain, std::next(all.chain.begin(), 5)); }),
+        of("list of texts, insert",
+           [](auto& all) { all.chain_of_texts.insert(std::next(all.chain_of_texts.begin()), word(9)); }),
+        of("list of texts, clear", [](auto& all) { all.chain_of_texts.clear(); }),
+    };
+}
+
 template <class Engine>
 std::vector<change<Engine>> changes() {
     const auto of = [](const char* name, auto f) { return made_of<Engine>(name, f); };
@@ -173,39 +214,6 @@ std::vector<change<Engine>> changes() {
            [](auto& all) {
                for (int i = 0; i < 12; ++i) all.waiting.pop();
            }),
-        of("vector::insert of a range",
-           [](auto& all) {
-               const std::vector<number> more(600, 7);
-               all.numbers.insert(all.numbers.begin() + 3, more.begin(), more.end());
-           }),
-        of("vector of strings, erase_if",
-           [](auto& all) { erase_if(all.texts, [](const auto& each) { return written(each).back() % 2 == 0; }); }),
-        of("moves and swaps",
-           [](auto& all) {
-               all.texts[1] = std::move(all.texts[0]), all.line = std::move(all.texts[2]);
-               swap(all.chain_of_texts.front(), all.texts[3]);
-           }),
-        of("hash_map::reserve", [](auto& all) { reserve(all.hash, 5000), all.hash.insert_or_assign(1000, 1); }),
-        of("hash_map::erase_if",
-           [](auto& all) { erase_if(all.hash, [](const auto& each) { return each.first % 3 == 0; }); }),
-        of("btree_map::erase of a range",
-           [](auto& all) { all.tree.erase(all.tree.lower_bound(3), all.tree.lower_bound(30)); }),
-        of("btree_map of texts, assign_sorted",
-           [](auto& all) {
-               std::vector<std::pair<number, std::string>> entries;
-               for (number i = 0; i < 60; ++i) entries.emplace_back(i, word(i));
-               assign_sorted(all.tree_of_texts, entries);
-           }),
-        of("list::push_back",
-           [](auto& all) {
-               for (number i = 0; i < 200; ++i) all.chain.push_back(i);
-           }),
-        of("list::erase", [](auto& all) { all.chain.erase(std::next(all.chain.begin(), 3)); }),
-        of("list::splice",
-           [](auto& all) { all.chain.splice(all.chain.begin(), all.chain, std::next(all.chain.begin(), 5)); }),
-        of("list of texts, insert",
-           [](auto& all) { all.chain_of_texts.insert(std::next(all.chain_of_texts.begin()), word(9)); }),
-        of("list of texts, clear", [](auto& all) { all.chain_of_texts.clear(); }),
         of("all of them",
            [](auto& all) {
                all.numbers.push_back(1), all.texts.push_back(word(1)), all.line.append("and");
@@ -327,7 +335,9 @@ std::vector<attempt_of_directory> attempts() {
     std::vector<attempt_of_directory> all;
     for (const place& at : places) {
         if (at.has_log_on_file() && !Engine::description.power_on_files) continue;
-        for (const auto& each : changes<Engine>())
+        auto all_changes = changes<Engine>();
+        for (auto& each : changes_of_many<Engine>()) all_changes.push_back(std::move(each));
+        for (const auto& each : all_changes)
             all.push_back([=](const std::string& directory) {
                 return std::make_unique<container_attempt<Engine>>(each, at, directory);
             });

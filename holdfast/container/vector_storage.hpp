@@ -66,9 +66,8 @@ protected:
         copy_around(made, at, gap);
         return made;
     }
-    /// Copies the elements to a new block, if there is one.
+    /// Copies the elements to a new block.
     void copy_around(room& in, size_type at, size_type gap) {
-        if (!in.block) return;
         move_range<Engine>(in.data, data(), at * sizeof(value_type));
         if (at != size())
             move_range<Engine>(in.data + at + gap, data() + at, (size() - at) * sizeof(value_type));
@@ -129,10 +128,12 @@ protected:
                 hint_add(place);
                 new_element<T, Engine> made(place, std::forward<Arguments>(arguments)...);
                 // The others behind it: an argument may be one of them, and its contents taken.
-                if constexpr (takes_contents<T, Arguments...>) {
-                    all_or_doom(current_transaction<Engine>(), [&] { copy_around(in, at, 1); });
-                } else {
-                    copy_around(in, at, 1);
+                if (in.block) [[unlikely]] {
+                    if constexpr (takes_contents<T, Arguments...>) {
+                        all_or_doom(current_transaction<Engine>(), [&] { copy_around(in, at, 1); });
+                    } else {
+                        copy_around(in, at, 1);
+                    }
                 }
                 return {std::move(in), count, at, std::move(made)};
             }
