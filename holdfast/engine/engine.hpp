@@ -6,6 +6,7 @@
 #include <holdfast/engine/change.hpp>
 #include <holdfast/engine/field.hpp>
 #include <holdfast/engine/lives_in_pool.hpp>
+#include <holdfast/engine/pair_field.hpp>
 #include <holdfast/engine/run.hpp>
 #include <holdfast/engine/transaction.hpp>
 
