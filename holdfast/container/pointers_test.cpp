@@ -1,6 +1,7 @@
 // Containers of pointers, in every engine and medium: they hold no pointer out of their pool, by whatever call.
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/list.hpp>
 #include <holdfast/container/places_test.hpp>
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/vector.hpp>
@@ -19,8 +20,9 @@ struct pointed {
     queue<long*, Engine> line;
     hash_map<long*, long*, Engine> hashed;
     btree_map<long, long*, Engine> ordered;
+    list<long*, Engine> linked;
 
-    std::size_t size() const { return row.size() + line.size() + hashed.size() + ordered.size(); }
+    std::size_t size() const { return row.size() + line.size() + hashed.size() + ordered.size() + linked.size(); }
 };
 
 template <class Place>
@@ -45,6 +47,8 @@ TYPED_TEST(Pointers, OutOfThePoolAreRefusedByEachCall) {
         [&] { all.row.resize(9, out); },
         [&] { all.row[0] = out; },
         [&] { all.line.push(out); },
+        [&] { all.linked.push_back(out); },
+        [&] { all.linked.push_front(out); },
         [&] { all.hashed.try_emplace(out, in); },
         [&] { all.hashed.try_emplace(in, out); },
         [&] { all.hashed.insert_or_assign(in, out); },

@@ -64,6 +64,7 @@ public:
 
     value_type get() const { return form::back(held_.get()); }
     void set(const value_type& value) { held_.set(form::of(value)); }
+    void swap(basic_field& other) { held_.swap(other.held_); }
 
     basic_field& operator=(const value_type& value) {
         set(value);
