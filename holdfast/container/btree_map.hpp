@@ -131,7 +131,7 @@ public:
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { tree_.take(other.tree_, false); });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then and may be in an entry of this one.
+    /// Frees what it holds and takes over what `other` holds, which is empty then.
     /// Errors: misuse (it is in no pool, or in another).
     btree_map& operator=(btree_map&& other) {
         if (this == &other) return *this;

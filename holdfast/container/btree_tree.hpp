@@ -111,7 +111,7 @@ public:
     /// Replaces all entries.
     void adopt(loaded& by);
 
-    /// Takes over the nodes of `other`, and frees its own behind them: `other` may be in one of its own entries.
+    /// Takes over the nodes of `other`, and frees its own behind them.
     void take(btree_tree& other, bool frees_own) {
         void* const top = other.top_;
         const std::uint64_t size = other.size_;

@@ -116,6 +116,7 @@ struct everything {
     vector<int, Engine> numbers;
     vector<int, Engine> other_numbers;
     vector<text, Engine> texts;
+    vector<text, Engine> other_texts;
     vector<element, Engine> elements;
     vector<brittle, Engine> brittles;
     text line;
@@ -149,7 +150,7 @@ struct everything {
     /// Calls f with each container.
     template <class F>
     static void each(auto& all, F&& f) {
-        f(all.numbers), f(all.other_numbers), f(all.texts), f(all.elements), f(all.brittles);
+        f(all.numbers), f(all.other_numbers), f(all.texts), f(all.other_texts), f(all.elements), f(all.brittles);
         f(all.line), f(all.other_line);
         f(all.hash), f(all.hash_of_texts), f(all.hash_of_elements), f(all.hash_of_brittles), f(all.hash_of_couples);
         f(all.tree), f(all.tree_of_texts), f(all.tree_of_elements), f(all.tree_of_brittles), f(all.tree_of_couples);

@@ -70,7 +70,7 @@ public:
             other.count_ = 0;
         });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then and may be in an entry of this one.
+    /// Frees what it holds and takes over what `other` holds, which is empty then.
     /// Errors: misuse (it is in no pool, or in another).
     hash_map& operator=(hash_map&& other) {
         if (this == &other) return *this;

@@ -60,7 +60,7 @@ public:
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { take(other); });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then and may be in an element of this one.
+    /// Frees what it holds and takes over what `other` holds, which is empty then.
     /// Errors: misuse (it is in no pool, or in another).
     list& operator=(list&& other) {
         if (this == &other) return *this;

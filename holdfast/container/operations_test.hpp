@@ -130,6 +130,11 @@ void add_element_operations(operations<Engine>& to) {
         erase_if(all.texts, [](const auto& each) { return unsure_oddness(each.str().back()); });
     });
     add("vector of strings, push_back that moves", [](root& all) { all.texts.push_back(std::move(all.texts[1])); });
+    add("vector of strings, insert of what is moved", [](root& all) {
+        all.other_texts.insert(all.other_texts.begin(), std::move_iterator(all.texts.begin()),
+                               std::move_iterator(all.texts.end()));
+    });
+    to[to.size() - 1].may_doom = to[to.size() - 2].may_doom = true;
     add("vector of elements, insert of a range", [](root& all) {
         const auto values = unsure_numbers(3);
         all.elements.insert(all.elements.begin() + 1, values.begin(), values.end());

@@ -103,7 +103,7 @@ public:
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { take(other, false); });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then and may be in an element of this one.
+    /// Frees what it holds and takes over what `other` holds, which is empty then.
     /// Errors: misuse (it is in no pool, or in another).
     queue& operator=(queue&& other) {
         if (this == &other) return *this;
@@ -288,7 +288,7 @@ private:
         if (pushed_.get() != 0) pushed_ = 0;
         if (popped_.get() != 0) popped_ = 0;
     }
-    /// Takes over the elements of `other`, and frees its own behind them: `other` may be in one of its own.
+    /// Takes over the elements of `other`, and frees its own behind them.
     void take(queue& other, bool frees_own) {
         chunk* const first = other.first_;
         chunk* const last = other.last_;

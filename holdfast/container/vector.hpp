@@ -68,7 +68,7 @@ public:
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { storage::take(other, false); });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then and may be in an element of this one.
+    /// Frees what it holds and takes over what `other` holds, which is empty then.
     /// Errors: misuse (it is in no pool, or in another).
     vector& operator=(vector&& other) {
         if (this == &other) return *this;

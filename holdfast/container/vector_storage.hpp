@@ -338,8 +338,7 @@ protected:
         free_all();
         set_none();
     }
-    /// Takes over the block and the elements of `other`, and frees its own behind them: `other` may be in one of its
-    /// own elements.
+    /// Takes over the block and the elements of `other`, and frees its own behind them.
     void take(vector_storage& other, bool frees_own) {
         value_type* const data = other.data();
         const size_type size = other.size();

@@ -196,7 +196,6 @@ TYPED_TEST(Vector, IsMovedSwappedAndCompared) {
         swap(shelves[0], shelves[2]);
         EXPECT_EQ(contents_of(shelves[0]), (std::vector<std::string>{"a", "b that is too long to stand inline"}));
         EXPECT_TRUE(shelves[2].empty());
-        // The other is in one of its own elements.
         shelves[1] = std::move(shelves[0]);
         shelves[1].push_back(std::move(shelves[1][0]));
         shelves[1].erase(shelves[1].begin());
