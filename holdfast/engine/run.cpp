@@ -93,7 +93,8 @@ void transaction_base::fail_outside_pool(const void* home) const {
 
 void transaction_base::check_outside_pointer(const void* home, const void* pointer) const {
     const bool is_end = static_cast<const std::byte*>(pointer) == pool_->base() + pool_->size();
-    if (is_end || !pool_->contains(home)) return;
+    // The pool may have grown since the caller looked.
+    if (is_end || pool_->contains(pointer) || !pool_->contains(home)) return;
     throw failure(refusal(errc::misuse,
                           "a pointer to what is outside the pool, where the next process finds nothing; allocate it in "
                           "the pool, or hold an outside_pointer",

@@ -64,8 +64,9 @@ public:
     [[noreturn]] void fail_outside_pool(const void* home) const;
     /// Throws failure: misuse, when `home` is in the pool and `pointer` is neither null nor into it (or at its end).
     void check_pointer(const void* home, const void* pointer) const {
-        if (pointer != nullptr && !pool_->contains(pointer)) [[unlikely]]
-            check_outside_pointer(home, pointer);
+        if (!pool_->contains(pointer)) [[unlikely]] {
+            if (pointer != nullptr) check_outside_pointer(home, pointer);
+        }
     }
 
     std::vector<std::function<void()>> on_commit;
