@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 namespace holdfast::crash {
@@ -22,14 +23,32 @@ std::string names_of(const structure& what, const workload& operations) {
     return text;
 }
 
+/// Where in an operation of several commits the cut is, which is before event `cut` of the trace; empty where the
+/// operation has one.
+std::string place_among_commits(const trace& recorded, std::size_t cut) {
+    const auto first = recorded.events.begin();
+    const auto here = first + static_cast<std::ptrdiff_t>(cut);
+    const auto is = [](event_kind kind) { return [kind](const event& each) { return each.kind == kind; }; };
+    const auto began = std::find_if(std::reverse_iterator(here), recorded.events.rend(), is(event_kind::operation_begins));
+    const auto begin = static_cast<std::size_t>(began.base() - first);
+    const auto end = static_cast<std::size_t>(
+        std::find_if(here, recorded.events.end(), is(event_kind::operation_done)) - first);
+    const auto all = std::ranges::count_if(recorded.commits, [&](std::size_t at) { return at >= begin && at <= end; });
+    const auto done = std::ranges::count_if(recorded.commits, [&](std::size_t at) { return at >= begin && at <= cut; });
+    if (all < 2) return {};
+    return (done == 0 ? ", before commit 1" : ", after commit " + std::to_string(done)) + " of " + std::to_string(all);
+}
+
 /// Which operation a cut before that event of the trace interrupts or follows.
 std::string place_of_cut(const structure& what, const violation& found, const trace& recorded) {
     progress made;
-    for (std::size_t i = 0; i < std::min(found.cut, recorded.events.size()); ++i) made.count(recorded.events[i]);
+    const std::size_t cut = std::min(found.cut, recorded.events.size());
+    for (std::size_t i = 0; i < cut; ++i) made.count(recorded.events[i]);
     const std::string text = names_of(what, found.operations);
     if (made.begun[0] == 0) return text + "; cut before the first";
-    return text + "; cut " + (made.done[0] < made.begun[0] ? "inside" : "after") + " operation " +
-           std::to_string(made.begun[0]);
+    const std::string operation = " operation " + std::to_string(made.begun[0]);
+    if (made.done[0] == made.begun[0]) return text + "; cut after" + operation;
+    return text + "; cut inside" + operation + place_among_commits(recorded, cut);
 }
 
 /// Stores that the library did not make, by the lines they come from, in program order.

@@ -11,6 +11,7 @@
 #include <holdfast/engine/gate.hpp>
 #include <holdfast/engine/open_wraps.hpp>
 #include <holdfast/engine/pool.hpp>
+#include <holdfast/persist/seam.hpp>
 #include <holdfast/pool/registry.hpp>
 
 #include <cstddef>
@@ -178,6 +179,7 @@ public:
             return sealed;
         }
         auto settled = transaction_->settle();
+        if (settled) persist::tell_committed();
         detail::spare_transactions<Engine>::give(std::move(transaction_));
         return settled;
     }
