@@ -23,9 +23,8 @@ std::string names_of(const structure& what, const workload& operations) {
     return text;
 }
 
-/// Where in an operation of several commits the cut is, which is before event `cut` of the trace; empty where the
-/// operation has one.
-std::string place_among_commits(const trace& recorded, std::size_t cut) {
+/// Before which events the operation that a cut interrupts had made its commits. Requires: one had begun.
+std::vector<std::size_t> commits_of_interrupted(const trace& recorded, std::size_t cut) {
     const auto first = recorded.events.begin();
     const auto here = first + static_cast<std::ptrdiff_t>(cut);
     const auto is = [](event_kind kind) { return [kind](const event& each) { return each.kind == kind; }; };
@@ -33,10 +32,19 @@ std::string place_among_commits(const trace& recorded, std::size_t cut) {
     const auto begin = static_cast<std::size_t>(began.base() - first);
     const auto end = static_cast<std::size_t>(
         std::find_if(here, recorded.events.end(), is(event_kind::operation_done)) - first);
-    const auto all = std::ranges::count_if(recorded.commits, [&](std::size_t at) { return at >= begin && at <= end; });
-    const auto done = std::ranges::count_if(recorded.commits, [&](std::size_t at) { return at >= begin && at <= cut; });
-    if (all < 2) return {};
-    return (done == 0 ? ", before commit 1" : ", after commit " + std::to_string(done)) + " of " + std::to_string(all);
+    std::vector<std::size_t> commits;
+    std::ranges::copy_if(recorded.commits, std::back_inserter(commits),
+                         [&](std::size_t at) { return at >= begin && at <= end; });
+    return commits;
+}
+
+/// ", after commit 1 of 2"; empty where the operation has one.
+std::string place_among_commits(const trace& recorded, std::size_t cut) {
+    const auto commits = commits_of_interrupted(recorded, cut);
+    if (commits.size() < 2) return {};
+    const auto done = std::ranges::count_if(commits, [cut](std::size_t at) { return at <= cut; });
+    return (done == 0 ? ", before commit 1" : ", after commit " + std::to_string(done)) + " of " +
+           std::to_string(commits.size());
 }
 
 /// Which operation a cut before that event of the trace interrupts or follows.
@@ -76,15 +84,35 @@ std::string describe(structure& what, std::size_t pool_bytes, subject& in_memory
     return text;
 }
 
+limits first_violation(const exploration_settings& settings, unsigned depth) {
+    limits most;
+    most.images_of_a_cut = settings.images_of_a_cut;
+    most.stop_at_first = true;
+    most.depth = depth;
+    return most;
+}
+
+/// The same violation between two commits of its operation, if it is there too: a commit that nobody was told of may
+/// already be there, and a cut after it is easier to understand.
+violation between_commits(subject& explored, const model& how, const violation& found,
+                          const exploration_settings& settings, trace recorded) {
+    if (found.depth > 0) return found;
+    for (const std::size_t at : commits_of_interrupted(recorded, std::min(found.cut, recorded.events.size()))) {
+        if (at <= found.cut) continue;
+        recorded.explored_from = at;
+        explorer run(explored, how, first_violation(settings, 0), settings.seed);
+        run.explore(found.operations, recorded);
+        const auto& again = run.found().told;
+        return again.empty() || again.front().what != found.what ? found : again.front();
+    }
+    return found;
+}
+
 exploration_row explore_under(structure& what, const std::vector<std::unique_ptr<subject>>& subjects,
                               subject& explored, const model& how, unsigned operations,
                               const exploration_settings& settings) {
     const auto explore = [&](unsigned depth) {
-        limits most;
-        most.images_of_a_cut = settings.images_of_a_cut;
-        most.stop_at_first = true;
-        most.depth = depth;
-        explorer run(explored, how, most, settings.seed);
+        explorer run(explored, how, first_violation(settings, depth), settings.seed);
         for_each_workload(explored.universe(), operations, [&](const workload& each) {
             if (!run.has_enough()) run.explore(each);
         });
@@ -95,9 +123,9 @@ exploration_row explore_under(structure& what, const std::vector<std::unique_ptr
     if (found.violations == 0) found = explore(limits{}.depth);
     exploration_row row{how.name, found.workloads, found.images, found.exhaustive, {}};
     if (found.violations > 0) {
-        const violation& first = found.told.front();
-        const trace recorded = explored.record(first.operations, how);
-        row.violation = describe(what, settings.pool_bytes, *subjects.front(), first, recorded);
+        const trace recorded = explored.record(found.told.front().operations, how);
+        const violation told = between_commits(explored, how, found.told.front(), settings, recorded);
+        row.violation = describe(what, settings.pool_bytes, *subjects.front(), told, recorded);
     }
     return row;
 }
