@@ -28,7 +28,8 @@ std::vector<std::size_t> commits_of_interrupted(const trace& recorded, std::size
     const auto first = recorded.events.begin();
     const auto here = first + static_cast<std::ptrdiff_t>(cut);
     const auto is = [](event_kind kind) { return [kind](const event& each) { return each.kind == kind; }; };
-    const auto began = std::find_if(std::reverse_iterator(here), recorded.events.rend(), is(event_kind::operation_begins));
+    const auto began =
+        std::find_if(std::reverse_iterator(here), recorded.events.rend(), is(event_kind::operation_begins));
     const auto begin = static_cast<std::size_t>(began.base() - first);
     const auto end = static_cast<std::size_t>(
         std::find_if(here, recorded.events.end(), is(event_kind::operation_done)) - first);

@@ -121,7 +121,7 @@ trace record_recovery(subject& what, lazy_memory& memory, const medium& settled,
 }
 
 trace visible_image(const medium& left) {
-    return {left.visible(), {}, left.sizes().back(), left.may_have_name(), {}, 0};
+    return {left.visible(), {}, left.sizes().back(), left.may_have_name(), 0};
 }
 
 }  // namespace holdfast::crash

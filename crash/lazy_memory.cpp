@@ -263,7 +263,7 @@ bool lazy_memory::next(choices& following) const {
 }
 
 trace lazy_memory::image() const {
-    trace made{certain_, {}, file_bytes_, is_named_, {}, 0};
+    trace made{certain_, {}, file_bytes_, is_named_, 0};
     for (const state& each : states_)
         for_each_word(*each.of, [&](unsigned word, std::size_t index) {
             made.before[each.of->granule * granule_words() + word] =

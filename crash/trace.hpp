@@ -60,10 +60,10 @@ struct trace {
     std::vector<event> events;
     std::uint64_t bytes_before = 0;     ///< the file's size when it began
     bool named_before = true;           ///< whether it had its name
-    /// Before which events transactions and wraps had committed, oldest first. Only exploration.cpp asks.
-    std::vector<std::size_t> commits;
     /// Cuts before this event are those of a shorter workload.
     std::size_t explored_from = 0;
+    /// Before which events transactions and wraps had committed, oldest first.
+    std::vector<std::size_t> commits{};
 };
 
 }  // namespace holdfast::crash

@@ -31,8 +31,7 @@ public:
         try {
             return blocks_.allocate(pool_->heap(), bytes, alignment, *this);
         } catch (...) {
-            doom_by_heap();
-            throw;
+            rethrow_from_heap();
         }
     }
     void deallocate(void* address) {
@@ -40,8 +39,7 @@ public:
         try {
             blocks_.release(pool_->heap(), address, *this);
         } catch (...) {
-            doom_by_heap();
-            throw;
+            rethrow_from_heap();
         }
     }
 
@@ -93,8 +91,9 @@ protected:
                std::any_of(joined_locks_.begin(), joined_locks_.end(), same);
     }
 
-    /// Dooms the transaction when a store of the heap's failed half-way. Requires: inside a handler.
-    void doom_by_heap() noexcept;
+    /// Dooms the transaction when a store of the heap's failed half-way. The exception goes on; a failure, which the
+    /// heap makes without knowing its file, then names the pool. Requires: inside a handler.
+    [[noreturn]] void rethrow_from_heap();
 
     /// Tells the heap that the transaction is settled as `sequence`, if it allocated or freed.
     void settle_heap(std::uint64_t sequence) noexcept {
