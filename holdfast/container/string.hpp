@@ -407,8 +407,13 @@ private:
     }
     /// Takes over the fields of `other`, whatever its own say.
     void take(string& other) {
-        block_ = other.block_;
-        capacity_ = other.capacity_;
+        if (other.is_inline()) {
+            // Characters are no pointer, and its field would refuse them.
+            detail::move_range<Engine>(&block_, &other.block_, other.size());
+        } else {
+            block_ = other.block_;
+            capacity_ = other.capacity_;
+        }
         size_ = other.size_;
         other.size_ = 0;
     }
