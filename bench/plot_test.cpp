@@ -40,15 +40,15 @@ struct written {
 };
 
 std::vector<written> texts_of(const std::string& svg) {
-    constexpr double letter_width = 0.5, letter_height = 0.72;
+    constexpr double letter_width = 0.556, letter_height = 0.72, gap = 3;
     static const std::regex each(
         R"re(translate\(([0-9.]+),([0-9.]+)\)( rotate\(-?[0-9.]+\))?"[^>]*font-size="([0-9.]+)"\s+text-anchor="(\w+)">)re"
         R"re(\s*<text>(?:<tspan[^>]*>)?\s*([^<]+))re");
     std::vector<written> all;
     for (std::sregex_iterator at(svg.begin(), svg.end(), each), end; at != end; ++at) {
         const double x = std::stod((*at)[1]), y = std::stod((*at)[2]), size = std::stod((*at)[4]);
-        const double length = static_cast<double>((*at)[6].length()) * size * letter_width, height = size * letter_height;
-        const double before = (*at)[5] == "middle" ? length / 2 : (*at)[5] == "end" ? length : 0;
+        const double length = static_cast<double>((*at)[6].length()) * size * letter_width + gap, height = size * letter_height;
+        const double before = (*at)[5] == "middle" ? length / 2 : (*at)[5] == "end" ? length - gap : 0;
         const bool upright = (*at)[3].matched;
         const double left = upright ? x - height : x - before, bottom = upright ? y + before : y;
         all.push_back({(*at)[6], left, left + (upright ? height : length), bottom - (upright ? length : height), bottom});
