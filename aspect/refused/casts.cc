@@ -259,7 +259,7 @@ public:
 };
 
 // CASE a mutable member of a structure elsewhere
-// REFUSED a member's member 'tally::n' is mutable, and a const function is no transaction: make the function that changes it non-const
+// REFUSED a member's member 'tally::n' is mutable, and a const function is no transaction
 struct tally { mutable int n = 0; };
 class [[NVM::transactional]] alignas(64) refused_one {
     tally a;  // HERE
@@ -269,7 +269,7 @@ public:
 };
 
 // CASE a mutable member behind a const function
-// REFUSED a member's member 'counted::n' is mutable, and a const function is no transaction: make the function that changes it non-const
+// REFUSED a member's member 'counted::n' is mutable, and a const function is no transaction
 class counted {
     mutable int n = 0;
 
@@ -284,7 +284,7 @@ public:
 };
 
 // CASE a mutable member of an element
-// REFUSED a member's member 'ticked::n' is mutable, and a const function is no transaction: make the function that changes it non-const
+// REFUSED a member's member 'ticked::n' is mutable, and a const function is no transaction
 struct ticked { mutable int n = 0; };
 class [[NVM::transactional]] alignas(64) refused_one {
     ticked a[2];  // HERE
@@ -294,7 +294,7 @@ public:
 };
 
 // CASE a mutable member of a template
-// REFUSED a member's member 'boxed::n' is mutable, and a const function is no transaction: make the function that changes it non-const
+// REFUSED a member's member 'boxed::n' is mutable, and a const function is no transaction
 template <class T>
 struct boxed { mutable T n = 0; };
 class [[NVM::transactional]] alignas(64) refused_one {
@@ -302,4 +302,15 @@ class [[NVM::transactional]] alignas(64) refused_one {
 
 public:
     int next() const { return ++a.n; }  // HERE
+};
+
+// CASE a mutable member of a member of a member
+// REFUSED a member's member 'deep_tally::n' is mutable
+struct deep_tally { mutable int n = 0; };
+struct holds_a_tally { deep_tally of; };
+class [[NVM::transactional]] alignas(64) refused_one {
+    holds_a_tally a;  // HERE
+
+public:
+    int next() const { return ++a.of.n; }  // HERE
 };

@@ -129,7 +129,11 @@ struct [[NVM::transactional]] alignas(64) refused_one { int a = 0; void set() { 
 
 // CASE a public anonymous union
 // REFUSED member 'an anonymous union' is public
-class [[NVM::transactional]] alignas(64) refused_one { public: union { int a; char b; }; void set() { a = 1; } };  // HERE
+class [[NVM::transactional]] alignas(64) refused_one {
+public:
+    union { int a; char b; };  // HERE
+    void set() { a = 1; }
+};
 
 // CASE a mutable member
 // REFUSED member 'a' is mutable, and a const function is no transaction
@@ -149,4 +153,7 @@ public:
 
 // CASE a friend function
 // REFUSED has a friend
-class [[NVM::transactional]] alignas(64) refused_one { int a = 0; friend void change(refused_one& of) { of.a = 1; } };  // HERE
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+    friend void change(refused_one& of) { of.a = 1; }  // HERE
+};

@@ -1,7 +1,7 @@
 // What is refused; refused_test.py says what the comments mean.
 
 // CASE a function without NDEBUG
-// REFUSED '#ifndef NDEBUG' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#ifndef NDEBUG' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -25,7 +25,7 @@ public:
 };
 
 // CASE a function of C++20
-// REFUSED '#if __cplusplus >= 202002L' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#if __cplusplus >= 202002L' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -37,7 +37,7 @@ public:
 };
 
 // CASE a function where the compiler optimises
-// REFUSED '#ifdef __OPTIMIZE__' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#ifdef __OPTIMIZE__' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -49,7 +49,7 @@ public:
 };
 
 // CASE a function for one compiler
-// REFUSED '#if defined(__GNUC__) && !defined(__clang__)' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#if defined(__GNUC__) && !defined(__clang__)' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -61,7 +61,7 @@ public:
 };
 
 // CASE a function that a feature decides
-// REFUSED '#if defined(__cpp_concepts)' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#if defined(__cpp_concepts)' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -73,7 +73,7 @@ public:
 };
 
 // CASE a function that an option of the program decides
-// REFUSED '#ifdef HAVE_SET' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#ifdef HAVE_SET' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -97,7 +97,7 @@ public:
 };
 
 // CASE a function for the weaver alone
-// REFUSED '#ifdef __acweaving' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#ifdef __acweaving' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -184,7 +184,7 @@ class [[NVM::transactional]] alignas(64) refused_one {
 #endif
 
 // CASE a condition inside a condition
-// REFUSED '#if __cplusplus >= 201103L' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#if __cplusplus >= 201103L' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -197,7 +197,7 @@ public:
 };
 
 // CASE a condition around a function out of line
-// REFUSED '#ifdef __OPTIMIZE__' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#ifdef __OPTIMIZE__' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -210,7 +210,7 @@ void refused_one::set(int to) { a = to; }
 #endif
 
 // CASE a condition that leaves out a function out of line
-// REFUSED '#ifndef NDEBUG' decides what is in it or its functions, and the weaver may decide otherwise than the compiler
+// REFUSED '#ifndef NDEBUG' decides what is in it or its functions
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 

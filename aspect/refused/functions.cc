@@ -10,11 +10,22 @@ public:
 
 // CASE a constexpr constructor
 // REFUSED a constructor is constexpr, and that of a line is not
-class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: constexpr refused_one() {} int get(); };  // HERE
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    constexpr refused_one() {}  // HERE
+    int get();
+};
 
 // CASE an operator for the address
 // REFUSED 'operator&' would hide where the object is
-class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: const int* operator&() const { return &a; } };  // HERE
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    const int* operator&() const { return &a; }  // HERE
+};
 
 // CASE a function with any number of arguments
 // REFUSED 'set' takes '...', which the weaver cannot hand on
@@ -54,7 +65,7 @@ public:
 class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: int& at() { return a; } };  // HERE
 
 // CASE a returned reference that has another name
-// REFUSED ALONE returns a pointer, a reference or an iterator, by which the object could be written outside a transaction
+// REFUSED ALONE returns a pointer, a reference or an iterator, by which the object could be written outside a
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
     using reference = int&;
@@ -232,7 +243,12 @@ public:
 // CASE an address given to the caller
 // REFUSED the address of a member is kept
 struct pair { int x, y; };
-class [[NVM::transactional]] alignas(64) refused_one { pair a[2] = {}; public: void get(int** to) { *to = &a[1].y; } };  // HERE
+class [[NVM::transactional]] alignas(64) refused_one {
+    pair a[2] = {};
+
+public:
+    void get(int** to) { *to = &a[1].y; }  // HERE
+};
 
 // CASE a pointer to a data member
 // REFUSED a pointer to member 'a' would reach past its transaction
@@ -244,8 +260,7 @@ public:
 
 // CASE this, handed on
 // REFUSED 'this' is the half that is meant and not the object
-class [[NVM::transactional]] alignas(64) refused_one;
-void keep(refused_one*);
+void keep(void*);
 class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { a = 1; keep(this); } };  // HERE
 
 // CASE a copy of *this
@@ -285,13 +300,14 @@ public:
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 public:
-    bool same(const refused_one& other) const { return &other == first() && a == 0; } static const refused_one* first();  // HERE
+    bool same(const refused_one& other) const { return &other == first() && a == 0; }  // HERE
+    static const refused_one* first();
 };
 
 // CASE an argument of a type that has another name, handed on
 // REFUSED 'other' is shown as one half of the object and cannot be passed on
-class [[NVM::transactional]] alignas(64) refused_one;
-void keep(const refused_one&);
+template <class T>
+void keep(const T& one);
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
     using self = refused_one;

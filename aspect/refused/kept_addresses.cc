@@ -173,7 +173,7 @@ public:
 };
 
 // CASE a structure with a pointer, whatever it points to
-// REFUSED ALONE returns a pointer, a reference or an iterator, by which the object could be written outside a transaction
+// REFUSED ALONE returns a pointer, a reference or an iterator, by which the object could be written outside a
 struct holder { int count; int* at; };
 int elsewhere;
 class [[NVM::transactional]] alignas(64) refused_one {
@@ -184,7 +184,7 @@ public:
 };
 
 // CASE an iterator of the program's own
-// REFUSED ALONE returns a pointer, a reference or an iterator, by which the object could be written outside a transaction
+// REFUSED ALONE returns a pointer, a reference or an iterator, by which the object could be written outside a
 struct iterator {
     int& operator*() const;
     iterator& operator++();

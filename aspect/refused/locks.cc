@@ -218,7 +218,7 @@ public:
 };
 
 // CASE a mutex of C
-// REFUSED 'mtx_lock' takes or gives back a lock, inside a function whose transaction copied the object before: another thread's update in between is lost
+// REFUSED 'mtx_lock' takes or gives back a lock, inside a function whose transaction copied the object before
 struct mtx { int of; };
 int mtx_lock(mtx*);
 mtx shared_mtx;
@@ -304,7 +304,7 @@ public:
 };
 
 // CASE an atomic addition to a member
-// REFUSED '__atomic_fetch_add' is an atomic operation, inside a function whose transaction copied the object before: another thread's update in between is lost
+// REFUSED '__atomic_fetch_add' is an atomic operation, inside a function whose transaction copied the object before
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 
@@ -313,7 +313,7 @@ public:
 };
 
 // CASE an atomic exchange of a member
-// REFUSED is an atomic operation, inside a function whose transaction copied the object before: another thread's update in between is lost
+// REFUSED is an atomic operation, inside a function whose transaction copied the object before
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0, b = 0;
 
@@ -322,7 +322,7 @@ public:
 };
 
 // CASE an atomic addition of the older kind
-// REFUSED is an atomic operation, inside a function whose transaction copied the object before: another thread's update in between is lost
+// REFUSED is an atomic operation, inside a function whose transaction copied the object before
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
 

@@ -140,7 +140,7 @@ struct outer {
 };
 
 // CASE a declaration without the attribute
-// REFUSED it is declared without the attribute here, and the first declaration must have it: write 'class [[NVM::transactional]] refused_one;'
+// REFUSED it is declared without the attribute here, and the first declaration must have it: write 'class
 class refused_one;  // HERE
 class [[NVM::transactional]] alignas(64) refused_one {
     int a = 0;
@@ -264,5 +264,18 @@ public:
 
 // CASE a class that is a macro
 // REFUSED write [[NVM::transactional]] out
-#define PERSISTENT_CLASS(name) class [[NVM::transactional]] alignas(64) name { int a = 0; public: void set() { a = 1; } };
+#define PERSISTENT_CLASS(name) class [[NVM::transactional]] alignas(64) name { int a; public: void set() { a = 1; } };
 PERSISTENT_CLASS(refused_one)  // HERE
+
+// CASE a declaration in the namespace that has the class
+// REFUSED close the namespace behind 'class [[NVM::transactional]] refused_one;' and open it again
+namespace space {
+class [[NVM::transactional]] refused_one;  // HERE
+void use(refused_one&);
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() { a = 1; }
+};
+}  // namespace space

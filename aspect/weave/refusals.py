@@ -12,7 +12,6 @@ from syntax import inner, qualified_type, spelled
 
 NOT_EVALUATED = {"UnaryExprOrTypeTraitExpr", "CXXNoexceptExpr"}
 METHODS = {"CXXMethodDecl", "CXXConversionDecl"}
-NOT_CLASSES = {"bool", "char", "short", "int", "long", "float", "double", "unsigned", "signed", "char16_t", "char32_t"}
 MOVE_ONLY = re.compile(r"^(?:const )?std::(?:unique_ptr|unique_lock|shared_lock|thread|promise|future|packaged_task)\b(?!.*[&*]$)")
 
 
@@ -53,19 +52,32 @@ class AnnotatedClass:
                                "parse an attribute with text inside the class: leave the text out"))
 
     def check_earlier(self, trees):
-        """The first declaration must have the attribute."""
-        begin = spelled(self.record["range"]["begin"])
-        for tree in trees:
-            at = spelled(tree.get("range", {}).get("begin", {}))
-            name = spelled(tree.get("loc", {}))
-            if tree.get("kind") != "CXXRecordDecl" or tree.get("name") != self.name or tree.get("completeDefinition") or \
-                    tree.get("isImplicit") or "offset" not in at or "offset" not in name:
+        """The first declaration must have the attribute, where the weaver sees it."""
+        by_id = {tree["id"]: tree for tree in trees}
+        earlier, tree = [], by_id.get(self.record.get("previousDecl"))
+        while tree is not None and tree.get("kind") == "CXXRecordDecl":
+            earlier.append(tree)
+            tree = by_id.get(tree.get("previousDecl"))
+        for tree in earlier:
+            at, name = spelled(tree["range"]["begin"]), spelled(tree["loc"])
+            if "offset" not in at or "offset" not in name:
                 continue
-            if tree["id"] == self.record.get("previousDecl") and not source_text.ATTRIBUTE.search(
-                    source_text.read(at["file"])[at["offset"]:name["offset"]]):
-                self.found.append((at["file"], at["line"], f"woven class {self.name}: it is declared without the attribute "
-                                   "here, and the first declaration must have it: write "
-                                   f"'{tree.get('tagUsed')} [[NVM::transactional]] {self.name};'"))
+            head = f"{tree.get('tagUsed')} [[NVM::transactional]] {self.name};"
+            if not source_text.ATTRIBUTE.search(source_text.read(at["file"])[at["offset"]:name["offset"]]):
+                if tree is earlier[-1]:
+                    self.found.append((at["file"], at["line"], f"woven class {self.name}: it is declared without the "
+                                       f"attribute here, and the first declaration must have it: write '{head}'"))
+            elif self.outermost_block(tree) and self.outermost_block(tree) == self.outermost_block(self.record):
+                self.found.append((at["file"], at["line"], f"woven class {self.name}: it is declared here and defined before "
+                                   "the namespace ends, and the weaver looks for attributes only then: close the "
+                                   f"namespace behind '{head}' and open it again"))
+
+    @staticmethod
+    def outermost_block(tree):
+        """(file, where it begins), or None outside of all."""
+        at = spelled(tree["range"]["begin"])
+        blocks, _ = source_text.enclosing(source_text.code_of(source_text.read(at["file"])), at["offset"])
+        return (at["file"], blocks[0][0]) if blocks else None
 
     def refuse(self, node, text):
         where = spelled(node.get("loc") or {}) if node.get("loc") else {}
@@ -148,14 +160,12 @@ class AnnotatedClass:
                 self.check_mutable(member)
 
     def types_of_members(self):
-        """The names of the classes that members are of, which may have mutable members."""
-        names = set()
+        """(member, name of the class that it is of)."""
         for field in self.fields.values():
-            of = qualified_type(field)
-            if not of.startswith("std::") and "(unnamed" not in of and "(anonymous" not in of and "*" not in of:
-                names |= {each for each in re.findall(r"[A-Za-z_]\w*", re.sub(r"<.*>|\[.*", "", of))[-1:]
-                          if each not in NOT_CLASSES and not each.endswith("_t")}
-        return names
+            for of in (field["type"]["qualType"], qualified_type(field)):
+                names = re.findall(r"[A-Za-z_]\w*", re.sub(r"<.*>|\[.*", "", of))
+                if names and "*" not in of:
+                    yield field, names[-1]
 
     def is_static(self, function):
         function = self.methods.get(function.get("previousDecl"), function)  # Outside of the class nothing says so.
@@ -248,21 +258,3 @@ def annotated_class(trees, file, line, column):
         return None
 
     return next(filter(None, map(search, trees)), None)
-
-
-def mutable_members(trees):
-    """(record, member) of classes that have one."""
-    found = []
-
-    def search(node, record):
-        if node.get("kind") in ("CXXRecordDecl", "ClassTemplateSpecializationDecl"):
-            record = node
-        for each in inner(node):
-            if each["kind"] == "FieldDecl" and each.get("mutable"):
-                found.append((record, each))
-            elif each["kind"].endswith(("RecordDecl", "NamespaceDecl", "TemplateDecl", "SpecializationDecl")):
-                search(each, record)
-
-    for tree in trees:
-        search(tree, None)
-    return found

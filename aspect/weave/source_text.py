@@ -1,5 +1,6 @@
 """What the text of a source says that no syntax tree has: where an annotated class stands, and what is in its head."""
 
+import functools
 import re
 
 ATTRIBUTE = re.compile(r"NVM\s*::\s*transactional\b")
@@ -8,6 +9,7 @@ LITERAL = re.compile(r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n]
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 
 
+@functools.lru_cache(maxsize=None)
 def read(file):
     with open(file, encoding="utf-8", errors="replace", newline="") as text:
         return text.read()
@@ -17,6 +19,7 @@ def spaces(text):
     return re.sub(r"[^\n]", " ", text)
 
 
+@functools.lru_cache(maxsize=None)
 def without_literals(text):
     """Comments and what is in quotes are spaces: every other character is where it was."""
     def blank(match):
@@ -25,6 +28,7 @@ def without_literals(text):
     return LITERAL.sub(blank, text)
 
 
+@functools.lru_cache(maxsize=None)
 def code_of(text):
     """Neither comments nor what is in quotes nor directives, each character where it was."""
     return DIRECTIVE.sub(lambda match: spaces(match.group(0)), without_literals(text))
@@ -107,6 +111,36 @@ class Head:
                 return f"woven class {self.name}: it stands in a function, where the weaver does not see it: declare it " \
                     "in a namespace"
         return None
+
+
+def class_definitions(code):
+    """(name, body) of each."""
+    for match in re.finditer(r"\b(?:class|struct)\s+([^;{}()=]*)\{", code):
+        depth, at = 1, match.end()
+        while depth and at < len(code):
+            depth += {"{": 1, "}": -1}.get(code[at], 0)
+            at += 1
+        names = re.findall(r"\w+", re.split(r"(?<!:):(?!:)|\bfinal\b", without_brackets(match.group(1)), maxsplit=1)[0])
+        if names:
+            yield names[-1], code[match.end():at]
+
+
+def classes_with_mutable_members(codes):
+    """{name: member} of the classes defined there that have one, or have a member of a class that does."""
+    bodies = [each for code in codes for each in class_definitions(code)]
+    found = {}
+    for name, body in bodies:
+        member = re.search(r"(?<!\))\s\bmutable\b[^;(]*?(\w+)\s*(?:=[^;]*|\{[^;]*|\[[^;]*)?;", " " + body)
+        if member:
+            found.setdefault(name, f"{name}::{member.group(1)}")
+    before = -1
+    while before != len(found):
+        before = len(found)
+        for name, body in bodies:
+            inside = next((each for each in re.findall(r"\b([A-Za-z_]\w*)(?:<[^;]*>)?\s+\w+\s*[;={\[]", body) if each in found), None)
+            if inside and name not in found:
+                found[name] = found[inside]
+    return found
 
 
 def derived_classes(code, name):

@@ -47,7 +47,7 @@ def clang_command(options):
 def clang(options, *more):
     done = subprocess.run([*clang_command(options), *more, options.source], capture_output=True, text=True)
     if done.returncode != 0:
-        raise Failure(done.stderr)
+        raise Failure(re.sub(r"(?:In file included from .*\n)*.*: warning: unknown attribute .*\n", "", done.stderr))
     return done
 
 
@@ -87,17 +87,17 @@ def syntax_trees(options, names):
     return runs
 
 
-def check_mutable_members(options, classes, found):
+def check_mutable_members(classes, files):
     """Members of classes that stand elsewhere: one that is mutable changes in a const function."""
-    for of in sorted({name for each in classes for name in each.types_of_members()}):
-        for record, member in {id(member): (record, member) for trees in syntax_trees(options, [of])
-                               for record, member in refusals.mutable_members(trees)}.values():
-            for each in classes:
-                if record is not None and record.get("name") == of and of in each.types_of_members():
-                    each.refuse(next(field for field in each.fields.values() if of in field["type"]["qualType"] or
-                                     of in syntax.qualified_type(field)),
-                                f"a member's member '{of}::{member.get('name')}' is mutable, and a const function is no "
-                                "transaction: make the function that changes it non-const")
+    codes = [source_text.code_of(source_text.read(file)) for file in files if not file.startswith("/usr/")]
+    if not any("mutable" in code for code in codes):
+        return
+    with_one = source_text.classes_with_mutable_members(codes)
+    for each in classes:
+        for field, of in each.types_of_members():
+            if of in with_one:
+                each.refuse(field, f"a member's member '{with_one[of]}' is mutable, and a const function is no transaction: "
+                            "make the function that changes it non-const")
 
 
 def check(options, annotated, found):
@@ -124,7 +124,6 @@ def check(options, annotated, found):
             later = [tree for tree in trees if tree.get("parentDeclContextId") == record["id"]]
             classes.append(refusals.AnnotatedClass(record, later, found))
             classes[-1].check_earlier(trees)
-    check_mutable_members(options, classes, found)
     return classes
 
 
@@ -133,12 +132,14 @@ def in_project(options, files):
 
 
 def check_sight(options, classes, found):
-    """Whether the weaver and the compiler see the same of the classes; returns whether they use macros."""
+    """Whether the weaver and the compiler see the same of the classes; returns whether they use macros that
+    depend on NDEBUG or -O."""
     ranges, names = {}, sorted({each.name for each in classes})
     for each in classes:
         for file, first, last in each.ranges:
             ranges.setdefault(file, []).append((each.name, first, last))
     seen, files = conditions.macros([*clang_command(options), options.source])
+    check_mutable_members(classes, files)
     for file in sorted(set(in_project(options, files))):
         conditions.check_file(file, ranges.get(file, []), names, found)
         code = source_text.code_of(source_text.read(file))
@@ -154,7 +155,13 @@ def check_sight(options, classes, found):
     known = set(map(os.path.abspath, files))
     conditions.check_unseen_files([file for file in in_project(options, more) if os.path.abspath(file) not in known], names,
                                   found)
-    return conditions.check_macros(ranges, seen, compiled, found)
+    if not conditions.check_macros(ranges, seen, compiled, found):
+        return False
+    others = ["-UNDEBUG" if "NDEBUG" in options.defined else "-DNDEBUG", "-O0" if "__OPTIMIZE__" in options.defined else "-O2"]
+    otherwise, differing = conditions.macros([*clang_command(options), *others, options.source])[0], []
+    if otherwise is not None:
+        conditions.check_macros(ranges, seen, otherwise, differing)
+    return bool(differing)
 
 
 def weave(options, annotated):
@@ -219,7 +226,7 @@ def assert_signatures(options, text):
 
 
 FLAGS_AS_WOVEN = """#if {ndebug} || {optimize}
-#error "{name} was woven with other flags than these, and its classes use macros: NDEBUG and -O must be the same"
+#error "{name} was woven with other flags than these, and macros in its classes depend on NDEBUG or -O"
 #endif
 """
 

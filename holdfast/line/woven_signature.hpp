@@ -80,7 +80,7 @@ struct elements_hand_out : std::false_type {};
 template <class Members, template <class...> class Of, class... Elements>
 struct elements_hand_out<Members, Of<Elements...>> : std::bool_constant<(hands_out<Members, Elements>() || ...)> {};
 
-/// Whether a value of type `T` could be a way to write a member: a pointer, a reference, an iterator, or what holds one.
+/// Whether a `T` could be a way to write a member: a pointer, a reference, an iterator, or what holds one.
 template <class Members, class T>
 constexpr bool hands_out() {
     if constexpr (std::is_reference<T>::value) {
