@@ -40,7 +40,8 @@ def refuse(found):
 
 def clang_command(options):
     # What the weaver sees, it is to see.
-    return [options.clang, "-std=c++17", "-D__acweaving=1", "-fsyntax-only", "-Wno-everything", "-Wunknown-attributes",
+    optimized = ["-O1"] if "__OPTIMIZE__" in options.defined else []
+    return [options.clang, "-std=c++17", "-D__acweaving=1", *optimized, "-fsyntax-only", "-Wno-everything", "-Wunknown-attributes",
             "-Wsystem-headers", "-fno-color-diagnostics", "-fno-caret-diagnostics", *options.flags]
 
 
@@ -132,8 +133,8 @@ def in_project(options, files):
 
 
 def check_sight(options, classes, found):
-    """Whether the weaver and the compiler see the same of the classes; returns whether they use macros that
-    depend on NDEBUG or -O."""
+    """Whether the weaver and the compiler see the same of the classes; returns which of NDEBUG and __OPTIMIZE__ decide
+    what macros in them mean."""
     ranges, names = {}, sorted({each.name for each in classes})
     for each in classes:
         for file, first, last in each.ranges:
@@ -148,20 +149,25 @@ def check_sight(options, classes, found):
                 found.append((file, source_text.line_of(code, at), f"woven class {name}: '{derived}' derives from it, and "
                               "would have members beyond its line: make it a member"))
     if not options.compiler or seen is None:
-        return False
+        return []
     compiled, more = conditions.macros([options.compiler, *options.compiler_flags, "-w", "-x", "c++", options.source])
     if compiled is None:
-        return False  # The compiler will say why.
+        return []  # The compiler will say why.
     known = set(map(os.path.abspath, files))
     conditions.check_unseen_files([file for file in in_project(options, more) if os.path.abspath(file) not in known], names,
                                   found)
     if not conditions.check_macros(ranges, seen, compiled, found):
-        return False
-    others = ["-UNDEBUG" if "NDEBUG" in options.defined else "-DNDEBUG", "-O0" if "__OPTIMIZE__" in options.defined else "-O2"]
-    otherwise, differing = conditions.macros([*clang_command(options), *others, options.source])[0], []
-    if otherwise is not None:
-        conditions.check_macros(ranges, seen, otherwise, differing)
-    return bool(differing)
+        return []
+    other = {"NDEBUG": "-UNDEBUG" if "NDEBUG" in options.defined else "-DNDEBUG",
+             "__OPTIMIZE__": "-O0" if "__OPTIMIZE__" in options.defined else "-O1"}
+    deciding = []
+    for flags in (["NDEBUG"], ["__OPTIMIZE__"], ["NDEBUG", "__OPTIMIZE__"]):
+        otherwise = conditions.macros([*clang_command(options), *(other[flag] for flag in flags), options.source])[0]
+        differing = []
+        conditions.check_macros(ranges, seen, otherwise or seen, differing)
+        if differing and not set(flags) & set(deciding):
+            deciding += flags
+    return deciding
 
 
 def weave(options, annotated):
@@ -225,13 +231,13 @@ def assert_signatures(options, text):
     return "\n".join(lines), count
 
 
-FLAGS_AS_WOVEN = """#if {ndebug} || {optimize}
-#error "{name} was woven with other flags than these, and macros in its classes depend on NDEBUG or -O"
+FLAGS_AS_WOVEN = """#if {conditions}
+#error "{name} was woven with other flags than these, and macros in its classes depend on {flags}"
 #endif
 """
 
 
-def finish(options, names, functions, uses_macros):
+def finish(options, names, functions, deciding):
     """What the weaver's output needs to be C++, and counts."""
     with open(options.output, encoding="utf-8") as file:
         text = file.read()
@@ -258,10 +264,10 @@ def finish(options, names, functions, uses_macros):
     if asserted != functions:
         raise Failure(f"{options.source}: error: the weaver's output is not what is known of AspectC++ 2.3: of {functions} "
                       f"functions {asserted} were found\n")
-    if uses_macros:
-        ndebug, optimize = ("!" if flag in options.defined else "" for flag in ("NDEBUG", "__OPTIMIZE__"))
-        text = FLAGS_AS_WOVEN.format(ndebug=ndebug + "defined(NDEBUG)", optimize=optimize + "defined(__OPTIMIZE__)",
-                                     name=os.path.basename(options.source)) + text
+    if deciding:
+        changed = (f"{'!' if flag in options.defined else ''}defined({flag})" for flag in deciding)
+        text = FLAGS_AS_WOVEN.format(conditions=" || ".join(changed), name=os.path.basename(options.source),
+                                     flags=" and ".join(deciding).replace("__OPTIMIZE__", "-O")) + text
     with open(options.output, "w", encoding="utf-8") as file:
         file.write(text)
     check_unwoven(options, text)
@@ -278,9 +284,13 @@ def split_flags(options, flags):
         elif flag in ("-I", "-D", "-U", "-isystem"):
             options.flags.append(flag)
             following = True
-    optimized = [flag for flag in options.flags if re.match(r"-O(?!0)", flag)]
-    names = {re.match(r"-D\s*(\w+)", flag).group(1) for flag in options.flags if re.match(r"-D\s*\w", flag)}
-    options.defined = names | ({"__OPTIMIZE__"} if optimized else set())
+    # Of flags that contradict each other the last one holds.
+    options.defined, words = set(), re.sub(r"^(-[DU])\n", r"\1", "\n".join(flags), flags=re.M)
+    for letter, name in re.findall(r"^-([DUO])(\w*)", words, re.M):
+        if letter == "U" or (letter == "O" and name == "0"):
+            options.defined.discard("__OPTIMIZE__" if letter == "O" else name)
+        else:
+            options.defined.add("__OPTIMIZE__" if letter == "O" else name)
 
 
 def main():
@@ -296,10 +306,10 @@ def main():
             os.remove(options.output)
         annotated, found = annotations(options)
         classes = check(options, annotated, found)
-        uses_macros = check_sight(options, classes, found)
+        deciding = check_sight(options, classes, found)
         refuse(found)
         weave(options, annotated)
-        finish(options, [name for _, _, _, name in annotated], sum(each.woven for each in classes), uses_macros)
+        finish(options, [name for _, _, _, name in annotated], sum(each.woven for each in classes), deciding)
     except Failure as failure:
         if os.path.exists(options.output):
             os.remove(options.output)
