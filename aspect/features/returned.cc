@@ -115,7 +115,8 @@ public:
     const auto* pointer() const { return &a; }
     auto first() -> char { return text[0] = 'z'; }
     auto same(const returned_deduced& other) const -> bool { return a == other.a; }
-    decltype(1L + 2) sum() { return a += 1; }
+    using sum_type = decltype(1L + 2);
+    sum_type sum() { return a += 1; }
 };
 
 class [[NVM::transactional]] alignas(64) returned_by_kind {

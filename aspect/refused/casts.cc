@@ -314,3 +314,55 @@ class [[NVM::transactional]] alignas(64) refused_one {
 public:
     int next() const { return ++a.of.n; }  // HERE
 };
+
+// CASE const_cast of an argument of a lambda
+// REFUSED a cast takes 'const' away from what may be the valid half
+#include <algorithm>
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a[4] = {};
+
+public:
+    void set() const {
+        std::for_each(a, a + 4, [](const int& each) { const_cast<int&>(each) = 1; });  // HERE
+    }
+};
+
+// CASE a C cast of an argument of a generic lambda
+// REFUSED a cast takes 'const' away from what may be the valid half
+#include <algorithm>
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a[4] = {};
+
+public:
+    void set() const {
+        std::for_each(a, a + 4, [](auto& each) { (int&)each = 1; });  // HERE
+    }
+};
+
+// CASE const_cast of a structured binding
+// REFUSED a cast takes 'const' away from what may be the valid half
+struct two_numbers { int x, y; };
+class [[NVM::transactional]] alignas(64) refused_one {
+    two_numbers a = {0, 0};
+
+public:
+    void set() const { auto& [x, y] = a; const_cast<int&>(x) = 1; }  // HERE
+};
+
+// CASE a C cast of a pointer to a pointer
+// REFUSED a cast takes 'const' away from what may be the valid half
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() const { const int* at = &a; **(int**)&at = 1; }  // HERE
+};
+
+// CASE a C cast to a reference to a pointer
+// REFUSED a cast takes 'const' away from what may be the valid half
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() const { const int* at = &a; *(int*&)at = 1; }  // HERE
+};

@@ -334,3 +334,73 @@ public:
 #define ONE 1  // HERE
     void set() { a = ONE; }
 };
+
+// CASE a function in the class that the weaver is not to see
+// REFUSED what the weaver is not to see (#ifndef __acweaving) is in it or its functions
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() { a = 1; }
+#ifndef __acweaving  // HERE
+    void other() { a = 2; }
+#endif
+};
+
+// CASE a statement that the weaver is not to see
+// REFUSED what the weaver is not to see (#ifndef __acweaving) is in it or its functions
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() {
+        a = 1;
+#ifndef __acweaving  // HERE
+        a = 2;
+#endif
+    }
+};
+
+// CASE a condition around a function out of line, by another name of the class
+// REFUSED '#if __cplusplus >= 202002L' decides what is in it or its functions
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set();
+    int get() const { return a; }
+};
+using another_name = refused_one;
+#if __cplusplus >= 202002L  // HERE
+void another_name::set() { a = 1; }
+#endif
+
+// CASE a condition around a macro that is a function out of line
+// REFUSED '#if __cplusplus >= 202002L' decides what is in it or its functions
+class [[NVM::transactional]] alignas(64) refused_by_macro {
+    int a = 0;
+
+public:
+    void set();
+    int get() const { return a; }
+};
+#define SET_OUT_OF_LINE void refused_by_macro::set() { a = 1; }
+#if __cplusplus >= 202002L  // HERE
+SET_OUT_OF_LINE
+#endif
+
+// CASE a function out of line as the argument of a macro
+// REFUSED a function of it stands in the argument of a macro
+class [[NVM::transactional]] alignas(64) refused_by_argument {
+    int a = 0;
+
+public:
+    void set();
+    int get() const { return a; }
+};
+#if __cplusplus >= 202002L
+#define WITH_CONCEPTS(what) what
+#else
+#define WITH_CONCEPTS(what)
+#endif
+WITH_CONCEPTS(void refused_by_argument::set() { a = 1; })  // HERE

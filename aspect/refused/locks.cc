@@ -350,3 +350,84 @@ class [[NVM::transactional]] alignas(64) refused_one {  // HERE
 public:
     void set() { a = 1; }
 };
+
+// CASE a guard of the program's own that names no mutex
+// REFUSED 'held' takes a lock, inside a function whose transaction copied the object before
+#include <mutex>
+std::mutex door;
+struct entered {
+    entered() { door.lock(); }
+    ~entered() { door.unlock(); }
+};
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { entered held; ++a; } };  // HERE
+
+// CASE a structure with a guard for a member
+// REFUSED 'held' takes a lock
+#include <mutex>
+std::mutex gate;
+struct inside { std::lock_guard<std::mutex> of{gate}; };
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { inside held; ++a; } };  // HERE
+
+// CASE functions that take a lock and give it back
+// REFUSED 'enter' takes or gives back a lock
+#include <mutex>
+std::mutex hall;
+void enter() { hall.lock(); }
+class [[NVM::transactional]] alignas(64) refused_one { int a = 0; public: void set() { enter(); ++a; } };  // HERE
+
+// CASE a function that calls another under a lock
+// REFUSED 'synchronized' takes or gives back a lock
+#include <mutex>
+std::mutex room;
+template <class Do>
+void synchronized(Do it) { std::lock_guard<std::mutex> held(room); it(); }
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() { synchronized([this] { ++a; }); }  // HERE
+};
+
+// CASE a lock for readers and writers
+// REFUSED is a lock, inside a function
+#include <pthread.h>
+pthread_rwlock_t readers;
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() { pthread_rwlock_wrlock(&readers); ++a; }  // HERE
+};
+
+// CASE a semaphore of POSIX
+// REFUSED is a lock, inside a function
+#include <semaphore.h>
+sem_t turn;
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() { sem_wait(&turn); ++a; }  // HERE
+};
+
+// CASE a file that is locked
+// REFUSED 'flock' takes or gives back a lock
+#include <sys/file.h>
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() { flock(3, LOCK_EX); ++a; }  // HERE
+};
+
+// CASE a critical section of OpenMP
+// REFUSED '#pragma omp critical' takes a lock, inside a function whose transaction copied the object before
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set() {
+#pragma omp critical  // HERE
+        ++a;
+    }
+};

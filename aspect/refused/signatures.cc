@@ -323,3 +323,42 @@ public:
     template <class T>
     refused_one(T to) : a(to) { a += 1; }  // HERE
 };
+
+// CASE a const pointer returned
+// REFUSED 'get' returns 'const int *const', which the weaver cannot hand on: leave the last 'const' out
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    const int* const get() const { return &a; }  // HERE
+};
+
+// CASE a structure without a name returned
+// REFUSED 'get' takes or returns what has a type without a name
+class [[NVM::transactional]] alignas(64) refused_one {
+    struct { int x; } a = {0};
+
+public:
+    auto get() const { return a; }  // HERE
+};
+
+// CASE decltype of a structure, taken and returned
+// REFUSED 'set' has a decltype in its type, which the weaver cannot write
+struct an_x { int x; } some_x;
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    void set(const decltype(some_x)& to) { a = to.x; }  // HERE
+    decltype(some_x) get() const { return {a}; }  // HERE
+};
+
+// CASE a member by decltype of a structure
+// REFUSED member 'a' is declared by decltype, which the weaver cannot write: write the type
+struct { int x; } other_x;
+class [[NVM::transactional]] alignas(64) refused_one {
+    decltype(other_x) a = {0};  // HERE
+
+public:
+    void set() { a.x = 1; }
+};

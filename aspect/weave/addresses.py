@@ -30,6 +30,14 @@ def is_constant(node, lvalue=False):
     return of.endswith("const") or (of.startswith("const ") and not of.endswith("*"))
 
 
+def loses_const_below(source, target):
+    """Whether what is behind a pointer to a pointer, or a reference to one, is const in the first type alone."""
+    def stars(node):
+        return qualified_type(node).count("*") + (node.get("valueCategory") != "prvalue")
+    return min(stars(source), stars(target)) > 1 and \
+        qualified_type(source).count("const") > qualified_type(target).count("const")
+
+
 def leaves(node):
     found = [node]
     for each in inner(node):

@@ -6,10 +6,10 @@ import addresses
 from syntax import TRANSPARENT, inner, is_this, qualified_type, stripped
 
 CASTS = {"CXXConstCastExpr", "CStyleCastExpr", "CXXReinterpretCastExpr", "CXXFunctionalCastExpr", "CXXStaticCastExpr"}
-MUTEX = re.compile(r"mutex|spin_?lock|rwlock|atomic_flag|semaphore|condition_variable", re.I)
+MUTEX = re.compile(r"mutex|^sem_t$|spin_?lock|rwlock|atomic_flag|semaphore|condition_variable", re.I)
 GUARD = re.compile(r"(?:^|[_:<]|[a-z](?=[A-Z]))(?:lock|guard)(?:$|[_<>A-Z]|ed\b|er\b)", re.I)
 LOCKING = re.compile(r"^(?:try_?)?(?:un)?lock(?:_shared|_upgrade|_read|_write)?(?:_for|_until)?$|(?:^|_)(?:un)?lock(?:$|_)|"
-                     r"^(?:acquire|release|test_and_set|call_once)$")
+                     r"^(?:acquire|release|test_and_set|call_once|lockf|flock|sem_(?:try|timed)?wait|sem_post)$|_(?:rd|wr|try)lock$")
 INSERTING = {"push_back", "push_front", "push", "insert", "emplace", "emplace_back", "emplace_front", "assign", "store",
              "exchange", "reset"}
 
@@ -20,6 +20,7 @@ class Body:
     def __init__(self, of, place, shown=(), function=None):
         self.of, self.place, self.shown, self.function = of, place, shown, function
         self.locals = set()
+        self.parameters = {each["id"] for each in inner(function or {}) if each["kind"] == "ParmVarDecl"}
         self.addresses = addresses.Addresses(of.fields, self.locals)
         self.constant = function is not None and re.search(r"\)\s*(?:volatile\s*)?const\b|\)\s*const\b",
                                                            qualified_type(function)) is not None
@@ -121,19 +122,24 @@ class Body:
         from_array = source.get("castKind") == "ArrayToPointerDecay"
         casts_away = addresses.is_constant(inner(source)[0] if from_array else source, lvalue=from_array) and \
             not addresses.is_constant(node) and addresses.names_storage(node)
-        if not casts_away:
+        if not casts_away and not addresses.loses_const_below(source, node):
             return
         reaches = addresses.leaves(source)
-        shown = any(self.is_shown(each) for each in reaches)
-        if shown or (self.constant and any(each.get("kind") in ("CXXThisExpr", "CXXMemberCallExpr") or
-                                           each.get("referencedDecl", {}).get("id") in self.locals for each in reaches)):
+        if any(map(self.is_shown, reaches)) or (self.constant and any(map(self.may_be_of_the_object, reaches))):
             self.of.refuse(node, "a cast takes 'const' away from what may be the valid half, and what is written there is "
                            "no transaction: make the function non-const, and change members without a cast")
+
+    def may_be_of_the_object(self, node):
+        """Where the function is const: a member, or what a variable may name, or an argument of a lambda."""
+        target = node.get("referencedDecl", {})
+        return node.get("kind") in ("CXXThisExpr", "CXXMemberCallExpr") or target.get("id") in self.locals or \
+            target.get("kind") == "BindingDecl" or (target.get("kind") == "ParmVarDecl" and target["id"] not in self.parameters)
 
     def look_at_lock(self, node):
         """A transaction copies the valid half before its body runs: a lock that the body takes comes too late."""
         kind, said = node.get("kind"), None
-        if kind == "VarDecl" and GUARD.search(re.sub(r"<.*", "", qualified_type(node)).split("::")[-1]):
+        of = re.sub(r"<.*", "", qualified_type(node)).split("::")[-1]
+        if kind == "VarDecl" and (GUARD.search(of) or of in self.of.locking):
             said = f"'{node.get('name')}' takes a lock"
         elif kind in ("DeclRefExpr", "MemberExpr") and "(" not in qualified_type(node) and \
                 MUTEX.search(qualified_type(node)) and node.get("referencedMemberDecl") not in self.of.fields:
@@ -144,7 +150,8 @@ class Body:
                 return
             if kind == "MemberExpr" and qualified_type(node) != "<bound member function type>":
                 return
-            if LOCKING.search(called.get("name", "")) and node.get("referencedMemberDecl") not in self.of.methods:
+            if node.get("referencedMemberDecl") not in self.of.methods and \
+                    (LOCKING.search(called.get("name", "")) or (kind == "DeclRefExpr" and called.get("name") in self.of.locking)):
                 said = f"'{called.get('name')}' takes or gives back a lock"
             elif called.get("name", "").startswith("__sync_"):
                 said = f"'{called['name']}' is an atomic operation"

@@ -64,40 +64,80 @@ def groups(text):
     return found
 
 
-def definition_of(names):
-    """What defines a function of one of the classes, outside of it."""
-    every = "|".join(re.escape(name) for name in names)
-    return re.compile(rf"\b(?:{every})\s*::\s*(?:~?\w+|operator[^(;{{}}]*(?:\(\s*\))?)\s*\([^;{{}}]*\)[^;{{}}()]*(?:\([^()]*\)"
-                      r"[^;{}()]*)*\{")
+class Definitions:
+    """How a text defines functions of the classes, outside of them: by a name of the class, or by a macro of the program."""
+
+    def __init__(self, names, files):
+        self.classes, self.macros, said, macros = {name: name for name in names}, {}, [], []
+        for file in files:
+            text = source_text.without_literals(source_text.read(file))
+            said += re.findall(r"\busing\s+(\w+)\s*=\s*(?:[\w\s]*::\s*)*(\w+)\s*;", text)
+            said += [(name, of) for of, name in re.findall(r"\btypedef\s+(?:[\w\s]*::\s*)*(\w+)\s+(\w+)\s*;", text)]
+            macros += re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n]*\\\n)*[^\n]*)", text, re.M)
+        said += [(name, text.split("::")[-1].strip()) for name, text in macros if re.fullmatch(r"[\w\s:]+", text)]
+        before = 0
+        while before != len(self.classes):
+            before = len(self.classes)
+            self.classes.update((name, self.classes[of]) for name, of in said if of in self.classes and name not in self.classes)
+        every = "|".join(re.escape(name) for name in self.classes)
+        self.pattern = re.compile(rf"\b({every})\s*::\s*(?:~?\w+|operator[^(;{{}}]*(?:\(\s*\))?)\s*\([^;{{}}]*\)[^;{{}}()]*"
+                                  r"(?:\([^()]*\)[^;{}()]*)*\{")
+        for name, text in macros:
+            shown = self.pattern.search(text)
+            if shown:
+                self.macros[name] = self.classes[shown.group(1)]
+
+    def search(self, text):
+        """(class, offset) of the first, or None."""
+        shown = self.pattern.search(text)
+        if shown:
+            return self.classes[shown.group(1)], shown.start()
+        used = next((each for each in re.finditer(r"\b\w+\b", text) if each.group(0) in self.macros), None)
+        return (self.macros[used.group(0)], used.start()) if used else None
+
+    def handed_to_macros(self, code):
+        """(class, offset) of those that stand in the argument of a macro."""
+        for shown in self.pattern.finditer(code):
+            blocks, before = source_text.enclosing(code, shown.start())
+            if before.count("(") > before.count(")") and all(re.search(r"\b(?:namespace|extern)\b", head) for _, head in blocks):
+                yield self.classes[shown.group(1)], shown.start()
 
 
 def has_annotated(text):
     return re.search(r"\[\[[^\]]*" + source_text.ATTRIBUTE.pattern, source_text.without_literals(text)) is not None
 
 
-def check_file(file, ranges, names, found):
+def check_file(file, ranges, defines, found):
     """`ranges` are the lines of woven classes and of their functions in this file, each with the class's name."""
     text = source_text.read(file)
     lines = source_text.without_literals(text).split("\n")
-    defines = definition_of(names)
     for group in groups(text):
         body = group.text(lines)
+        near = next((name for name, first, last in ranges if group.first <= last and first <= group.last), None)
         if group.hides_from_the_weaver() and len(group.branches) == 1:
-            if defines.search(body) or has_annotated(body):
+            if near is not None:
+                found.append((file, group.first, f"woven class {near}: what the weaver is not to see (#ifndef __acweaving) is "
+                              "in it or its functions, and would be no transaction: write it outside, and call it"))
+            elif defines.search(body) or has_annotated(body):
                 found.append((file, group.first, UNSEEN))
             continue
-        near = next((name for name, first, last in ranges if group.first <= last and first <= group.last), None)
         if near is None:
-            unseen = defines.search(body)
-            near = next((name for name in names if name in unseen.group(0)), None) if unseen else None
+            near, _ = defines.search(body) or (None, 0)
         if near is None and has_annotated(body):
             near = "?"
         if near is not None:
             found.append((file, group.first, f"woven class {near}: '#{group.kind} {group.condition}' decides what is in it "
                           "or its functions, and the weaver may decide otherwise than the compiler: write it without a "
                           "condition, or let CMake choose the source"))
+    code = source_text.code_of(text)
+    for name, at in defines.handed_to_macros(code):
+        found.append((file, source_text.line_of(code, at), f"woven class {name}: a function of it stands in the argument of a "
+                      "macro, which may mean one thing to the weaver and another to the compiler: write it without"))
     for line, _, kind, rest in directives(text):
         for name, first, last in ranges:
+            if first < line < last and kind == "pragma" and re.match(r"omp\s+(?:critical|atomic|ordered)\b", rest):
+                found.append((file, line, f"woven class {name}: '#pragma {rest}' takes a lock, inside a function whose "
+                              "transaction copied the object before: let the caller hold it around the call"))
             if first < line < last and kind in ("include", "undef", "define"):
                 said = "includes a file" if kind == "include" else f"'#{kind} {rest.split('(')[0].split(' ')[0]}'"
                 found.append((file, line, f"woven class {name}: {said} in the middle of it or its functions: "
@@ -155,11 +195,11 @@ def check_macros(ranges_of, seen, compiled, found):
     return used
 
 
-def check_unseen_files(files, names, found):
+def check_unseen_files(files, defines, found):
     """Files that only the compiler includes."""
     for file in files:
         text = source_text.read(file)
         code = source_text.without_literals(text)
-        defined = definition_of(names).search(code)
+        defined = defines.search(code)
         if defined or has_annotated(text):
-            found.append((file, source_text.line_of(code, defined.start()) if defined else 1, UNSEEN))
+            found.append((file, source_text.line_of(code, defined[1]) if defined else 1, UNSEEN))

@@ -6,20 +6,23 @@ each argument of type `const Class&`. So a body is right if it reaches members b
 
 import re
 
+import addresses
 import source_text
 from bodies import Body
 from syntax import inner, qualified_type, spelled
 
 NOT_EVALUATED = {"UnaryExprOrTypeTraitExpr", "CXXNoexceptExpr"}
+UNNAMED = re.compile(r"\((?:unnamed|anonymous) (?:struct|class|union|enum)")
 METHODS = {"CXXMethodDecl", "CXXConversionDecl"}
 MOVE_ONLY = re.compile(r"^(?:const )?std::(?:unique_ptr|unique_lock|shared_lock|thread|promise|future|packaged_task)\b(?!.*[&*]$)")
 
 
 class AnnotatedClass:
-    """One annotated class and the bodies of its functions in this unit. `found` gets (file, line, text)."""
+    """One annotated class and the bodies of its functions in this unit. `locking` are names of what takes locks,
+    `found` gets (file, line, text)."""
 
-    def __init__(self, record, later_definitions, found):
-        self.record, self.name, self.found = record, record["name"], found
+    def __init__(self, record, later_definitions, locking, found):
+        self.record, self.name, self.locking, self.found = record, record["name"], locking, found
         self.fields, self.methods, self.woven, self.ranges = {}, {}, 0, []
         self.range_of(record)
         if record.get("tagUsed") == "union":
@@ -98,6 +101,10 @@ class AnnotatedClass:
                 if "(unnamed enum" in qualified_type(member):
                     self.refuse(member, f"member '{name}' is of an enumeration without a name, which the weaver cannot "
                                 "write: name the enumeration")
+                elif "decltype(" in member["type"]["qualType"] and not qualified_type(member).endswith("*") and \
+                        not addresses.kind_of_number(qualified_type(member)):
+                    self.refuse(member, f"member '{name}' is declared by decltype, which the weaver cannot write: write the "
+                                "type, or give it a name by 'using'")
                 if member.get("mutable"):
                     self.refuse(member, f"member '{name}' is mutable, and a const function is no transaction: "
                                 "make the function that changes it non-const")
@@ -191,9 +198,18 @@ class AnnotatedClass:
         elif re.search(r"->\s*decltype\b", head):
             self.refuse(function, f"'{name}' has a trailing decltype, which the weaver cannot move: write the type, or "
                         "'auto' without a trailing type")
+        elif re.search(r"\bdecltype\s*\(", head):
+            self.refuse(function, f"'{name}' has a decltype in its type, which the weaver cannot write: write the type, or "
+                        "give it a name by 'using'")
         signature = qualified_type(function)
+        if UNNAMED.search(signature):
+            return self.refuse(function, f"'{name}' takes or returns what has a type without a name, which the weaver cannot "
+                               "write: name the type")
         returned = signature.split("(")[0].strip()
-        if returned.startswith("const ") and not returned.endswith(("&", "*", "const")) and "->" not in signature:
+        if returned.endswith("*const"):
+            self.refuse(function, f"'{name}' returns '{returned}', which the weaver cannot hand on: leave the last 'const' "
+                        "out, which means nothing for a returned value")
+        elif returned.startswith("const ") and not returned.endswith(("&", "*", "const")) and "->" not in signature:
             self.refuse(function, f"'{name}' returns '{returned}', which the weaver cannot hand on: leave 'const' out, "
                         "which means nothing for a returned value")
         elif re.search(r"\bauto\b", head.split("(")[0]) and "->" not in head and re.search(r"\w<", returned):

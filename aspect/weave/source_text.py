@@ -6,6 +6,9 @@ import re
 ATTRIBUTE = re.compile(r"NVM\s*::\s*transactional\b")
 LITERAL = re.compile(r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'",
                      re.S)
+GUARDS = r"\b(?:lock_guard|unique_lock|scoped_lock|shared_lock)\b"
+GUARD_MEMBER = re.compile(GUARDS + r"[^;(){}&*]*\s\w+\s*[;={]")
+LOCKS = re.compile(GUARDS + r"|\b(?:pthread_\w*lock|mtx_\w*lock|sem_wait|flock|test_and_set)\b|(?:\.|->)\s*(?:try_)?lock\w*\s*\(")
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 
 
@@ -113,13 +116,20 @@ class Head:
         return None
 
 
+def end_of_block(code, at):
+    """Of the block that is open at `at`."""
+    depth = 1
+    for match in re.finditer(r"[{}]", code[at:]):
+        depth += 1 if match.group(0) == "{" else -1
+        if depth == 0:
+            return at + match.end()
+    return len(code)
+
+
 def class_definitions(code):
     """(name, body) of each."""
     for match in re.finditer(r"\b(?:class|struct)\s+([^;{}()=]*)\{", code):
-        depth, at = 1, match.end()
-        while depth and at < len(code):
-            depth += {"{": 1, "}": -1}.get(code[at], 0)
-            at += 1
+        at = end_of_block(code, match.end())
         names = re.findall(r"\w+", re.split(r"(?<!:):(?!:)|\bfinal\b", without_brackets(match.group(1)), maxsplit=1)[0])
         if names:
             yield names[-1], code[match.end():at]
@@ -140,6 +150,23 @@ def classes_with_mutable_members(codes):
             inside = next((each for each in re.findall(r"\b([A-Za-z_]\w*)(?:<[^;]*>)?\s+\w+\s*[;={\[]", body) if each in found), None)
             if inside and name not in found:
                 found[name] = found[inside]
+    return found
+
+
+def names_that_lock(codes):
+    """Of functions that take a lock, and of classes whose constructors do, or which have a guard as a member."""
+    found = set()
+    for code in codes:
+        if not LOCKS.search(code):
+            continue
+        for name, body in class_definitions(code):
+            made = re.search(rf"\b{name}\s*\([^;{{}}]*\)[^;{{}}]*\{{[^{{}}]*", body)
+            if GUARD_MEMBER.search(body) or (made and LOCKS.search(made.group(0))):
+                found.add(name)
+        for match in re.finditer(r"(?<!::)\b(?!(?:if|for|while|switch|catch)\b)(\w+)\s*\([^;{}]*\)[^;{}()=]*\{", code):
+            if LOCKS.search(code[match.end():end_of_block(code, match.end())]) and \
+                    all(re.search(r"\b(?:namespace|extern)\b", head) for _, head in enclosing(code, match.start())[0]):
+                found.add(match.group(1))
     return found
 
 

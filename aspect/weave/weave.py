@@ -107,7 +107,8 @@ def check(options, annotated, found):
         refuse(found)
         return []
     runs = syntax_trees(options, [name for _, _, _, name in annotated])
-    classes = []
+    codes = [source_text.code_of(source_text.read(file)) for file in options.files if not file.startswith("/usr/")]
+    classes, locking = [], source_text.names_that_lock(codes)
     for file, line, column, name in annotated:
         if any(file == other and line == at for other, at, _ in found):
             continue
@@ -123,7 +124,7 @@ def check(options, annotated, found):
                           f"{options.project}: name a PROJECT directory above both"))
         else:
             later = [tree for tree in trees if tree.get("parentDeclContextId") == record["id"]]
-            classes.append(refusals.AnnotatedClass(record, later, found))
+            classes.append(refusals.AnnotatedClass(record, later, locking, found))
             classes[-1].check_earlier(trees)
     return classes
 
@@ -139,10 +140,12 @@ def check_sight(options, classes, found):
     for each in classes:
         for file, first, last in each.ranges:
             ranges.setdefault(file, []).append((each.name, first, last))
-    seen, files = conditions.macros([*clang_command(options), options.source])
+    seen, files = options.seen, options.files
     check_mutable_members(classes, files)
-    for file in sorted(set(in_project(options, files))):
-        conditions.check_file(file, ranges.get(file, []), names, found)
+    own = sorted(set(in_project(options, files)))
+    defines = conditions.Definitions(names, own)
+    for file in own:
+        conditions.check_file(file, ranges.get(file, []), defines, found)
         code = source_text.code_of(source_text.read(file))
         for name in names:
             for at, derived in source_text.derived_classes(code, name):
@@ -154,8 +157,8 @@ def check_sight(options, classes, found):
     if compiled is None:
         return []  # The compiler will say why.
     known = set(map(os.path.abspath, files))
-    conditions.check_unseen_files([file for file in in_project(options, more) if os.path.abspath(file) not in known], names,
-                                  found)
+    conditions.check_unseen_files([file for file in in_project(options, more) if os.path.abspath(file) not in known],
+                                  defines, found)
     if not conditions.check_macros(ranges, seen, compiled, found):
         return []
     other = {"NDEBUG": "-UNDEBUG" if "NDEBUG" in options.defined else "-DNDEBUG",
@@ -305,6 +308,7 @@ def main():
         if os.path.exists(options.output):
             os.remove(options.output)
         annotated, found = annotations(options)
+        options.seen, options.files = conditions.macros([*clang_command(options), options.source])
         classes = check(options, annotated, found)
         deciding = check_sight(options, classes, found)
         refuse(found)
