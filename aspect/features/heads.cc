@@ -201,6 +201,19 @@ public:
     void set(int to) { a.set(to); }
 };
 
+typedef struct { int x, y; } head_pair;
+typedef enum { head_low, head_high } head_level;
+class [[NVM::transactional]] alignas(64) head_names_by_typedef {
+    head_pair at = {1, 2};
+    head_level is = head_low;
+
+public:
+    void set(int to) { at.x = to, is = head_high; }
+    void change(const head_pair& to, head_level how) { at = to, is = how; }
+    head_pair get() const { return at; }
+    head_level level() const { return is; }
+};
+
 class [[NVM::transactional]] alignas(64) head_called_by_others {
     int a = 1;
 
@@ -257,6 +270,10 @@ const features::feature* heads(size_t* count) {
         HEAD(head_without_allocation, "a class that cannot be allocated"),
         HEAD(head_members_with_attributes, "attributes on members, functions and parameters"),
         HEAD(head_with_macros, "macros that mean the same to all"),
+        HEAD(head_names_by_typedef, "types that have a name by typedef alone"),
+        {"types that have a name by typedef alone, taken and returned", MAKE(head_names_by_typedef),
+         {STEP(head_names_by_typedef, first, x.change({5, 6}, head_high); return x.get().y + x.level()),
+          STEP(head_names_by_typedef, second, y.change(x.get(), x.level()); return y.get().x)}},
         HEAD(head_between_conditions, "conditions between woven classes"),
         {"a class that allocates",
          [](void* lines) { new (lines) allocated(), new (static_cast<char*>(lines) + 64) allocated(); },

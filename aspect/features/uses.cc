@@ -43,6 +43,11 @@ public:
     unsigned char byte(int at) const { return reinterpret_cast<const unsigned char*>(&a)[at]; }
     void put(int at, unsigned char to) { reinterpret_cast<unsigned char*>(&a)[at] = to; }
     const void* shown() const { return static_cast<const void*>(text); }
+    int largest() const {
+        int best = 0;
+        std::for_each(text, text + 8, [&best](const char& each) { best = std::max(best, static_cast<int>(each)); });
+        return best;
+    }
     void add_const() { const char* at = const_cast<const char*>(text); text[1] = *at; }
     void through_const() { const int& alias = a; const_cast<int&>(alias) = 70; }
     long text_of_others(const char* from) const { return strlen(const_cast<char*>(from)) + strlen((char*)"four"); }
@@ -148,7 +153,7 @@ const features::feature* uses(size_t* count) {
         {"casts that keep const, and of bytes", MAKE(cast),
          {STEP(cast, reads, return x.byte(0) + x.byte(1)), STEP(cast, first, x.put(1, 9); return x.byte(1)),
           STEP(cast, reads, return static_cast<const char*>(x.shown())[1]), STEP(cast, first, x.add_const(); return 0),
-          STEP(cast, reads, return x.less(y) + 2 * y.less(x))}},
+          STEP(cast, reads, return x.largest()), STEP(cast, reads, return x.less(y) + 2 * y.less(x))}},
         {"casts from const inside a transaction, and of what is no member", MAKE(cast),
          {STEP(cast, first, x.through_const(); return x.byte(0)), STEP(cast, reads, return x.text_of_others("five5"))}},
         {"local pointers and iterators", MAKE(local),
