@@ -73,6 +73,10 @@ public:
     T* root() {
         return pool_->template root<T>("counted").value();
     }
+    template <class T>
+    T* plain_root() {
+        return pool_->template plain_root<T>("counted").value();
+    }
 
     /// insert(i) for each i that is to be there from the start, in few transactions.
     template <class F>
@@ -119,7 +123,7 @@ inline std::int64_t known_key(std::uint64_t i) { return workload::scattered_key(
 template <class Engine>
 void count_swaps(ledger& to) {
     counted_pool<Engine> pool(to, "sps");
-    const workload::sps array(pool.access(), pool.template root<workload::sps_root>());
+    const workload::sps array(pool.access(), pool.template plain_root<workload::sps_root>());
     array.create(prefilled, 64);
     for (const std::uint64_t swaps : {1u, 8u, 64u}) {
         workload::random numbers(swaps);
@@ -131,7 +135,7 @@ void count_swaps(ledger& to) {
 template <class Engine, class Root, template <class> class Structure>
 void count_map(ledger& to, const std::string& name) {
     counted_pool<Engine> pool(to, name);
-    const Structure<pool_access<Engine>> map(pool.access(), pool.template root<Root>());
+    const Structure<pool_access<Engine>> map(pool.access(), pool.template plain_root<Root>());
     if constexpr (requires { map.create(prefilled); }) map.create(prefilled);
     map.prefill(0, prefilled, 40);
     pool.count("insert", [&](std::uint64_t i) { map.insert(fresh_key(i), 1); });

@@ -44,7 +44,7 @@ public:
     }
 
 private:
-    static node* root_of(basic_pool<Engine>& pool) { return pool.template root<node>("node").value(); }
+    static node* root_of(basic_pool<Engine>& pool) { return pool.template plain_root<node>("node").value(); }
 
     /// What is written depends on what was read, as in a node that is searched and shifted.
     static void write(const pool_access<Engine>& access, node& hot) {

@@ -20,7 +20,7 @@ public:
         : where_(where),
           pool_(path, where, where.elements * bytes_per_element + where.log_bytes + (64u << 20),
                 [&](basic_pool<Engine>& filled) { fill(filled); }),
-          map_(pool_.access(), pool_.pool().template root<Root>("map").value()) {}
+          map_(pool_.access(), pool_.pool().template plain_root<Root>("map").value()) {}
 
     batch run(const std::string& name, std::uint64_t transactions) override {
         if (name == "insert")
@@ -45,7 +45,7 @@ private:
 
     void fill(basic_pool<Engine>& filled) {
         const Structure<pool_access<Engine>> map(pool_access<Engine>(filled.core()),
-                                                 filled.template root<Root>("map").value());
+                                                 filled.template plain_root<Root>("map").value());
         bool good = true;
         if constexpr (requires { map.create(where_.elements); }) good = map.create(where_.elements);
         if (!good || !map.prefill(0, where_.elements, 16)) fail(errc::io, "the map could not be filled");

@@ -65,7 +65,7 @@ private:
         made.bytes = data_bytes + data_bytes / 16 + log_bytes;
         made.log_bytes = log_bytes;
         auto pool = redo::pool::create(path_, made).value();
-        auto* const root = pool.root<data_root>("data").value();
+        auto* const root = pool.plain_root<data_root>("data").value();
         pool.atomically([&] {
                 auto& transaction = current_transaction<redo>();
                 auto* const words = reinterpret_cast<std::uint64_t*>(redo::allocate(data_bytes));
@@ -79,7 +79,7 @@ private:
     }
 
     void fill_log(redo::pool& pool) {
-        auto* const words = pool.root<data_root>("data").value()->words;
+        auto* const words = pool.plain_root<data_root>("data").value()->words;
         workload::random numbers(1);
         const auto info = pool.info();
         // Until the last segment is reached: going on would truncate.

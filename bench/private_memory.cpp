@@ -34,7 +34,7 @@ public:
         options.log_bytes = table_log_bytes;
         options.private_bytes = private_bytes;
         pool_.emplace(redo::pool::create(path_, options).value());
-        auto* const root = pool_->root<table_root>("table").value();
+        auto* const root = pool_->plain_root<table_root>("table").value();
         pool_->atomically([&] {
                  auto* const words = reinterpret_cast<std::uint64_t*>(redo::allocate(table_bytes));
                  store_value(current_transaction<redo>(), &root->words, words);

@@ -23,7 +23,7 @@ public:
         : where_(where),
           pool_(path, where, where.elements * 9 + where.log_bytes + (16u << 20),
                 [&](basic_pool<Engine>& filled) { fill(filled); }),
-          array_(pool_.access(), pool_.pool().template root<workload::sps_root>("sps").value()) {
+          array_(pool_.access(), pool_.pool().template plain_root<workload::sps_root>("sps").value()) {
         for (unsigned i = 0; i < where.threads; ++i) numbers_.emplace_back(1000 + i);
     }
 
@@ -35,7 +35,7 @@ public:
 
 private:
     void fill(basic_pool<Engine>& filled) {
-        auto* root = filled.template root<workload::sps_root>("sps").value();
+        auto* root = filled.template plain_root<workload::sps_root>("sps").value();
         const workload::sps array(pool_access<Engine>(filled.core()), root);
         // undo_paper logs a line for each word: a batch has to fit into the smallest log.
         if (!array.create(where_.elements, 256)) fail(errc::io, "the array could not be filled");

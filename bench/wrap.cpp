@@ -44,7 +44,7 @@ public:
 
 private:
     static workload::stx_root* root_of(basic_pool<Engine>& pool) {
-        return pool.template root<workload::stx_root>("tree").value();
+        return pool.template plain_root<workload::stx_root>("tree").value();
     }
 
     setting where_;

@@ -1,5 +1,6 @@
 # What an installation holds: the headers as they stand, the library, a CMake package, a pkg-config
-# file. (The command installs itself, and so does the simulator, which is a package of its own.)
+# file: the component `library`. The component `crash` beside it is the explorer, `command` the two commands, `benchmarks`
+# the programs that they measure; `sim` is a package of its own.
 include(CMakePackageConfigHelpers)
 
 set(package_directory "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
@@ -8,19 +9,19 @@ set(libraries holdfast)
 if(HOLDFAST_HAS_TM)
     list(APPEND libraries holdfast_itm_value holdfast_itm_versioned)
 endif()
-install(TARGETS ${libraries} EXPORT holdfast_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_directory})
+install(TARGETS ${libraries} EXPORT holdfast_targets COMPONENT library ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_directory} COMPONENT library)
 # Headers whose names have "test" in them serve the tests only.
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/holdfast" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/holdfast" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*test*.hpp" EXCLUDE)
 
 # What weaves classes of users: holdfast_add_woven_sources.
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_weave.cmake" DESTINATION ${package_directory})
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/aspect/weave" DESTINATION ${package_directory}
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_weave.cmake" DESTINATION ${package_directory} COMPONENT library)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/aspect/weave" DESTINATION ${package_directory} COMPONENT library
         FILES_MATCHING PATTERN "*.py" PATTERN "*.ah")
 
 # Atomic blocks: holdfast_target_tm.
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm.cmake" DESTINATION ${package_directory})
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm.cmake" DESTINATION ${package_directory} COMPONENT library)
 
 # C++'s runtime, which programs in C must link: the one that this compiler links by itself.
 set(HOLDFAST_CXX_RUNTIME stdc++)
@@ -33,16 +34,16 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-config.cmake.i
 # Before version 1.0 a minor version may change anything.
 write_basic_package_version_file(holdfast-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/holdfast-config.cmake" "${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
-        DESTINATION ${package_directory})
+        DESTINATION ${package_directory} COMPONENT library)
 
 # The prefix is found from the file's own place, so that an installation may be moved.
 file(RELATIVE_PATH prefix_from_pkgconfig "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in" holdfast.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)
 if(HOLDFAST_HAS_TM)
     foreach(algorithm value versioned)
         configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-itm.pc.in" holdfast-itm-${algorithm}.pc @ONLY)
         install(FILES "${PROJECT_BINARY_DIR}/holdfast-itm-${algorithm}.pc"
-                DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+                DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)
     endforeach()
 endif()

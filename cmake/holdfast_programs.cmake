@@ -29,7 +29,7 @@ function(holdfast_add_command)
     target_link_libraries(holdfast_command PRIVATE holdfast CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
     set_target_properties(holdfast_command PROPERTIES OUTPUT_NAME holdfast
                           RUNTIME_OUTPUT_DIRECTORY "${HOLDFAST_COMMAND_DIRECTORY}")
-    install(TARGETS holdfast_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS holdfast_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 endfunction()
 
 # holdfast_find_rivals(): the libraries that benchmarks are measured against, as the imported

@@ -5,6 +5,7 @@
 
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/list.hpp>
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <iterator>
+#include <list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -130,6 +132,36 @@ struct queue_subject {
     template <class Target>
     static void prepare(Target& target) {
         for (std::uint64_t i = 0; i < 2; ++i) apply(target, 0, 1000 + i);
+    }
+    static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
+    static ordinary restored(const contents& from) { return {from.begin(), from.end()}; }
+    static contents of(const container& from) { return contents(from.begin(), from.end()); }
+};
+
+template <class Engine>
+struct list_subject {
+    using container = list<std::uint64_t, Engine>;
+    using ordinary = std::list<std::uint64_t>;
+    static constexpr std::string_view name = "list";
+    static constexpr std::string_view operations[] = {"push_back", "erase the second", "move the last to the front",
+                                                      "erase the second and roll back"};
+    static constexpr unsigned universe = std::size(operations);
+
+    static std::string describe(unsigned operation) { return std::string(operations[operation]); }
+    static bool rolls_back(unsigned operation) { return operation == 3; }
+    template <class Target>
+    static void apply(Target& target, unsigned operation, std::uint64_t value) {
+        if (operation == 0) {
+            target.push_back(value);
+        } else if (operation == 2) {
+            if (!target.empty()) target.splice(target.begin(), target, std::prev(target.end()));
+        } else if (target.size() > 1) {
+            target.erase(std::next(target.begin()));
+        }
+    }
+    template <class Target>
+    static void prepare(Target& target) {
+        for (std::uint64_t i = 0; i < 3; ++i) target.push_back(1000 + i);
     }
     static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
     static ordinary restored(const contents& from) { return {from.begin(), from.end()}; }

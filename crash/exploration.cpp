@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 namespace holdfast::crash {
@@ -16,15 +17,47 @@ namespace {
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
+std::string names_of(const structure& what, const workload& operations) {
+    std::string text;
+    for (const unsigned each : operations) text += (text.empty() ? "" : ", ") + quoted(what.operations()[each]);
+    return text;
+}
+
+/// Before which events the operation that a cut interrupts had made its commits. Requires: one had begun.
+std::vector<std::size_t> commits_of_interrupted(const trace& recorded, std::size_t cut) {
+    const auto first = recorded.events.begin();
+    const auto here = first + static_cast<std::ptrdiff_t>(cut);
+    const auto is = [](event_kind kind) { return [kind](const event& each) { return each.kind == kind; }; };
+    const auto began =
+        std::find_if(std::reverse_iterator(here), recorded.events.rend(), is(event_kind::operation_begins));
+    const auto begin = static_cast<std::size_t>(began.base() - first);
+    const auto end = static_cast<std::size_t>(
+        std::find_if(here, recorded.events.end(), is(event_kind::operation_done)) - first);
+    std::vector<std::size_t> commits;
+    std::ranges::copy_if(recorded.commits, std::back_inserter(commits),
+                         [&](std::size_t at) { return at >= begin && at <= end; });
+    return commits;
+}
+
+/// ", after commit 1 of 2"; empty where the operation has one.
+std::string place_among_commits(const trace& recorded, std::size_t cut) {
+    const auto commits = commits_of_interrupted(recorded, cut);
+    if (commits.size() < 2) return {};
+    const auto done = std::ranges::count_if(commits, [cut](std::size_t at) { return at <= cut; });
+    return (done == 0 ? ", before commit 1" : ", after commit " + std::to_string(done)) + " of " +
+           std::to_string(commits.size());
+}
+
 /// Which operation a cut before that event of the trace interrupts or follows.
 std::string place_of_cut(const structure& what, const violation& found, const trace& recorded) {
     progress made;
-    for (std::size_t i = 0; i < std::min(found.cut, recorded.events.size()); ++i) made.count(recorded.events[i]);
-    std::string text;
-    for (const unsigned each : found.operations) text += (text.empty() ? "" : ", ") + quoted(what.operations()[each]);
+    const std::size_t cut = std::min(found.cut, recorded.events.size());
+    for (std::size_t i = 0; i < cut; ++i) made.count(recorded.events[i]);
+    const std::string text = names_of(what, found.operations);
     if (made.begun[0] == 0) return text + "; cut before the first";
-    return text + "; cut " + (made.done[0] < made.begun[0] ? "inside" : "after") + " operation " +
-           std::to_string(made.begun[0]);
+    const std::string operation = " operation " + std::to_string(made.begun[0]);
+    if (made.done[0] == made.begun[0]) return text + "; cut after" + operation;
+    return text + "; cut inside" + operation + place_among_commits(recorded, cut);
 }
 
 /// Stores that the library did not make, by the lines they come from, in program order.
@@ -39,7 +72,11 @@ std::vector<std::string> lines_of_stores(const trace& recorded) {
     return lines;
 }
 
-std::string describe(structure& what, subject& in_memory, const violation& found, const trace& recorded) {
+std::string describe(structure& what, std::size_t pool_bytes, subject& in_memory, const violation& found,
+                     const trace& recorded) {
+    if (const auto wrong = wrong_without_a_crash(what, pool_bytes, found.operations))
+        return found.what + "\n  operations " + names_of(what, found.operations) + "; wrong without a crash, " +
+               (*wrong == 0 ? "before the first" : "after operation " + std::to_string(*wrong));
     std::string text = found.what + "\n  operations " + place_of_cut(what, found, recorded);
     if (found.depth > 0) text += ", then its recovery cut";
     // Of a file's pages only the library's writes are recorded.
@@ -48,15 +85,35 @@ std::string describe(structure& what, subject& in_memory, const violation& found
     return text;
 }
 
+limits first_violation(const exploration_settings& settings, unsigned depth) {
+    limits most;
+    most.images_of_a_cut = settings.images_of_a_cut;
+    most.stop_at_first = true;
+    most.depth = depth;
+    return most;
+}
+
+/// The same violation between two commits of its operation, if it is there too: a commit that nobody was told of may
+/// already be there, and a cut after it is easier to understand.
+violation between_commits(subject& explored, const model& how, const violation& found,
+                          const exploration_settings& settings, trace recorded) {
+    if (found.depth > 0) return found;
+    for (const std::size_t at : commits_of_interrupted(recorded, std::min(found.cut, recorded.events.size()))) {
+        if (at <= found.cut) continue;
+        recorded.explored_from = at;
+        explorer run(explored, how, first_violation(settings, 0), settings.seed);
+        run.explore(found.operations, recorded);
+        const auto& again = run.found().told;
+        return again.empty() || again.front().what != found.what ? found : again.front();
+    }
+    return found;
+}
+
 exploration_row explore_under(structure& what, const std::vector<std::unique_ptr<subject>>& subjects,
                               subject& explored, const model& how, unsigned operations,
                               const exploration_settings& settings) {
     const auto explore = [&](unsigned depth) {
-        limits most;
-        most.images_of_a_cut = settings.images_of_a_cut;
-        most.stop_at_first = true;
-        most.depth = depth;
-        explorer run(explored, how, most, settings.seed);
+        explorer run(explored, how, first_violation(settings, depth), settings.seed);
         for_each_workload(explored.universe(), operations, [&](const workload& each) {
             if (!run.has_enough()) run.explore(each);
         });
@@ -67,8 +124,9 @@ exploration_row explore_under(structure& what, const std::vector<std::unique_ptr
     if (found.violations == 0) found = explore(limits{}.depth);
     exploration_row row{how.name, found.workloads, found.images, found.exhaustive, {}};
     if (found.violations > 0) {
-        const violation& first = found.told.front();
-        row.violation = describe(what, *subjects.front(), first, explored.record(first.operations, how));
+        const trace recorded = explored.record(found.told.front().operations, how);
+        const violation told = between_commits(explored, how, found.told.front(), settings, recorded);
+        row.violation = describe(what, settings.pool_bytes, *subjects.front(), told, recorded);
     }
     return row;
 }

@@ -119,6 +119,14 @@ public:
     }
 
 private:
+    /// A plain one is for wraps. Whether each store goes through one is what the exploration finds out.
+    Root* make_root() {
+        if constexpr (std::is_trivially_copyable_v<Root>) {
+            return pool_->template plain_root<Root>(explored_root).value();
+        } else {
+            return pool_->template root<Root>(explored_root).value();
+        }
+    }
     static const Root& at(const std::byte* root) { return *reinterpret_cast<const Root*>(root); }
 
     const engine_description& engine() const override { return Engine::description; }
@@ -126,7 +134,7 @@ private:
 
     void create(const std::string& path, const create_options& options) override {
         pool_.emplace(pool_type::create(path, options).value());
-        Root* const root = pool_->template root<Root>(explored_root).value();
+        Root* const root = make_root();
         if (prepare_) pool_->atomically([&] { prepare_(*root); }).value();
     }
     result<void> open(const std::string& path, const open_options& options) override {
@@ -147,7 +155,7 @@ private:
     contents state(const std::byte* root) const override {
         if (state_) return state_(at(root));
         contents words((sizeof(Root) + 7) / 8);
-        std::memcpy(words.data(), root, sizeof(Root));
+        read_bytes<Engine>(root, words.data(), sizeof(Root));
         return words;
     }
     std::optional<std::string> invariant(const std::byte* root) const override {

@@ -53,6 +53,7 @@ public:
     void order(persist::site where) override;
     void file_write(std::uint64_t, const void*, std::size_t, bool, persist::site) override;
     void file_sync(persist::site) override;
+    void committed() override { trace_.commits.push_back(trace_.events.size()); }
 
     static constexpr std::size_t events_at_most = std::size_t{1} << 20;
 

@@ -95,6 +95,10 @@ public:
     }
     void file_publish() override { add(event_kind::file_publish); }
     void directory_sync() override { add(event_kind::directory_sync); }
+    void committed() override {
+        add_program_store();
+        trace_.commits.push_back(trace_.events.size());
+    }
 
 private:
     void add(event_kind kind, std::optional<persist::site> where = {}, std::uint64_t place = 0,

@@ -40,6 +40,11 @@ public:
     virtual bool list_blocks(const std::byte* root, std::vector<const void*>& owned) const = 0;
 };
 
+/// The first operation, counted from 1, after which the structure is wrong although nothing was cut; 0: it is before
+/// any. None: it is right.
+std::optional<std::size_t> wrong_without_a_crash(structure& what, std::size_t pool_bytes,
+                                                 const std::vector<unsigned>& operations);
+
 /// The structure, to be explored in memory that stands for NVRAM, and where its engine can, in a file. Requires:
 /// the structure outlives them.
 std::vector<std::unique_ptr<subject>> subjects_of(structure& what, std::size_t pool_bytes);

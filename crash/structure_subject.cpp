@@ -102,7 +102,7 @@ protected:
 };
 
 /// Sees the stores that go round the library.
-class in_memory final : public in_memory_subject<structure_subject> {
+class in_memory : public in_memory_subject<structure_subject> {
 public:
     /// Of what a program stores past the library nothing was promised.
     bool has_promised(const progress&) const override { return false; }
@@ -203,7 +203,36 @@ private:
     bool is_open_ = false;
 };
 
+/// What a program sees that runs the operations and is not killed.
+class uncut final : public in_memory {
+public:
+    using in_memory::in_memory;
+
+    std::optional<std::size_t> first_wrong(const workload& operations) {
+        const std::string path = recorded_path();
+        std::byte* const root = create(path, options_for(*model_named("kill")));
+        ::unlink(path.c_str());
+        std::optional<std::size_t> wrong;
+        if (is_wrong(root)) wrong = 0;
+        for (std::size_t i = 0; i < operations.size() && !wrong; ++i) {
+            what_.apply(operations[i], root);
+            if (is_wrong(root)) wrong = i + 1;
+        }
+        what_.abandon();
+        return wrong;
+    }
+
+private:
+    bool is_wrong(const std::byte* root) {
+        return guard([&] { return what_.invariant(root); }).has_value();
+    }
+};
+
 }  // namespace
+
+std::optional<std::size_t> wrong_without_a_crash(structure& what, std::size_t pool_bytes, const workload& operations) {
+    return uncut(what, pool_bytes).first_wrong(operations);
+}
 
 std::vector<std::unique_ptr<subject>> subjects_of(structure& what, std::size_t pool_bytes) {
     std::vector<std::unique_ptr<subject>> all;

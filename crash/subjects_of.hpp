@@ -25,6 +25,7 @@ void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
     add.template operator()<btree_map_subject>();
     add.template operator()<vector_subject>();
     add.template operator()<queue_subject>();
+    add.template operator()<list_subject>();
     add.template operator()<string_subject>();
     add.template operator()<blocks_subject>();
     // A record for each word, as the paper had it, and a block of many pages would not fit into the small log.

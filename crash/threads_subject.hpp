@@ -23,7 +23,7 @@ class threads_subject final : public interleaved_subject {
     static constexpr std::size_t words = 12;
     struct slice {
         typename Engine::template field<std::uint64_t> values[words];
-        typename Engine::template field<std::uint64_t*> block;
+        typename Engine::template field<const std::uint64_t*> block;
     };
     struct shared {
         slice slices[threads + 1];  ///< the last is the one that fills the log
@@ -72,7 +72,7 @@ private:
     /// What it frees first, a thread that may reuse it at once would overwrite.
     static void replace_block(slice& in, std::uint64_t value) {
         Engine::deallocate(in.block.get());
-        in.block = Engine::template make<std::uint64_t>(value);
+        in.block = Engine::template make<const std::uint64_t>(value);
     }
     void run_operation(pool& in, unsigned operation, std::uint64_t value) {
         slice& own = root_->slices[thread_of(operation)];

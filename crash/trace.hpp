@@ -62,6 +62,8 @@ struct trace {
     bool named_before = true;           ///< whether it had its name
     /// Cuts before this event are those of a shorter workload.
     std::size_t explored_from = 0;
+    /// Before which events transactions and wraps had committed, oldest first.
+    std::vector<std::size_t> commits{};
 };
 
 }  // namespace holdfast::crash

@@ -124,7 +124,7 @@ private:
         options.wraps.alias_words = 2 * words + 1;
         pool recorded_pool = pool::create(path, options).value();
         ::unlink(path.c_str());
-        root_ = recorded_pool.template root<shared>(explored_root).value();
+        root_ = recorded_pool.template plain_root<shared>(explored_root).value();
         turn_buckets(recorded_pool);
         remember(recorded_pool.core(), how);
         expected_.begin(of(*root_));

@@ -210,18 +210,6 @@ void add_pool_options(CLI::App& kv, const std::shared_ptr<kv_options>& options) 
                 "Open a pool whose last moments may be lost or torn");
 }
 
-/// What fails inside a transaction does not know the pool's name.
-int in_pool(const kv_options& options, bool as_json, int (*run)(const kv_options&, bool)) {
-    try {
-        return run(options, as_json);
-    } catch (const failure& failed) {
-        if (failed.reason().code != errc::out_of_space) throw;
-        error reason = failed.reason();
-        reason.path = options.pool;
-        throw failure(std::move(reason));
-    }
-}
-
 /// One of the commands behind POOL.
 CLI::App* add(CLI::App& kv, command_line& line, const std::shared_ptr<kv_options>& options, const char* name,
               const char* words, int (*run)(const kv_options&, bool)) {
@@ -229,7 +217,7 @@ CLI::App* add(CLI::App& kv, command_line& line, const std::shared_ptr<kv_options
     add_json_flag(*command, line);
     command->fallthrough();
     command->callback([options, &line, run] {
-        line.run = [options, &line, run] { return in_pool(*options, line.json, run); };
+        line.run = [options, &line, run] { return run(*options, line.json); };
     });
     return command;
 }

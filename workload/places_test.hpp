@@ -32,7 +32,7 @@ struct pool_place {
 
     template <class Root>
     Root* make_root() {
-        return files.pool().template root<Root>("root").value();
+        return files.pool().template plain_root<Root>("root").value();
     }
     access_type access() { return access_type(files.pool().core()); }
     std::int64_t live_blocks() { return static_cast<std::int64_t>(files.pool().usage().allocated_blocks); }

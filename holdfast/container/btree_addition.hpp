@@ -11,8 +11,8 @@ namespace holdfast::detail {
 
 /// What an insertion prepares: the entry, and where its leaf is full, the nodes and the separator of the split.
 /// Nothing names any of it, and nothing in the tree has changed. Inside a transaction.
-template <class Key, class T, class Engine>
-class btree_tree<Key, T, Engine>::addition {
+template <class Key, class T, class Engine, class Less>
+class btree_tree<Key, T, Engine, Less>::addition {
 public:
     /// `place` is where the key belongs, `way` how one gets there.
     template <class... Arguments>
@@ -31,7 +31,7 @@ public:
 private:
     friend btree_tree;
     /// Whether the entry is stored when it is entered, and not built before.
-    static constexpr bool is_value = std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<T>;
+    static constexpr bool is_value = detail::is_plain_value<Key> && detail::is_plain_value<T>;
 
     bool appends() const { return place_.node->next.get() == nullptr && place_.index == slot_order::slots; }
     /// How many of a full leaf's entries stay in it.
@@ -62,7 +62,7 @@ private:
         if (order.count() == slot_order::slots)
             return &inner_blocks_.front().template as<inner>()->branches[unused].key;
         branch& made = above.node->branches[order.insert(above.child)];
-        if constexpr (!std::is_trivially_copyable_v<Key>) hint_entering(*above.node, made);
+        if constexpr (!detail::is_plain_value<Key>) hint_entering(*above.node, made);
         return &made.key;
     }
     /// An entry that no leaf counts; the one it will be, but where a split leaves its place in use until then.
@@ -87,8 +87,8 @@ private:
     std::optional<new_element<Key, Engine>> separator_{};
 };
 
-template <class Key, class T, class Engine>
-auto btree_tree<Key, T, Engine>::add(addition& by) -> position {
+template <class Key, class T, class Engine, class Less>
+auto btree_tree<Key, T, Engine, Less>::add(addition& by) -> position {
     return all_or_doom(current_transaction<Engine>(), [&] {
         position place = by.place_;
         if (place.node == nullptr) {
@@ -111,8 +111,8 @@ auto btree_tree<Key, T, Engine>::add(addition& by) -> position {
 }
 
 /// Makes room in the full leaf and returns where the key now belongs.
-template <class Key, class T, class Engine>
-auto btree_tree<Key, T, Engine>::split(addition& by) -> position {
+template <class Key, class T, class Engine, class Less>
+auto btree_tree<Key, T, Engine, Less>::split(addition& by) -> position {
     const position place = by.place_;
     const bool appends = by.appends();
     const unsigned kept = by.kept();
@@ -143,8 +143,8 @@ auto btree_tree<Key, T, Engine>::split(addition& by) -> position {
 }
 
 /// Enters `right`, whose keys are not below the separator, behind the child that the way leads to.
-template <class Key, class T, class Engine>
-void btree_tree<Key, T, Engine>::enter_above(addition& by, void* right) {
+template <class Key, class T, class Engine, class Less>
+void btree_tree<Key, T, Engine, Less>::enter_above(addition& by, void* right) {
     path& way = by.way_;
     carried_key risen[2];
     // The first key is built; what rises from a node that splits is carried to the next.

@@ -5,15 +5,15 @@
 
 namespace holdfast::detail {
 
-template <class Key, class T, class Engine>
-struct btree_tree<Key, T, Engine>::check_state {
+template <class Key, class T, class Engine, class Less>
+struct btree_tree<Key, T, Engine, Less>::check_state {
     bounds pool;
     std::uint64_t found = 0;
     const leaf* last = nullptr;  ///< the leaf before
 };
 
-template <class Key, class T, class Engine>
-result<void> btree_tree<Key, T, Engine>::check() const {
+template <class Key, class T, class Engine, class Less>
+result<void> btree_tree<Key, T, Engine, Less>::check() const {
     check_state state{bounds(this)};
     if (!state.pool.known()) return bounds::unknown();
     if (top_.get() == nullptr) {
@@ -30,10 +30,10 @@ result<void> btree_tree<Key, T, Engine>::check() const {
     return {};
 }
 
-template <class Key, class T, class Engine>
+template <class Key, class T, class Engine, class Less>
 template <class Node>
-result<void> btree_tree<Key, T, Engine>::check_keys(const Node& node, const check_state& state, const held_key* low,
-                                                    const held_key* high) const {
+result<void> btree_tree<Key, T, Engine, Less>::check_keys(const Node& node, const check_state& state,
+                                                          const held_key* low, const held_key* high) const {
     const slot_order order = node.order();
     if (!order.valid()) return state.pool.broken(&node, "a btree node's slots are out of order", 1, 0);
     if (order.count() == 0) return state.pool.broken(&node, "a btree node is empty", 1, 0);
@@ -59,9 +59,9 @@ result<void> btree_tree<Key, T, Engine>::check_keys(const Node& node, const chec
     return {};
 }
 
-template <class Key, class T, class Engine>
-result<void> btree_tree<Key, T, Engine>::check_below(const void* at, std::uint64_t level, check_state& state,
-                                                     const held_key* low, const held_key* high) const {
+template <class Key, class T, class Engine, class Less>
+result<void> btree_tree<Key, T, Engine, Less>::check_below(const void* at, std::uint64_t level, check_state& state,
+                                                           const held_key* low, const held_key* high) const {
     if (!state.pool.hold(at, level == 0 ? sizeof(leaf) : sizeof(inner)))
         return state.pool.broken_pointer(this, "a btree map's node is out of bounds");
     if (level > 0) {

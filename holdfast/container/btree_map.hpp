@@ -1,8 +1,10 @@
 // btree_map: an ordered map.
 #pragma once
 
+#include <holdfast/container/algorithm.hpp>
 #include <holdfast/container/btree_tree.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <iterator>
 #include <stdexcept>
@@ -11,10 +13,11 @@
 namespace holdfast {
 
 /// A map with unique keys in order, with the names of std::map: a B+ tree of up to 15 entries a leaf.
-/// Key: trivially copyable, or string<Engine> (looked up by std::string_view); see key_form and
-/// key_less. It is a root, a member of something in a pool, or an element of a container; zero bytes
-/// are an empty one. 24 bytes, and the leaves: full where keys came in order, else about 2/3 full; see
-/// detail::btree_tree for the least.
+/// Key: trivially copyable, or string<Engine> (looked up by std::string_view); see key_form and key_less.
+/// Less orders keys as functions take them, strictly and totally, and has no state: std::greater<> is one. It is part
+/// of what stands in the pool: check() finds keys that another one ordered. The map is a root, a member of something
+/// in a pool, or an element of a container; zero bytes are an empty one. 24 bytes, and the leaves: full where keys
+/// came in order, else about 2/3 full; see detail::btree_tree for the least.
 ///
 /// Thread safety: as std::map; a lock of the caller's isolates transactions.
 /// Each modifying function joins the open transaction or runs its own; reading runs none.
@@ -30,9 +33,10 @@ namespace holdfast {
 /// constructor, by the caller's mistake. What fails after the first change dooms the transaction: where the log
 /// has no room for a store, a block cannot be freed, insert_or_assign is left by an element's own operator=, or
 /// erase by a copy of a key after the first entry of a range.
-template <class Key, class T, class Engine>
+template <class Key, class T, class Engine, class Less = key_less<Key>>
 class btree_map {
-    using tree = detail::btree_tree<Key, T, Engine>;
+    static_assert(std::is_empty_v<Less>, "the order of a btree map is a type without members: nothing stores them");
+    using tree = detail::btree_tree<Key, T, Engine, Less>;
     using leaf = typename tree::leaf;
     using position = typename tree::position;
     using path = typename tree::path;
@@ -42,6 +46,7 @@ public:
     using mapped_type = held_element<T, Engine>;
     using value_type = detail::map_entry<Key, T, Engine>;
     using key_argument = typename key_form<Key>::argument;
+    using key_compare = Less;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
     using reference = value_type&;
@@ -120,6 +125,26 @@ public:
     }
     btree_map(const btree_map&) = delete;
     btree_map& operator=(const btree_map&) = delete;
+    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes: by Engine::make or
+    /// emplace only.
+    btree_map(btree_map&& other) {
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
+                               [&](bool) { tree_.take(other.tree_, false); });
+    }
+    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Errors: misuse (it is in no pool, or in another).
+    btree_map& operator=(btree_map&& other) {
+        if (this == &other) return *this;
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
+                               [&](bool) { tree_.take(other.tree_, true); });
+        return *this;
+    }
+    /// Iterators of both are invalid afterwards, references are not.
+    void swap(btree_map& other) {
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
+                               [&](bool) { tree_.exchange(other.tree_); });
+    }
+    friend void swap(btree_map& a, btree_map& b) { a.swap(b); }
 
     size_type size() const { return tree_.size(); }
     bool empty() const { return size() == 0; }
@@ -176,7 +201,7 @@ public:
         return try_emplace(key_argument(entry.first), entry.second);
     }
     std::pair<iterator, bool> insert(const std::pair<key_argument, T>& entry)
-        requires std::is_trivially_copyable_v<T>
+        requires detail::is_plain_value<T>
     {
         return try_emplace(entry.first, entry.second);
     }
@@ -192,6 +217,25 @@ public:
             typename tree::addition added(tree_, key, place, way, std::forward<Value>(value));
             return {iterator(&tree_, tree_.add(added)), true};
         });
+    }
+
+    /// Replaces the contents by [first, last): pairs of a key and what a value is made of, whose keys ascend strictly.
+    /// Builds full leaves without a search, beside the old entries. In one transaction, which logs all of it; what is
+    /// too large for that is inserted in order, many keys to a transaction, and fills its leaves as well.
+    /// Errors: misuse (keys out of order; the map is as it was).
+    template <std::input_iterator Iterator, std::sentinel_for<Iterator> Sentinel>
+    void assign_sorted(Iterator first, Sentinel last) {
+        detail::modify<Engine>(this, [&] {
+            return detail::build_out_of<T, Engine, Iterator>([&] {
+                typename tree::loaded all;
+                for (; first != last; ++first) {
+                    auto&& each = *first;
+                    all.add(key_argument(each.first), std::forward<decltype(each)>(each).second);
+                }
+                all.finish();
+                return all;
+            });
+        }, [&](typename tree::loaded& all) { tree_.adopt(all); });
     }
 
     /// Returns how many it removed: 0 or 1.
@@ -216,17 +260,38 @@ public:
                                       });
     }
     iterator erase(iterator place) { return erase(const_iterator(place)); }
+    /// Removes [first, last), and returns the place behind. Errors: misuse (a place in another map, or `last` comes
+    /// before `first`).
     iterator erase(const_iterator first, const_iterator last) {
         const bool to_end = last == cend();
         return detail::modify<Engine>(this, [&] {
             if (first != last) require_here(first);
-            return to_end ? typename tree::owned() : key_of(require_here(last));
+            typename tree::owned end_key = to_end ? typename tree::owned() : key_of(require_here(last));
+            const bool is_here = first.tree_ == &tree_ && last.tree_ == &tree_;
+            if (!is_here || (first != last && !to_end && !is_below(first, key_argument(end_key))))
+                fail(errc::misuse, "a range that is not in this btree map");
+            return end_key;
         }, [&](const typename tree::owned& end_key) {
             if (first == last) return iterator(&tree_, position{last.leaf_, last.index_});
             iterator at = erase(first);
             while (at != end() && (to_end || is_below(at, key_argument(end_key)))) at = erase(const_iterator(at));
             return at;
         });
+    }
+    /// Removes the entries that `leaves` is true for; returns how many. It is asked about all of them before the first
+    /// leaves: one that throws changes nothing.
+    template <class Predicate>
+    friend size_type erase_if(btree_map& from, Predicate leaves) {
+        return detail::erase_marked<Engine>(from, leaves);
+    }
+    /// Whether both have the same keys with equal values.
+    friend bool operator==(const btree_map& a, const btree_map& b)
+        requires std::equality_comparable<T>
+    {
+        return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
+                   return detail::same_element<Key, Engine>(x.first, y.first) &&
+                          detail::same_element<T, Engine>(x.second, y.second);
+               });
     }
     /// Removes up to `limit` entries, lowest keys first; returns how many. Clears in steps what is
     /// too large for one transaction.
@@ -286,7 +351,7 @@ private:
     }
     static bool is_below(const_iterator place, const key_argument& key) {
         return key_form<Key>::read(place->first,
-                                   [&](const key_argument& other) { return key_less<Key>()(other, key); });
+                                   [&](const key_argument& other) { return Less()(other, key); });
     }
 
     tree tree_;

@@ -2,6 +2,7 @@
 
 #include <holdfast/container/map_model_test.hpp>
 
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -115,6 +116,82 @@ TYPED_TEST(BtreeMap, LeavesFullNodesBehindKeysInOrder) {
     std::uint64_t blocks = 0;
     m.visit_blocks([&](const void*) { ++blocks; });
     EXPECT_LE(blocks, count / 15 + count / 15 / 10);
+}
+
+TYPED_TEST(BtreeMap, OfSortedEntriesHasFullLeavesAndAllInvariants) {
+    using map = typename TestFixture::template map_of<typename TestFixture::text, std::uint64_t>;
+    auto& m = this->template root<map>();
+    const auto key = [](std::size_t i) { return "a key with so many letters: " + std::to_string(100000 + i); };
+    for (const std::size_t count : {0u, 1u, 2u, 15u, 16u, 17u, 15u * 16, 15u * 16 + 1, 15u * 17, 15u * 256 + 1, 31u}) {
+        SCOPED_TRACE(count);
+        std::vector<std::pair<std::string, std::uint64_t>> entries;
+        for (std::size_t i = 0; i < count; ++i) entries.emplace_back(key(i), i);
+        m.assign_sorted(entries.begin(), entries.end());
+        ASSERT_EQ(m.size(), count);
+        const auto checked = m.check();
+        ASSERT_TRUE(checked.has_value()) << checked.error().text();
+        ASSERT_TRUE(this->files.audit(m));
+        std::uint64_t blocks = 0;
+        m.visit_blocks([&](const void*) { ++blocks; });
+        EXPECT_LE(blocks, count + 2 * (count / 15 + 2) + count / 200) << "a block for each key, few nodes";
+        for (const auto& [k, v] : entries) ASSERT_EQ(m.at(k).get(), v);
+        for (std::size_t i = 0; i < count; i += 3) m.erase(key(i));
+        m.try_emplace("above", 1u);
+        m.try_emplace(key(count), 1u);
+        ASSERT_TRUE(m.check().has_value());
+    }
+    const std::size_t before = m.size();
+    const std::vector<std::pair<std::string, int>> twice{{"a", 1}, {"a", 2}};
+    const auto refused = this->pool().atomically([&] { m.assign_sorted(twice.begin(), twice.end()); });
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, errc::misuse);
+    EXPECT_EQ(m.size(), before);
+    EXPECT_TRUE(this->files.audit(m));
+}
+
+TYPED_TEST(BtreeMap, IsOrderedByItsThirdParameter) {
+    using engine = typename TypeParam::engine;
+    using downwards = btree_map<string<engine>, int, engine, std::greater<>>;
+    auto& m = this->template root<downwards>();
+    std::map<std::string, int, std::greater<>> model;
+    for (int i = 0; i < 400; ++i) {
+        const std::string key = std::to_string(i * 37 % 400);
+        m.try_emplace(key, i);
+        model.emplace(key, i);
+        if (i % 5 != 0) continue;
+        EXPECT_EQ(m.erase(std::to_string(i)), model.erase(std::to_string(i)));
+    }
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : std::as_const(m)) keys.push_back(key);
+    std::vector<std::string> model_keys;
+    for (const auto& [key, value] : model) model_keys.push_back(key);
+    EXPECT_EQ(keys, model_keys);
+    EXPECT_EQ(m.lower_bound("2")->first, model.lower_bound("2")->first);
+    EXPECT_TRUE(m.check().has_value());
+    // The same bytes in the order of another type.
+    const auto& upwards = reinterpret_cast<const btree_map<string<engine>, int, engine>&>(m);
+    const auto checked = upwards.check();
+    ASSERT_FALSE(checked.has_value());
+    EXPECT_EQ(checked.error().code, errc::corrupt);
+}
+
+TYPED_TEST(BtreeMap, OfPairsIsOrderedAsTheyAre) {
+    using pair = std::pair<int, std::pair<char, long>>;
+    using map = typename TestFixture::template map_of<pair, pair>;
+    auto& m = this->template root<map>();
+    std::map<pair, pair> model;
+    for (int i = 0; i < 300; ++i) {
+        const pair key(i * 7 % 13, {static_cast<char>(i % 5), -i});
+        m.insert_or_assign(key, pair(i, {'v', 0}));
+        model.insert_or_assign(key, pair(i, {'v', 0}));
+    }
+    this->come_back(1);
+    std::map<pair, pair> found;
+    for (const auto& [key, value] : this->template root<map>()) found.emplace(key.get(), value.get());
+    if (TypeParam::engine::description.recovers) {
+        EXPECT_EQ(found, model);
+    }
+    EXPECT_TRUE(this->template root<map>().check().has_value());
 }
 
 TEST(BtreeMapTypes, AreWhatTheyClaim) {

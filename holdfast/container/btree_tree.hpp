@@ -12,7 +12,7 @@ namespace holdfast::detail {
 /// Invariants: all leaves are equally deep and linked in order; none is empty; an inner node has a
 /// separator at least. A removal that leaves 7 or fewer joins the node with a neighbour if both fit in
 /// one; so at the end of removals two neighbours hold at least 9 of 30.
-template <class Key, class T, class Engine>
+template <class Key, class T, class Engine, class Less>
 class btree_tree {
 public:
     using leaf = btree_leaf<Key, T, Engine>;
@@ -106,6 +106,30 @@ public:
         height_ = 0;
     }
 
+    /// What entries in order become; see btree_load.hpp.
+    class loaded;
+    /// Replaces all entries.
+    void adopt(loaded& by);
+
+    /// Takes over the nodes of `other`, and frees its own behind them.
+    void take(btree_tree& other, bool frees_own) {
+        void* const top = other.top_;
+        const std::uint64_t size = other.size_;
+        const std::uint64_t height = other.height_;
+        other.top_ = nullptr;
+        other.size_ = 0;
+        other.height_ = 0;
+        if (frees_own) free_all();
+        top_ = top;
+        size_ = size;
+        height_ = height;
+    }
+    void exchange(btree_tree& other) {
+        swap(top_, other.top_);
+        swap(size_, other.size_);
+        swap(height_, other.height_);
+    }
+
     template <class F>
     void visit_blocks(F& f) const {
         if (top_.get() != nullptr) visit_below(top_.get(), height_.get(), f);
@@ -118,10 +142,10 @@ private:
     struct check_state;
 
     static bool is_less(const held_key& held, const argument& key) {
-        return key_form<Key>::read(held, [&](const argument& other) { return key_less<Key>()(other, key); });
+        return key_form<Key>::read(held, [&](const argument& other) { return Less()(other, key); });
     }
     static bool is_greater(const held_key& held, const argument& key) {
-        return key_form<Key>::read(held, [&](const argument& other) { return key_less<Key>()(key, other); });
+        return key_form<Key>::read(held, [&](const argument& other) { return Less()(key, other); });
     }
     static owned copy_of(const held_key& held) {
         return key_form<Key>::read(held, [](const argument& key) { return owned(key); });
@@ -372,3 +396,4 @@ private:
 
 #include <holdfast/container/btree_addition.hpp>
 #include <holdfast/container/btree_check.hpp>
+#include <holdfast/container/btree_load.hpp>

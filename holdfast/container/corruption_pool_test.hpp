@@ -3,6 +3,7 @@
 
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/list.hpp>
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
@@ -65,6 +66,7 @@ struct corruption_objects {
     hash_map<std::uint64_t, std::uint64_t, Engine>* numbers = nullptr;
     vector<std::uint64_t, Engine>* list = nullptr;
     queue<std::uint64_t, Engine>* line = nullptr;
+    holdfast::list<std::uint64_t, Engine>* chain = nullptr;
 
     /// Errors: what `root` says.
     static result<corruption_objects> of(basic_pool<Engine>& pool) {
@@ -79,6 +81,7 @@ struct corruption_objects {
         if (auto got = take(found.numbers, "numbers"); !got) return got.error();
         if (auto got = take(found.list, "list"); !got) return got.error();
         if (auto got = take(found.line, "line"); !got) return got.error();
+        if (auto got = take(found.chain, "chain"); !got) return got.error();
         return found;
     }
     static result<corruption_objects> of(const open_pool& pool, const std::vector<root_listing>& roots) {
@@ -89,7 +92,7 @@ struct corruption_objects {
             return at != nullptr;
         };
         if (take(found.words, "words") && take(found.numbers, "numbers") && take(found.list, "list") &&
-            take(found.line, "line"))
+            take(found.line, "line") && take(found.chain, "chain"))
             return found;
         return error{.code = errc::corrupt, .what = "a root is missing"};
     }
@@ -98,7 +101,8 @@ struct corruption_objects {
         if (auto checked = words->check(); !checked) return checked;
         if (auto checked = numbers->check(); !checked) return checked;
         if (auto checked = list->check(); !checked) return checked;
-        return line->check();
+        if (auto checked = line->check(); !checked) return checked;
+        return chain->check();
     }
     template <class F>
     void visit_blocks(F&& f) const {
@@ -106,6 +110,7 @@ struct corruption_objects {
         numbers->visit_blocks(f);
         list->visit_blocks(f);
         line->visit_blocks(f);
+        chain->visit_blocks(f);
     }
 
     /// All of it in one text. Requires: checked.
@@ -117,6 +122,7 @@ struct corruption_objects {
         for (const auto& [key, value] : sorted) text += std::to_string(key) + ":" + std::to_string(value) + " ";
         for (const std::uint64_t each : std::as_const(*list)) text += std::to_string(each) + ",";
         for (const std::uint64_t each : std::as_const(*line)) text += std::to_string(each) + ";";
+        for (const std::uint64_t each : std::as_const(*chain)) text += std::to_string(each) + ">";
         return text;
     }
 
@@ -129,6 +135,8 @@ struct corruption_objects {
         list->push_back(n);
         line->push(n);
         if (n % 3 == 0) line->pop();
+        chain->push_back(n);
+        if (chain->size() > 20) chain->erase(std::next(chain->begin(), static_cast<std::ptrdiff_t>(n % 15)));
         if (n % 11 == 0 && n > 30) words->erase("key " + std::to_string(n % 13));
     }
 };
@@ -196,6 +204,7 @@ public:
         }
         for (const auto& each : std::as_const(*objects.list)) mark(at(&each), 8, area::payload);
         for (const auto& each : std::as_const(*objects.line)) mark(at(&each), 8, area::payload);
+        for (const auto& each : std::as_const(*objects.chain)) mark(at(&each), 8, area::payload);
         mark(at(objects.list), sizeof *objects.list, area::length);
         mark(at(objects.line), sizeof *objects.line, area::length);
     }

@@ -14,27 +14,15 @@
 
 namespace holdfast {
 
-/// What a container of T holds: a field for a trivially copyable T, or else the T itself, which
-/// then is made of fields and containers.
+/// What a container of T holds: a field for a trivially copyable T or a std::pair of such, or else the T itself,
+/// which then is made of fields and containers.
 ///
 /// Containers move elements byte by byte, as realloc would: a T must not hold its own address. An
 /// exception out of a T's constructor leaves the container as it was; see docs/guide/containers.md.
 template <class T, class Engine>
-using held_element = std::conditional_t<std::is_trivially_copyable_v<T>, basic_field<Engine, T>, T>;
+using held_element = std::conditional_t<detail::is_plain_value<T>, basic_field<Engine, T>, T>;
 
 namespace detail {
-
-/// Types whose members would be written past the log. A struct of one's own cannot be told from one
-/// made of fields; these can.
-template <class T>
-inline constexpr bool writes_past_the_log = false;
-template <class First, class Second>
-inline constexpr bool writes_past_the_log<std::pair<First, Second>> =
-    std::is_trivially_copyable_v<First> || std::is_trivially_copyable_v<Second>;
-template <class... Members>
-inline constexpr bool writes_past_the_log<std::tuple<Members...>> = (std::is_trivially_copyable_v<Members> || ...);
-template <class Character, class Traits, class Allocator>
-inline constexpr bool writes_past_the_log<std::basic_string<Character, Traits, Allocator>> = true;
 
 /// What a block that begins with an X is aligned to.
 template <class X>
@@ -102,6 +90,14 @@ void write_range(void* to, const void* from, std::size_t bytes) {
     if (bytes != 0) current_transaction<Engine>().store(to, from, bytes);
 }
 
+/// Stores values that are not in a pool as one range. Throws failure (misuse) as a field of each would.
+template <class Engine, class T>
+void write_values(held_element<T, Engine>* to, const T* values, std::size_t count) {
+    if constexpr (std::is_pointer_v<T>)
+        for (std::size_t i = 0; i < count; ++i) current_transaction<Engine>().check_pointer(to, values[i]);
+    write_range<Engine>(to, values, count * sizeof(T));
+}
+
 /// Copies bytes within the pool; the ranges may overlap.
 template <class Engine>
 void move_range(void* to, const void* from, std::size_t bytes) {
@@ -121,9 +117,7 @@ void move_range(void* to, const void* from, std::size_t bytes) {
 /// Builds an element on bytes that hold nothing. Inside a transaction.
 template <class T, class Engine, class... Arguments>
 void construct_element(held_element<T, Engine>* at, Arguments&&... arguments) {
-    static_assert(std::is_trivially_copyable_v<T> || !writes_past_the_log<T>,
-                  "an element is trivially copyable, or made of fields and containers of holdfast");
-    if constexpr (std::is_trivially_copyable_v<T>) {
+    if constexpr (is_plain_value<T>) {
         at->set(T(std::forward<Arguments>(arguments)...));
     } else {
         Engine::template construct_at<T>(at, std::forward<Arguments>(arguments)...);
@@ -148,7 +142,7 @@ concept assigned_whole = requires { typename T::holdfast_assigned_whole; };
 /// Gives an element a new value. Inside a transaction, which is doomed when that fails half-way.
 template <class T, class Engine, class Value>
 void assign_element(held_element<T, Engine>& element, Value&& value) {
-    if constexpr (std::is_trivially_copyable_v<T>) {
+    if constexpr (is_plain_value<T>) {
         const T copy = value_of<T>(std::forward<Value>(value));
         all_or_doom(current_transaction<Engine>(), [&] { element.set(copy); });
     } else if constexpr (assigned_whole<T>) {
@@ -196,7 +190,7 @@ private:
     held* at_;
 };
 template <class T, class Engine>
-    requires std::is_trivially_copyable_v<T>
+    requires is_plain_value<T>
 class new_element<T, Engine> {
     using held = held_element<T, Engine>;
 
@@ -262,6 +256,12 @@ private:
 /// Anything whose blocks the heap audit can ask for.
 template <class T>
 concept visits_blocks = requires(const T& object) { object.visit_blocks([](const void*) {}); };
+/// Whether an element of these arguments takes what one of them owns: then a failure that destroys the element would
+/// lose it.
+template <class T, class... Arguments>
+inline constexpr bool takes_contents =
+    ((!std::is_reference_v<Arguments> && !std::is_const_v<Arguments> && !is_plain_value<Arguments> &&
+      (std::is_same_v<Arguments, T> || visits_blocks<Arguments>)) || ...);
 template <class T>
 concept checks_itself = requires(const T& object) {
     { object.check() } -> std::same_as<result<void>>;

@@ -3,6 +3,7 @@
 
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/list.hpp>
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
@@ -115,6 +116,7 @@ struct everything {
     vector<int, Engine> numbers;
     vector<int, Engine> other_numbers;
     vector<text, Engine> texts;
+    vector<text, Engine> other_texts;
     vector<element, Engine> elements;
     vector<brittle, Engine> brittles;
     text line;
@@ -129,10 +131,18 @@ struct everything {
     btree_map<text, element, Engine> tree_of_elements;
     btree_map<number, brittle, Engine> tree_of_brittles;
     btree_map<number, couple<Engine>, Engine> tree_of_couples;
+    hash_map<number, number, Engine> other_hash;
+    btree_map<number, number, Engine> other_tree;
     queue<number, Engine> waiting;
     queue<text, Engine> waiting_texts;
     queue<element, Engine> waiting_elements;
     queue<brittle, Engine> waiting_brittles;
+    list<number, Engine> chain;
+    list<number, Engine> other_chain;
+    list<text, Engine> chain_texts;
+    list<text, Engine> other_chain_texts;
+    list<element, Engine> chain_elements;
+    list<brittle, Engine> chain_brittles;
     basic_field<Engine, element*> made;
     /// What a transaction does besides, so that it has something to commit.
     basic_field<Engine, number> turn;
@@ -140,16 +150,19 @@ struct everything {
     /// Calls f with each container.
     template <class F>
     static void each(auto& all, F&& f) {
-        f(all.numbers), f(all.other_numbers), f(all.texts), f(all.elements), f(all.brittles);
+        f(all.numbers), f(all.other_numbers), f(all.texts), f(all.other_texts), f(all.elements), f(all.brittles);
         f(all.line), f(all.other_line);
         f(all.hash), f(all.hash_of_texts), f(all.hash_of_elements), f(all.hash_of_brittles), f(all.hash_of_couples);
         f(all.tree), f(all.tree_of_texts), f(all.tree_of_elements), f(all.tree_of_brittles), f(all.tree_of_couples);
+        f(all.other_hash), f(all.other_tree);
         f(all.waiting), f(all.waiting_texts), f(all.waiting_elements), f(all.waiting_brittles);
+        f(all.chain), f(all.other_chain), f(all.chain_texts), f(all.other_chain_texts), f(all.chain_elements);
+        f(all.chain_brittles);
     }
     /// Inside a transaction.
     void clear() {
         each(*this, [](auto& one) {
-            if (!one.empty()) one.clear();
+            one.clear();
             if constexpr (requires { one.shrink_to_fit(); }) one.shrink_to_fit();
         });
         if (made.get() != nullptr) Engine::destroy(made.get());

@@ -4,6 +4,7 @@
 
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/list.hpp>
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
@@ -12,6 +13,7 @@
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/undo.hpp>
 
+#include <list>
 #include <map>
 #include <queue>
 
@@ -31,11 +33,14 @@ struct held {
     btree_map<number, number, Engine> tree;
     btree_map<number, string<Engine>, Engine> tree_of_texts;
     queue<number, Engine> waiting;
+    list<number, Engine> chain;
+    list<string<Engine>, Engine> chain_of_texts;
     basic_field<Engine, number> goes_on;
 
     template <class F>
     void each(F&& f) const {
         f(numbers), f(texts), f(line), f(hash), f(hash_of_texts), f(tree), f(tree_of_texts), f(waiting);
+        f(chain), f(chain_of_texts);
     }
 };
 
@@ -49,6 +54,8 @@ struct model {
     std::map<number, number> tree;
     std::map<number, std::string> tree_of_texts;
     std::queue<number> waiting;
+    std::list<number> chain;
+    std::list<std::string> chain_of_texts;
 };
 
 std::string word(number n) { return "a text that is too long to stand inline: " + std::to_string(n); }
@@ -92,7 +99,8 @@ std::string sorted(const auto& container) {
 template <class T>
 std::string text_of(const T& all) {
     return all_of(all.numbers) + all_of(all.texts) + written(all.line) + sorted(all.hash) + sorted(all.hash_of_texts) +
-           all_of(all.tree) + all_of(all.tree_of_texts) + all_of(all.waiting);
+           all_of(all.tree) + all_of(all.tree_of_texts) + all_of(all.waiting) + all_of(all.chain) +
+           all_of(all.chain_of_texts);
 }
 
 /// What is done to the containers and to their models.
@@ -105,6 +113,60 @@ struct change {
 template <class Engine, class F>
 change<Engine> made_of(const char* name, F f) {
     return {name, [f](held<Engine>& all) { f(all); }, [f](model& all) { f(all); }};
+}
+
+/// What the standard library's maps do not have, or have by another name.
+void reserve(auto& map, number count) {
+    if constexpr (requires { map.reserve(count); }) map.reserve(count);
+}
+template <class Map, class Entries>
+void assign_sorted(Map& map, const Entries& entries) {
+    if constexpr (requires { map.assign_sorted(entries.begin(), entries.end()); }) {
+        map.assign_sorted(entries.begin(), entries.end());
+    } else {
+        map = Map(entries.begin(), entries.end());
+    }
+}
+
+/// Those that change many elements, or two containers, and those of lists.
+template <class Engine>
+std::vector<change<Engine>> changes_of_many() {
+    const auto of = [](const char* name, auto f) { return made_of<Engine>(name, f); };
+    return {
+        of("vector::insert of a range",
+           [](auto& all) {
+               const std::vector<number> more(600, 7);
+               all.numbers.insert(all.numbers.begin() + 3, more.begin(), more.end());
+           }),
+        of("vector of strings, erase_if",
+           [](auto& all) { erase_if(all.texts, [](const auto& each) { return written(each).back() % 2 == 0; }); }),
+        of("moves and swaps",
+           [](auto& all) {
+               all.texts[1] = std::move(all.texts[0]), all.line = std::move(all.texts[2]);
+               swap(all.chain_of_texts.front(), all.texts[3]);
+           }),
+        of("hash_map::reserve", [](auto& all) { reserve(all.hash, 5000), all.hash.insert_or_assign(1000, 1); }),
+        of("hash_map::erase_if",
+           [](auto& all) { erase_if(all.hash, [](const auto& each) { return each.first % 3 == 0; }); }),
+        of("btree_map::erase of a range",
+           [](auto& all) { all.tree.erase(all.tree.lower_bound(3), all.tree.lower_bound(30)); }),
+        of("btree_map of texts, assign_sorted",
+           [](auto& all) {
+               std::vector<std::pair<number, std::string>> entries;
+               for (number i = 0; i < 60; ++i) entries.emplace_back(i, word(i));
+               assign_sorted(all.tree_of_texts, entries);
+           }),
+        of("list::push_back",
+           [](auto& all) {
+               for (number i = 0; i < 200; ++i) all.chain.push_back(i);
+           }),
+        of("list::erase", [](auto& all) { all.chain.erase(std::next(all.chain.begin(), 3)); }),
+        of("list::splice",
+           [](auto& all) { all.chain.splice(all.chain.begin(), all.chain, std::next(all.chain.begin(), 5)); }),
+        of("list of texts, insert",
+           [](auto& all) { all.chain_of_texts.insert(std::next(all.chain_of_texts.begin()), word(9)); }),
+        of("list of texts, clear", [](auto& all) { all.chain_of_texts.clear(); }),
+    };
 }
 
 template <class Engine>
@@ -162,12 +224,12 @@ std::vector<change<Engine>> changes() {
 
 void fill(auto& all) {
     for (number i = 0; i < 16; ++i) {
-        all.numbers.push_back(i), all.waiting.push(i);
+        all.numbers.push_back(i), all.waiting.push(i), all.chain.push_back(i);
         all.hash.insert_or_assign(i, i), all.tree.insert_or_assign(i, i);
     }
     for (number i = 0; i < 24; ++i) all.tree.insert_or_assign(2 * i, i);
     for (number i = 0; i < 4; ++i) {
-        all.texts.push_back(word(i));
+        all.texts.push_back(word(i)), all.chain_of_texts.push_back(word(i));
         all.hash_of_texts.insert_or_assign(word(i), i), all.tree_of_texts.insert_or_assign(i, word(i));
     }
     all.line.assign(word(0));
@@ -197,6 +259,7 @@ public:
             for (const number key : {any(), any(), any(), any()})
                 apply([&](auto& all) {
                     all.numbers.push_back(key), all.waiting.push(key), all.texts.push_back(word(key));
+                    all.chain.push_front(key), all.chain_of_texts.push_back(word(key));
                     all.hash.insert_or_assign(key, key), all.tree.insert_or_assign(key, key);
                     all.hash_of_texts.insert_or_assign(word(key), key);
                     all.tree_of_texts.insert_or_assign(key, word(key));
@@ -272,7 +335,9 @@ std::vector<attempt_of_directory> attempts() {
     std::vector<attempt_of_directory> all;
     for (const place& at : places) {
         if (at.has_log_on_file() && !Engine::description.power_on_files) continue;
-        for (const auto& each : changes<Engine>())
+        auto all_changes = changes<Engine>();
+        for (auto& each : changes_of_many<Engine>()) all_changes.push_back(std::move(each));
+        for (const auto& each : all_changes)
             all.push_back([=](const std::string& directory) {
                 return std::make_unique<container_attempt<Engine>>(each, at, directory);
             });

@@ -1,6 +1,7 @@
 // What grows beyond the log must still grow, and what an operation logs must not grow with it.
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/list.hpp>
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/test_pool.hpp>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace holdfast::test {
@@ -76,6 +78,7 @@ TEST(Growth, LogsAFewLinesForEachOperation) {
     auto& tree = *pool.root<btree_map<std::uint64_t, std::uint64_t, redo>>("tree").value();
     auto& texts = *pool.root<btree_map<string<redo>, string<redo>, redo>>("texts").value();
     auto& line = *pool.root<queue<std::uint64_t, redo>>("line").value();
+    auto& chain = *pool.root<list<std::uint64_t, redo>>("chain").value();
     auto& v = *pool.root<vector<std::uint64_t, redo>>("v").value();
     auto& s = *pool.root<string<redo>>("s").value();
     constexpr std::uint64_t count = 20'000;
@@ -96,6 +99,11 @@ TEST(Growth, LogsAFewLinesForEachOperation) {
           average_bytes(count, [&](std::uint64_t i) { texts.try_emplace(text(i), "value"); }), 700);
     print("queue push", average_bytes(count, [&](std::uint64_t i) { line.push(i); }), 140);
     print("queue pop", average_bytes(count, [&](std::uint64_t) { line.pop(); }), 140);
+    print("list push_back", average_bytes(count, [&](std::uint64_t i) { chain.push_back(i); }), 200);
+    const auto move_last = [&](std::uint64_t) { chain.splice(chain.begin(), chain, std::prev(chain.end())); };
+    print("list move to the front", average_bytes(count, move_last), 200);
+    const auto erase_second = [&](std::uint64_t) { chain.erase(std::next(chain.begin())); };
+    print("list erase in the middle", average_bytes(count - 2, erase_second), 200);
     print("vector push_back", average_bytes(count, [&](std::uint64_t i) { v.push_back(i); }), 140);
     print("string push_back", average_bytes(count, [&](std::uint64_t) { s.push_back('x'); }), 140);
 }

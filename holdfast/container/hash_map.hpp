@@ -1,44 +1,16 @@
 // hash_map: an unordered map that grows without ever rehashing everything.
 #pragma once
 
-#include <holdfast/container/hash_table.hpp>
-#include <holdfast/container/key.hpp>
+#include <holdfast/container/algorithm.hpp>
+#include <holdfast/container/hash_node.hpp>
 
+#include <concepts>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
 namespace holdfast {
-
-namespace detail {
-
-/// Hashes of keys that are not plain values are kept: computing one reads another block.
-template <class Engine, bool Kept>
-struct kept_hash {
-    basic_field<Engine, std::uint64_t> hash_value;
-};
-template <class Engine>
-struct kept_hash<Engine, false> {};
-
-template <class Key, class T, class Engine>
-struct hash_node : kept_hash<Engine, !std::is_trivially_copyable_v<Key>> {
-    static constexpr bool keeps_hash = !std::is_trivially_copyable_v<Key>;
-
-    std::uint64_t hash() const {
-        if constexpr (keeps_hash) {
-            return this->hash_value.get();
-        } else {
-            return key_hash<Key>()(entry.first.get());
-        }
-    }
-
-    map_entry<Key, T, Engine> entry;
-    basic_field<Engine, hash_node*> next;
-};
-
-}  // namespace detail
 
 /// A map with unique keys in no order, with the names of std::unordered_map. Key: trivially copyable,
 /// or string<Engine> (looked up by std::string_view); see key_form, key_hash, key_equal. It is a
@@ -75,50 +47,7 @@ public:
     using const_reference = const value_type&;
 
     template <bool Constant>
-    class basic_iterator {
-    public:
-        using iterator_category = std::forward_iterator_tag;
-        using value_type = detail::map_entry<Key, T, Engine>;
-        using difference_type = std::ptrdiff_t;
-        using reference = std::conditional_t<Constant, const value_type&, value_type&>;
-        using pointer = std::conditional_t<Constant, const value_type*, value_type*>;
-
-        basic_iterator() = default;
-        template <bool Other>
-            requires(Constant && !Other)
-        basic_iterator(const basic_iterator<Other>& other) : table_(other.table_), at_(other.at_) {}
-
-        reference operator*() const { return at_->entry; }
-        pointer operator->() const { return &at_->entry; }
-        basic_iterator& operator++() {
-            node* const next = at_->next.get();
-            if (next != nullptr) {
-                at_ = next;
-            } else {
-                go_to_bucket(detail::bucket_place::bucket_of(at_->hash(), table_->buckets()) + 1);
-            }
-            return *this;
-        }
-        basic_iterator operator++(int) {
-            basic_iterator before = *this;
-            ++*this;
-            return before;
-        }
-        friend bool operator==(const basic_iterator& a, const basic_iterator& b) { return a.at_ == b.at_; }
-
-    private:
-        friend class hash_map;
-        template <bool>
-        friend class basic_iterator;
-        basic_iterator(const table* of, node* at) : table_(of), at_(at) {}
-        void go_to_bucket(std::uint64_t bucket) {
-            for (at_ = nullptr; at_ == nullptr && bucket < table_->buckets(); ++bucket)
-                at_ = table_->head(bucket).get();
-        }
-
-        const table* table_ = nullptr;
-        node* at_ = nullptr;
-    };
+    using basic_iterator = detail::hash_iterator<Key, T, Engine, Constant>;
     using iterator = basic_iterator<false>;
     using const_iterator = basic_iterator<true>;
 
@@ -126,12 +55,43 @@ public:
     /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
     ~hash_map() noexcept(false) {
         detail::free_in_destructor<Engine>(this, [&] {
-            drop_all();
+            drop_all(table_.now());
             table_.free_all();
         });
     }
     hash_map(const hash_map&) = delete;
     hash_map& operator=(const hash_map&) = delete;
+    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes: by Engine::make or
+    /// emplace only.
+    hash_map(hash_map&& other) {
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); }, [&](bool) {
+            table_.take(other.table_);
+            count_ = other.count_;
+            other.count_ = 0;
+        });
+    }
+    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Errors: misuse (it is in no pool, or in another).
+    hash_map& operator=(hash_map&& other) {
+        if (this == &other) return *this;
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); }, [&](bool) {
+            const typename table::shape before = table_.now();
+            table_.take(other.table_);
+            count_ = other.count_;
+            other.count_ = 0;
+            drop_all(before);
+            table::free_segments(before);
+        });
+        return *this;
+    }
+    /// Iterators of both are invalid afterwards, references are not.
+    void swap(hash_map& other) {
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); }, [&](bool) {
+            table_.exchange(other.table_);
+            holdfast::swap(count_, other.count_);
+        });
+    }
+    friend void swap(hash_map& a, hash_map& b) { a.swap(b); }
 
     size_type size() const { return count_.get(); }
     bool empty() const { return size() == 0; }
@@ -173,7 +133,7 @@ public:
         return try_emplace(key_argument(entry.first), entry.second);
     }
     std::pair<iterator, bool> insert(const std::pair<key_argument, T>& entry)
-        requires std::is_trivially_copyable_v<T>
+        requires detail::is_plain_value<T>
     {
         return try_emplace(entry.first, entry.second);
     }
@@ -188,6 +148,14 @@ public:
             addition added(hash, prepare_growth(hash), key, std::forward<Value>(value));
             return {iterator(&table_, add(added)), true};
         });
+    }
+
+    /// Makes room for `count` entries: until there are so many, no insertion splits a bucket. Removals give such
+    /// buckets back, two at a time. In one transaction: 4 bytes for each entry, without a log where the block is large,
+    /// and a move of each entry that is there already. Errors: out_of_space.
+    void reserve(size_type count) {
+        detail::modify<Engine>(this, [&] { return table_.prepare(count / 2 + count % 2 + (count == 0 ? 1 : 0)); },
+                               [&](typename table::reservation& by) { table_.grow(by, empty()); });
     }
 
     /// Returns how many it removed: 0 or 1.
@@ -215,6 +183,41 @@ public:
         });
     }
     iterator erase(iterator place) { return erase(const_iterator(place)); }
+    /// Removes [first, last), and returns the place behind. Errors: misuse (a place in another map, or `last` does not
+    /// come behind `first`).
+    iterator erase(const_iterator first, const_iterator last) {
+        return detail::modify<Engine>(this, [&] {
+            const_iterator at = first;
+            if (first != last) link_to(first);
+            while (at != last && at != cend()) ++at;
+            if (at != last || last.table_ != &table_) fail(errc::misuse, "a range that is not in this hash map");
+            return last.at_;
+        }, [&](node* behind) {
+            const_iterator at = first;
+            while (at.at_ != behind) at = erase(at);
+            return iterator(&table_, behind);
+        });
+    }
+    /// Removes the entries that `leaves` is true for; returns how many. It is asked about all of them before the first
+    /// leaves: one that throws changes nothing.
+    template <class Predicate>
+    friend size_type erase_if(hash_map& from, Predicate leaves) {
+        return detail::erase_marked<Engine>(from, leaves);
+    }
+    /// Whether both have the same keys with equal values, in whatever order.
+    friend bool operator==(const hash_map& a, const hash_map& b)
+        requires std::equality_comparable<T>
+    {
+        if (a.size() != b.size()) return false;
+        for (const value_type& each : a) {
+            const bool is_in_b = key_form<Key>::read(each.first, [&](const key_argument& key) {
+                const const_iterator other = b.find(key);
+                return other != b.end() && detail::same_element<T, Engine>(each.second, other->second);
+            });
+            if (!is_in_b) return false;
+        }
+        return true;
+    }
     /// Removes up to `limit` entries, whichever; returns how many. Clears in steps what is too large
     /// for one transaction.
     size_type erase_some(size_type limit) {
@@ -239,7 +242,7 @@ public:
     /// Removes everything and frees all blocks.
     void clear() {
         detail::modify<Engine>(this, [&] {
-            drop_all();
+            drop_all(table_.now());
             table_.release();
             if (!empty()) count_ = 0;
         });
@@ -336,7 +339,7 @@ private:
         std::optional<detail::new_element<T, Engine>> second{};
     };
     /// Whether an entry is stored when it is linked, and not built before.
-    static constexpr bool is_value = std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<T>;
+    static constexpr bool is_value = detail::is_plain_value<Key> && detail::is_plain_value<T>;
 
     typename table::growth prepare_growth(std::uint64_t hash) const {
         const std::uint64_t buckets = table_.buckets();
@@ -375,9 +378,9 @@ private:
         detail::destroy_element(&at->entry.second);
         Engine::deallocate(at);
     }
-    void drop_all() {
-        for (std::uint64_t bucket = 0; bucket < table_.buckets(); ++bucket) {
-            for (node* at = table_.head(bucket).get(); at != nullptr;) {
+    void drop_all(const typename table::shape& of) {
+        for (std::uint64_t bucket = 0; bucket < of.buckets; ++bucket) {
+            for (node* at = of.head(bucket).get(); at != nullptr;) {
                 node* const next = at->next.get();
                 drop(at);
                 at = next;

@@ -56,6 +56,41 @@ TYPED_TEST(HashMap, ErasingAllByIteratorMeetsEveryEntryOnce) {
     EXPECT_TRUE(this->files.audit(m));
 }
 
+TYPED_TEST(HashMap, ThatReservedSplitsNothingUntilItIsFull) {
+    using map = typename TestFixture::template map_of<std::int64_t, std::int64_t>;
+    auto& m = this->template root<map>();
+    for (const std::size_t room : {1u, 100u, 3000u, 5000u}) {
+        SCOPED_TRACE(room);
+        m.reserve(room);
+        const std::size_t buckets = m.bucket_count();
+        EXPECT_GE(2 * buckets, room);
+        for (auto i = static_cast<std::int64_t>(m.size()); i < static_cast<std::int64_t>(room); ++i) {
+            m.try_emplace(i, i);
+            if (i % 3 == 0) m.reserve(room / 2);
+        }
+        EXPECT_EQ(m.bucket_count(), buckets);
+        ASSERT_TRUE(m.check().has_value());
+        ASSERT_TRUE(this->files.audit(m));
+        this->come_back(room);
+    }
+    auto& found = this->template root<map>();
+    for (std::int64_t i = 0; i < 5000; ++i) ASSERT_EQ(found.at(i).get(), i);
+    const auto refused = this->pool().atomically([&] { found.reserve(~std::size_t{0}); });
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, errc::out_of_space);
+}
+
+TYPED_TEST(HashMap, OfPairsFindsThem) {
+    using pair = std::pair<int, char>;
+    using map = typename TestFixture::template map_of<pair, std::pair<pair, double>>;
+    auto& m = this->template root<map>();
+    for (int i = 0; i < 200; ++i) m.try_emplace({i, 'a'}, pair(i, 'b'), 0.5);
+    for (int i = 0; i < 200; ++i) ASSERT_EQ(m.at({i, 'a'}).get(), std::pair(pair(i, 'b'), 0.5));
+    EXPECT_FALSE(m.contains({5, 'b'}));
+    EXPECT_EQ(m.erase({5, 'a'}), 1u);
+    EXPECT_TRUE(m.check().has_value());
+}
+
 TEST(HashMapTypes, AreWhatTheyClaim) {
     using map = hash_map<int, long, redo>;
     static_assert(sizeof(map) == 24);
@@ -75,6 +110,7 @@ TEST(HashMapHash, IsPartOfTheFormatAndNeverChanges) {
     EXPECT_EQ(one, 0xe4d971771b652c20ull);
     EXPECT_EQ(holdfast, 0x5ab1e14c5c36deeull);
     EXPECT_EQ(longer, 0x32c2c8f41e9a2c1eull);
+    EXPECT_EQ((key_hash<std::pair<int, char>>()({1, 'a'})), 0xabe831bbde82d957ull);
 }
 
 TEST(HashMapCheck, FindsANodeInTheWrongBucket) {

@@ -4,8 +4,10 @@
 
 #include <holdfast/container/element.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 namespace holdfast::detail {
 
@@ -51,6 +53,19 @@ public:
     static constexpr std::uint64_t first_buckets = 4;
 
     std::uint64_t buckets() const { return buckets_.get(); }
+
+    /// Where the buckets are, for those who look at them when the table holds others.
+    struct shape {
+        basic_field<Engine, link*>* directory;
+        std::uint64_t buckets;
+
+        link& head(std::uint64_t bucket) const {
+            const bucket_place place = bucket_place::of(bucket);
+            return directory[place.segment].get()[place.index];
+        }
+        std::uint64_t segments() const { return buckets == 0 ? 0 : bucket_place::of(buckets - 1).segment + 1; }
+    };
+    shape now() const { return {segments(), buckets()}; }
 
     link& head(std::uint64_t bucket) const {
         const bucket_place place = bucket_place::of(bucket);
@@ -100,6 +115,39 @@ public:
         }
     }
 
+    /// What a table needs to have so many buckets: all that can fail for want of space.
+    struct reservation {
+        new_block<Engine> directory;
+        std::vector<new_block<Engine>> segments;
+        std::uint64_t buckets;
+    };
+    /// Requires: `wanted` > 0. Throws failure: out_of_space.
+    reservation prepare(std::uint64_t wanted) const {
+        if (wanted > bucket_place::bucket_limit)
+            fail(errc::out_of_space, "a hash map of more entries than a pool can have");
+        reservation by{{}, {}, wanted < first_buckets ? first_buckets : wanted};
+        if (by.buckets <= buckets()) return by;
+        const std::uint64_t last = bucket_place::of(by.buckets - 1).segment;
+        by.segments.reserve(last + 1);
+        for (std::uint64_t i = segment_count(); i <= last; ++i) by.segments.push_back(make_segment(i));
+        if (buckets() == 0) by.directory = new_block<Engine>(bucket_place::segment_limit * sizeof(link*), 16);
+        return by;
+    }
+    /// `is_empty`: no bucket has a node.
+    void grow(reservation& by, bool is_empty) {
+        std::uint64_t segment = segment_count();
+        if (by.directory) {
+            directory_ = by.directory.template as<basic_field<Engine, link*>>();
+            by.directory.keep();
+        }
+        for (new_block<Engine>& each : by.segments) adopt_segment(segment++, each);
+        if (is_empty) {
+            add_empty_buckets(by.buckets);
+        } else {
+            while (buckets() < by.buckets) split_one();
+        }
+    }
+
     /// Takes the last bucket away and gives its nodes to its buddy.
     void merge_one() {
         const std::uint64_t last = buckets() - 1;
@@ -119,14 +167,29 @@ public:
     }
 
     /// Frees the segments. Requires: no nodes.
-    void free_all() {
-        for (std::uint64_t i = 0; i < segment_count(); ++i) Engine::deallocate(segments()[i].get());
-        Engine::deallocate(segments());
+    static void free_segments(const shape& of) {
+        for (std::uint64_t i = 0; i < of.segments(); ++i) Engine::deallocate(of.directory[i].get());
+        Engine::deallocate(of.directory);
+    }
+    void free_all() { free_segments(now()); }
+    void set_none() {
+        if (directory_.get() != nullptr) directory_ = nullptr;
+        if (buckets() != 0) buckets_ = 0;
     }
     void release() {
         free_all();
-        if (directory_.get() != nullptr) directory_ = nullptr;
-        if (buckets() != 0) buckets_ = 0;
+        set_none();
+    }
+    /// Has the buckets of `other`, which has none then.
+    void take(bucket_table& other) {
+        const shape taken = other.now();
+        other.set_none();
+        directory_ = taken.directory;
+        buckets_ = taken.buckets;
+    }
+    void exchange(bucket_table& other) {
+        swap(directory_, other.directory_);
+        swap(buckets_, other.buckets_);
     }
 
     template <class F>
@@ -152,6 +215,16 @@ public:
     }
 
 private:
+    /// Brings all up to bucket `count` to life at once.
+    void add_empty_buckets(std::uint64_t count) {
+        for (std::uint64_t from = buckets(); from < count;) {
+            const bucket_place place = bucket_place::of(from);
+            const std::uint64_t here = std::min(bucket_place::segment_size(place.segment) - place.index, count - from);
+            Engine::fill_zero(&head(from), here * sizeof(link));
+            from += here;
+        }
+        if (buckets() < count) buckets_ = count;
+    }
     /// Brings one more bucket to life and moves the nodes that belong there from its buddy. Requires: its segment is
     /// there.
     void split_one() {

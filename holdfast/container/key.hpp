@@ -10,16 +10,18 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace holdfast {
 
 /// How a map takes, keeps and reads a key.
 ///
 /// `argument` is what functions take, `owned` a copy in ordinary memory, and read calls f with the
-/// argument form of a held key. The default is for trivially copyable keys.
+/// argument form of a held key. The default is for trivially copyable keys and std::pairs of such.
 template <class Key>
 struct key_form {
-    static_assert(std::is_trivially_copyable_v<Key>, "a map's key is trivially copyable, a string, or has a key_form");
+    static_assert(detail::is_plain_value<Key>,
+                  "a map's key is trivially copyable, a std::pair of such, a string, or has a key_form");
     using argument = Key;
     using owned = Key;
     template <class Held, class F>
@@ -90,6 +92,14 @@ struct key_hash<Key> {
 template <class Engine>
 struct key_hash<string<Engine>> {
     std::uint64_t operator()(std::string_view key) const noexcept { return detail::hash_bytes(key.data(), key.size()); }
+};
+
+template <class First, class Second>
+struct key_hash<std::pair<First, Second>> {
+    std::uint64_t operator()(const std::pair<First, Second>& key) const noexcept {
+        // Not the sum: the members of (a, b) and (b, a) are not to meet.
+        return detail::mix(key_hash<First>()(key.first) * 0x9FB21C651E98DF25ull + key_hash<Second>()(key.second));
+    }
 };
 
 /// Whether two keys of hash_map<Key, …> are the same. Specialise it for a key without ==.

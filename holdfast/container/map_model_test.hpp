@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace holdfast::test {
 
@@ -55,6 +56,7 @@ public:
 
     void all(int rounds) {
         map().erase_some(0);
+        other().erase_some(0);
         for (int round = 0; round < rounds; ++round) {
             SCOPED_TRACE("seed " + std::to_string(seed_) + ", round " + std::to_string(round));
             // Grow, then shrink.
@@ -67,12 +69,15 @@ public:
         }
         map().clear();
         model_.clear();
+        other().clear();
+        other_model_.clear();
         compare();
-        EXPECT_EQ(files_.pool().usage().allocated_blocks, 1u) << "an empty map owns blocks";
+        EXPECT_EQ(files_.pool().usage().allocated_blocks, 2u) << "an empty map owns blocks";
     }
 
 private:
     Map& map() { return *files_.pool().template root<Map>("tested").value(); }
+    Map& other() { return *files_.pool().template root<Map>("other").value(); }
 
     void come_back(int round) {
         if (round % 8 == 7 && engine::description.recovers) {
@@ -85,6 +90,7 @@ private:
 
     void one_transaction() {
         const std::map<key, value> before = model_;
+        const std::map<key, value> other_before = other_model_;
         const bool keep = numbers_.below(4) != 0;
         Map& m = map();
         const auto change = [&] {
@@ -99,10 +105,57 @@ private:
         } else {
             EXPECT_THROW(static_cast<void>(files_.pool().atomically(change)), change_of_mind);
             model_ = before;
+            other_model_ = other_before;
         }
     }
 
+    /// What is done to many entries at once, or to two maps.
+    void whole_operation(Map& m) {
+        const value v = value_form::make(numbers_.below(1000));
+        switch (numbers_.below(7)) {
+        case 0: {
+            const auto leaves = [&](const auto& entry) { return value_form::read(entry.second) < v; };
+            EXPECT_EQ(erase_if(m, leaves), std::erase_if(model_, [&](const auto& entry) { return entry.second < v; }));
+            break;
+        }
+        case 1: {
+            auto first = m.begin();
+            for (std::uint64_t n = numbers_.below(m.size() + 1); n != 0; --n) ++first;
+            auto last = first;
+            for (std::uint64_t n = numbers_.below(30); n != 0 && last != m.end(); --n)
+                model_.erase(key_form_type::read((last++)->first));
+            const bool to_end = last == m.end();
+            const key behind = to_end ? key() : key_form_type::read(last->first);
+            const auto at = m.erase(first, last);
+            EXPECT_EQ(at, to_end ? m.end() : m.find(behind));
+            break;
+        }
+        case 2:
+            swap(m, other());
+            std::swap(model_, other_model_);
+            break;
+        case 3:
+            other() = std::move(m);
+            other_model_ = std::exchange(model_, {});
+            break;
+        case 4:
+            m = std::move(other());
+            model_ = std::exchange(other_model_, {});
+            break;
+        case 5:
+            if constexpr (requires { m.reserve(1); }) m.reserve(numbers_.below(600));
+            break;
+        default:
+            if constexpr (requires { m.assign_sorted(model_.begin(), model_.end()); }) {
+                if (!model_.empty()) model_.erase(model_.begin());
+                m.assign_sorted(model_.begin(), model_.end());
+            }
+        }
+        EXPECT_EQ(m == other(), model_ == other_model_);
+    }
+
     void one_operation(Map& m) {
+        if (numbers_.below(40) == 0) return whole_operation(m);
         const key k = key_form_type::make(numbers_.below(keys_));
         const value v = value_form::make(numbers_.below(1000));
         const std::uint64_t what = numbers_.below(12);
@@ -126,15 +179,18 @@ private:
     }
 
     void compare() {
-        const Map& m = map();
+        compare(map(), model_);
+        compare(other(), other_model_);
+        EXPECT_TRUE(files_.audit(map(), other()));
+    }
+    void compare(const Map& m, const std::map<key, value>& model) {
         const auto checked = m.check();
         ASSERT_TRUE(checked.has_value()) << checked.error().text();
-        ASSERT_EQ(m.size(), model_.size());
+        ASSERT_EQ(m.size(), model.size());
         std::map<key, value> contents;
         for (const auto& [k, v] : m) contents.emplace(key_form_type::read(k), value_form::read(v));
-        ASSERT_EQ(contents, model_);
-        for (const auto& [k, v] : model_) ASSERT_EQ(value_form::read(m.at(k)), v);
-        EXPECT_TRUE(files_.audit(m));
+        ASSERT_EQ(contents, model);
+        for (const auto& [k, v] : model) ASSERT_EQ(value_form::read(m.at(k)), v);
     }
 
     temporary_pool<engine>& files_;
@@ -143,6 +199,7 @@ private:
     std::uint64_t seed_;
     std::uint64_t bias_ = 7;
     std::map<key, value> model_;
+    std::map<key, value> other_model_;
 };
 
 }  // namespace holdfast::test

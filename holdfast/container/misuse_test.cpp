@@ -69,6 +69,8 @@ TYPED_TEST(Misuse, OfHugeCountsIsOutOfSpace) {
         refused("assign", [&](state& all) { all.numbers.assign(count, 5); });
         refused("resize of strings", [&](state& all) { all.texts.resize(count); });
         refused("reserve of strings", [&](state& all) { all.texts.reserve(count); });
+        refused("hash_map::reserve", [&](state& all) { all.hash.reserve(count); });
+        refused("insert of a value", [&](state& all) { all.numbers.insert(all.numbers.begin(), count, 5); });
         refused("string::resize", [&](state& all) { all.line.resize(count); });
         refused("string::reserve", [&](state& all) { all.line.reserve(count); });
         refused("string::append", [&](state& all) { all.line.append(count, 'c'); });
@@ -96,11 +98,39 @@ TYPED_TEST(Misuse, OfPlacesInOtherContainersIsRefused) {
     refused("btree_map::erase of the end", [](state& all) { all.tree.erase(all.tree.end()); });
     refused("pop_back of none", [](state& all) { all.elements.pop_back(); });
     refused("string::pop_back of none", [](state& all) { all.other_line.pop_back(); });
+    refused("insert of a range", [](state& all) {
+        all.numbers.insert(all.other_numbers.begin(), all.numbers.begin(), all.numbers.end());
+    });
+    refused("hash_map::erase of a range of another", [](state& all) {
+        all.hash.erase(all.hash.begin(), all.other_hash.end());
+    });
+    refused("hash_map::erase backwards", [](state& all) {
+        all.hash.erase(std::next(all.hash.begin(), 2), std::next(all.hash.begin()));
+    });
+    refused("btree_map::erase of a range of another", [](state& all) {
+        all.tree.erase(all.tree.begin(), all.other_tree.end());
+    });
+    refused("btree_map::erase backwards", [](state& all) {
+        all.tree.erase(std::next(all.tree.begin(), 2), std::next(all.tree.begin()));
+    });
+    refused("btree_map::assign_sorted of what is not", [](state& all) {
+        const std::vector<std::pair<int, int>> entries{{2, 1}, {1, 1}};
+        all.tree.assign_sorted(entries.begin(), entries.end());
+    });
+    refused("string::erase of a place in another", [](state& all) { all.line.erase(all.other_line.begin()); });
+    refused("queue::erase of the end", [](state& all) { all.waiting.erase(all.waiting.end()); });
     refused("queue::pop of none", [](state& all) { all.waiting.pop(); });
     alignas(state) static std::byte bytes[sizeof(state)]{};
     state& stray = reinterpret_cast<state&>(bytes);
     refused("swap of vectors with one outside", [&](state& all) { swap(all.numbers, stray.numbers); });
     refused("swap of strings with one outside", [&](state& all) { swap(all.line, stray.line); });
+    refused("swap of hash maps with one outside", [&](state& all) { swap(all.hash, stray.hash); });
+    refused("swap of btree maps with one outside", [&](state& all) { swap(all.tree, stray.tree); });
+    refused("swap of queues with one outside", [&](state& all) { swap(all.waiting, stray.waiting); });
+    refused("swap of lists with one outside", [&](state& all) { swap(all.chain, stray.chain); });
+    refused("a move out of one outside", [&](state& all) { all.numbers = std::move(stray.numbers); });
+    refused("a move to one outside", [&](state& all) { stray.hash = std::move(all.hash); });
+    refused("splice of one outside", [&](state& all) { all.chain.splice(all.chain.begin(), stray.chain); });
 }
 
 TYPED_TEST(Misuse, ArgumentsMayReferToTheContainerItself) {

@@ -1,6 +1,7 @@
 // Containers of containers and of a program's own types.
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/hash_map.hpp>
+#include <holdfast/container/list.hpp>
 #include <holdfast/container/places_test.hpp>
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/vector.hpp>
@@ -80,6 +81,61 @@ TYPED_TEST(Nested, ErasingAContainerFreesItsBlocks) {
     EXPECT_TRUE(this->files.audit(found));
     found.clear();
     EXPECT_EQ(this->pool().usage().allocated_blocks, 1u);
+}
+
+/// One container of each kind, moved in and out of the containers that hold it.
+TYPED_TEST(Nested, AContainerIsMovedOutOfOneAndIntoAnother) {
+    using engine = typename TypeParam::engine;
+    using words = string<engine>;
+    struct held {
+        hash_map<words, words, engine> hash;
+        btree_map<words, words, engine> tree;
+        queue<words, engine> line;
+        list<words, engine> chain;
+    };
+    struct holders {
+        vector<hash_map<words, words, engine>, engine> hashes;
+        hash_map<int, btree_map<words, words, engine>, engine> trees;
+        btree_map<int, queue<words, engine>, engine> lines;
+        list<list<words, engine>, engine> chains;
+    };
+    auto* from = &this->template root<held>();
+    auto* to = this->pool().template root<holders>("holders").value();
+    const auto text_of = [](int i) { return "a text that stands in a block, number " + std::to_string(i); };
+    for (const bool keep : {false, true, false}) {
+        const auto move = [&] {
+            for (int i = 0; i < 40; ++i) {
+                from->hash.try_emplace(text_of(i), text_of(i)), from->tree.try_emplace(text_of(i), text_of(i));
+                from->line.push(text_of(i)), from->chain.push_back(text_of(i));
+            }
+            to->hashes.push_back(std::move(from->hash));
+            to->trees.insert_or_assign(1, std::move(from->tree));
+            to->trees.insert_or_assign(1, std::move(to->trees.at(1)));
+            to->lines.try_emplace(1, std::move(from->line));
+            to->lines.try_emplace(2, std::move(to->lines.at(1)));
+            to->chains.push_front(std::move(from->chain));
+            if (!keep) throw change_of_mind();
+        };
+        if (keep) {
+            this->pool().atomically(move).value();
+        } else {
+            EXPECT_THROW(static_cast<void>(this->pool().atomically(move)), change_of_mind);
+        }
+        this->come_back(1);
+        from = &this->template root<held>();
+        to = this->pool().template root<holders>("holders").value();
+        EXPECT_TRUE(this->files.audit(from->hash, from->tree, from->line, from->chain, to->hashes, to->trees, to->lines,
+                                      to->chains));
+        if (!keep) continue;
+        EXPECT_TRUE(from->hash.empty() && from->tree.empty() && from->line.empty() && from->chain.empty());
+        EXPECT_EQ(to->hashes[0].at(text_of(7)), text_of(7));
+        EXPECT_EQ(to->trees.at(1).at(text_of(7)), text_of(7));
+        EXPECT_TRUE(to->lines.at(1).empty());
+        EXPECT_EQ(to->lines.at(2).front(), text_of(0));
+        EXPECT_EQ(to->chains.front().back(), text_of(39));
+        EXPECT_TRUE(to->hashes.check().has_value() && to->trees.check().has_value() && to->lines.check().has_value() &&
+                    to->chains.check().has_value());
+    }
 }
 
 TYPED_TEST(Nested, SeveralContainersChangeTogetherOrNotAtAll) {

@@ -4,8 +4,10 @@
 
 #include <holdfast/container/everything_test.hpp>
 
+#include <iterator>
 #include <ranges>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -30,6 +32,12 @@ inline std::string long_text(std::uint64_t n) {
 template <class F>
 void times(std::uint64_t count, F&& f) {
     for (std::uint64_t i = 0; i < count; ++i) f(i);
+}
+
+/// A predicate that may throw.
+inline bool unsure_oddness(long number) {
+    on_construction();
+    return number % 2 != 0;
 }
 
 /// Integers up to `count`, whose reading may throw.
@@ -76,6 +84,14 @@ void add_vector_operations(operations<Engine>& to) {
         all.numbers.append(values.data(), values.size());
     });
     add("vector::clear", [](root& all) { all.numbers.clear(); });
+    add("vector::assign of a list", [](root& all) { all.numbers.assign({1, 2, 3}); });
+    add("vector::insert of a range", [](root& all) {
+        const auto values = unsure_numbers(20);
+        all.numbers.insert(all.numbers.begin() + 3, values.begin(), values.end());
+    });
+    add("vector::insert of a value", [](root& all) { all.numbers.insert(all.numbers.begin() + 3, 5, 7); });
+    add("vector::erase_if", [](root& all) { erase_if(all.numbers, unsure_oddness); });
+    add("vector::operator= that moves", [](root& all) { all.other_numbers = std::move(all.numbers); });
     add("vector::operator= of a list", [](root& all) {
         all.numbers = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
     });
@@ -107,6 +123,22 @@ void add_element_operations(operations<Engine>& to) {
         to.push_back({name, full, run});
         to.push_back({name, spacious, run});
     };
+    add("vector of strings, insert of a range", [](root& all) {
+        all.texts.insert(all.texts.begin() + 1, {long_text(7), std::string("short"), long_text(8)});
+    });
+    add("vector of strings, erase_if", [](root& all) {
+        erase_if(all.texts, [](const auto& each) { return unsure_oddness(each.str().back()); });
+    });
+    add("vector of strings, push_back that moves", [](root& all) { all.texts.push_back(std::move(all.texts[1])); });
+    add("vector of strings, insert of what is moved", [](root& all) {
+        all.other_texts.insert(all.other_texts.begin(), std::move_iterator(all.texts.begin()),
+                               std::move_iterator(all.texts.end()));
+    });
+    to[to.size() - 1].may_doom = to[to.size() - 2].may_doom = true;
+    add("vector of elements, insert of a range", [](root& all) {
+        const auto values = unsure_numbers(3);
+        all.elements.insert(all.elements.begin() + 1, values.begin(), values.end());
+    });
     add("vector of strings, push_back", [](root& all) { all.texts.push_back(long_text(9)); });
     add("vector of strings, insert", [](root& all) { all.texts.insert(all.texts.begin() + 1, long_text(9)); });
     add("vector of strings, emplace at the end", [](root& all) { all.texts.emplace(all.texts.end(), long_text(9)); });
@@ -163,6 +195,8 @@ void add_string_operations(operations<Engine>& to) {
     add("string::erase", [](root& all) { all.line.erase(3, 4); });
     add("string::resize to more", [](root& all) { all.line.resize(100, 'r'); });
     add("string::resize to less", [](root& all) { all.line.resize(2); });
+    add("string::erase_if", [](root& all) { erase_if(all.line, unsure_oddness); });
+    add("string::operator= that moves", [](root& all) { all.other_line = std::move(all.line); });
     add("string::reserve", [](root& all) { all.line.reserve(500); });
     add("string::clear", [](root& all) { all.line.clear(); });
     add("swap of strings", [](root& all) { swap(all.line, all.other_line); });
@@ -192,6 +226,16 @@ void fill_map(everything<Engine>& all) {
     });
 }
 
+/// Another map of the same kind.
+template <class Engine>
+auto& other_map(everything<Engine>& all, const decltype(all.hash)&) {
+    return all.other_hash;
+}
+template <class Engine>
+auto& other_map(everything<Engine>& all, const decltype(all.tree)&) {
+    return all.other_tree;
+}
+
 template <auto Map, std::uint64_t Count, class Engine>
 void add_number_map_operations(operations<Engine>& to) {
     using root = everything<Engine>;
@@ -213,6 +257,23 @@ void add_number_map_operations(operations<Engine>& to) {
     });
     add("map::erase_some", [](root& all) { (all.*Map).erase_some(11); });
     add("map::clear", [](root& all) { (all.*Map).clear(); });
+    add("map::erase of a range", [](root& all) {
+        auto& map = all.*Map;
+        map.erase(map.begin(), map.find(10u));
+    });
+    add("map::erase_if", [](root& all) {
+        erase_if(all.*Map, [](const auto& each) { return unsure_oddness(static_cast<long>(each.first / 4)); });
+    });
+    add("swap of maps", [](root& all) { swap(all.*Map, other_map(all, all.*Map)); });
+    add("map::operator= that moves", [](root& all) { other_map(all, all.*Map) = std::move(all.*Map); });
+    if constexpr (requires(root& all) { (all.*Map).reserve(1); }) {
+        add("hash_map::reserve", [](root& all) { (all.*Map).reserve(100); });
+    } else {
+        add("btree_map::assign_sorted", [](root& all) {
+            const auto values = unsure_numbers(40) | std::views::transform([](int i) { return std::pair(i, i); });
+            (all.*Map).assign_sorted(values.begin(), values.end());
+        });
+    }
 }
 
 template <auto Map, std::uint64_t Count, class Engine>
@@ -232,6 +293,16 @@ void add_text_map_operations(operations<Engine>& to) {
     add("map of strings, erase", [](root& all) { (all.*Map).erase(long_text(1004)); });
     add("map of strings, erase_some", [](root& all) { (all.*Map).erase_some(9); });
     add("map of strings, clear", [](root& all) { (all.*Map).clear(); });
+    if constexpr (requires(root& all, std::pair<std::string, std::string>* entry) {
+                      (all.*Map).assign_sorted(entry, entry);
+                  }) {
+        add("map of strings, assign_sorted", [](root& all) {
+            const auto values = unsure_numbers(20) | std::views::transform([](int i) {
+                                    return std::pair(long_text(static_cast<std::uint64_t>(i) + 10), long_text(7));
+                                });
+            (all.*Map).assign_sorted(values.begin(), values.end());
+        });
+    }
 }
 
 template <auto Elements, auto Brittles, auto Couples, std::uint64_t Count, class Engine>
@@ -309,11 +380,68 @@ void add_queue_operations(operations<Engine>& to) {
         add("queue::pop", [](root& all) { if (!all.waiting.empty()) all.waiting.pop(); });
         add("queue::erase_some", [](root& all) { all.waiting.erase_some(5); });
         add("queue::clear", [](root& all) { all.waiting.clear(); });
+        add("queue::erase_if", [](root& all) { erase_if(all.waiting, unsure_oddness); });
+        add("queue of strings, erase", [](root& all) {
+            auto& line = all.waiting_texts;
+            line.erase(line.begin(), std::next(line.begin(), static_cast<std::ptrdiff_t>(line.size() / 2)));
+        });
         add("queue of strings, push", [](root& all) { all.waiting_texts.push(long_text(9)); });
         add("queue of strings, pop", [](root& all) { if (!all.waiting_texts.empty()) all.waiting_texts.pop(); });
         add("queue of strings, clear", [](root& all) { all.waiting_texts.clear(); });
         add("queue of elements, emplace", [](root& all) { all.waiting_elements.emplace(9L); });
         add("queue of values, emplace", [](root& all) { all.waiting_brittles.emplace(9L); });
+    }
+}
+
+/// Where half of the elements stand before.
+auto middle(auto& list) { return std::next(list.begin(), static_cast<std::ptrdiff_t>(list.size() / 2)); }
+
+template <class Engine>
+void add_list_operations(operations<Engine>& to) {
+    using root = everything<Engine>;
+    constexpr auto empty = +[](root&) {};
+    constexpr auto full = +[](root& all) {
+        times(6, [&](auto i) { all.chain.push_back(i); });
+        times(6, [&](auto i) { all.chain_texts.push_back(long_text(i)); });
+        times(3, [&](auto i) { all.chain_elements.emplace_back(static_cast<long>(i)); });
+        times(3, [&](auto i) { all.chain_brittles.emplace_back(static_cast<long>(i)); });
+        times(2, [&](auto i) { all.other_chain.push_back(i), all.other_chain_texts.push_back(long_text(i)); });
+    };
+    for (void (*const prepare)(root&) : {empty, full}) {
+        const auto add = [&](const char* name, void (*run)(root&)) { to.push_back({name, prepare, run}); };
+        add("list::push_back", [](root& all) { all.chain.push_back(5u); });
+        add("list::push_front", [](root& all) { all.chain.push_front(5u); });
+        add("list::insert", [](root& all) { all.chain.insert(middle(all.chain), 5u); });
+        add("list::insert of a range", [](root& all) {
+            const auto values = unsure_numbers(5);
+            all.chain.insert(middle(all.chain), values.begin(), values.end());
+        });
+        add("list::assign", [](root& all) { all.chain.assign({1u, 2u, 3u}); });
+        add("list::erase", [](root& all) { if (!all.chain.empty()) all.chain.erase(middle(all.chain)); });
+        add("list::erase of a range", [](root& all) { all.chain.erase(all.chain.begin(), middle(all.chain)); });
+        add("list::erase_if", [](root& all) { erase_if(all.chain, unsure_oddness); });
+        add("list::erase_some", [](root& all) { all.chain.erase_some(2); });
+        add("list::clear", [](root& all) { all.chain.clear(); });
+        add("list::splice", [](root& all) { all.chain.splice(middle(all.chain), all.other_chain); });
+        add("swap of lists", [](root& all) { swap(all.chain, all.other_chain); });
+        add("list::operator= that moves", [](root& all) { all.other_chain = std::move(all.chain); });
+        add("list of strings, push_back", [](root& all) { all.chain_texts.push_back(long_text(9)); });
+        add("list of strings, insert of a range", [](root& all) {
+            const std::vector<std::string> values{long_text(7), "short", long_text(8)};
+            all.chain_texts.insert(middle(all.chain_texts), values.begin(), values.end());
+        });
+        add("list of strings, assign of what is moved", [](root& all) {
+            all.other_chain_texts.assign(std::move_iterator(all.chain_texts.begin()),
+                                         std::move_iterator(all.chain_texts.end()));
+        });
+        to.back().may_doom = true;
+        add("list of strings, clear", [](root& all) { all.chain_texts.clear(); });
+        add("list of elements, emplace", [](root& all) { all.chain_elements.emplace(middle(all.chain_elements), 9L); });
+        add("list of elements, assign", [](root& all) {
+            const auto values = unsure_numbers(3);
+            all.chain_elements.assign(values.begin(), values.end());
+        });
+        add("list of values, emplace_front", [](root& all) { all.chain_brittles.emplace_front(9L); });
     }
 }
 
@@ -325,6 +453,7 @@ operations<Engine> all_operations() {
     add_string_operations(all);
     add_map_operations(all);
     add_queue_operations(all);
+    add_list_operations(all);
     using root = everything<Engine>;
     all.push_back({"make", [](root&) {}, [](root& to) { to.made = Engine::template make<fragile<Engine>>(5); }});
     return all;

@@ -1,10 +1,12 @@
 // queue: first in, first out.
 #pragma once
 
-#include <holdfast/container/element.hpp>
+#include <holdfast/container/algorithm.hpp>
 
 #include <cstddef>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 namespace holdfast {
 
@@ -95,6 +97,29 @@ public:
     }
     queue(const queue&) = delete;
     queue& operator=(const queue&) = delete;
+    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes: by Engine::make or
+    /// emplace only.
+    queue(queue&& other) {
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
+                               [&](bool) { take(other, false); });
+    }
+    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Errors: misuse (it is in no pool, or in another).
+    queue& operator=(queue&& other) {
+        if (this == &other) return *this;
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
+                               [&](bool) { take(other, true); });
+        return *this;
+    }
+    void swap(queue& other) {
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); }, [&](bool) {
+            holdfast::swap(first_, other.first_);
+            holdfast::swap(last_, other.last_);
+            holdfast::swap(popped_, other.popped_);
+            holdfast::swap(pushed_, other.pushed_);
+        });
+    }
+    friend void swap(queue& a, queue& b) { a.swap(b); }
 
     size_type size() const { return pushed_.get() - popped_.get(); }
     bool empty() const { return size() == 0; }
@@ -122,26 +147,26 @@ public:
             chunk* const in = block ? block.template as<chunk>() : last_.get();
             value_type* const place = &in->elements[number % chunk::length];
             // Behind the last one nobody reads, and a new chunk has no name yet.
-            if constexpr (!std::is_trivially_copyable_v<T>) hint_push(place);
+            if constexpr (!detail::is_plain_value<T>) hint_push(place);
             return {std::move(block), number, place,
                     detail::new_element<T, Engine>(place, std::forward<Arguments>(arguments)...)};
         }, [&](addition& added) {
             if (added.block) link(added.block);
-            if constexpr (std::is_trivially_copyable_v<T>) hint_push(added.place);
+            if constexpr (detail::is_plain_value<T>) hint_push(added.place);
             added.made.put(added.place);
             pushed_ = added.number + 1;
             return added.place;
         });
     }
     void push(const T& value)
-        requires std::is_trivially_copyable_v<T>
+        requires detail::is_plain_value<T>
     {
         emplace(value);
     }
     /// For other elements: whatever T is constructed from.
     template <class Value>
     void push(Value&& value)
-        requires(!std::is_trivially_copyable_v<T>)
+        requires(!detail::is_plain_value<T>)
     {
         emplace(std::forward<Value>(value));
     }
@@ -157,6 +182,37 @@ public:
             if (number % chunk::length == 0) drop_first_chunk();
         });
     }
+    /// Removes [first, last), and returns the place behind. Every element behind moves: in O(n).
+    /// Errors: misuse (places in another queue, or in the wrong order).
+    iterator erase(const_iterator first, const_iterator last) {
+        const std::uint64_t front = popped_.get();
+        detail::modify<Engine>(this, [&] {
+            if (first.number_ < front || first.number_ > last.number_ || last.number_ > pushed_.get())
+                fail(errc::misuse, "places that are not in this queue");
+            return detail::marked_range(size(), first.number_ - front, last.number_ - front);
+        }, [&](const std::vector<bool>& marks) { return compact(marks); });
+        iterator at = begin();
+        for (std::uint64_t number = front; number != first.number_; ++number) ++at;
+        return at;
+    }
+    iterator erase(const_iterator place) {
+        const_iterator behind = place;
+        // Only the number: a place that is not in this queue may have no chunk.
+        ++behind.number_;
+        return erase(place, behind);
+    }
+    /// Removes the elements that `leaves` is true for; returns how many. It is asked about all of them before the
+    /// first leaves: one that throws changes nothing.
+    template <class Predicate>
+    friend size_type erase_if(queue& from, Predicate leaves) {
+        return detail::modify<Engine>(&from, [&] { return detail::marked(std::as_const(from), leaves); },
+                                      [&](const std::vector<bool>& marks) { return from.compact(marks); });
+    }
+    friend bool operator==(const queue& a, const queue& b)
+        requires std::equality_comparable<T>
+    {
+        return detail::same_elements<T, Engine>(a, b);
+    }
     /// Removes up to `limit` elements from the front; returns how many.
     size_type erase_some(size_type limit) {
         return detail::modify<Engine>(this, [&] {
@@ -169,10 +225,7 @@ public:
     void clear() {
         detail::modify<Engine>(this, [&] {
             free_all();
-            if (first_.get() != nullptr) first_ = nullptr;
-            if (last_.get() != nullptr) last_ = nullptr;
-            if (pushed_.get() != 0) pushed_ = 0;
-            if (popped_.get() != 0) popped_ = 0;
+            set_none();
         });
     }
 
@@ -228,6 +281,67 @@ private:
         }
         last_ = made;
         block.keep();
+    }
+    void set_none() {
+        if (first_.get() != nullptr) first_ = nullptr;
+        if (last_.get() != nullptr) last_ = nullptr;
+        if (pushed_.get() != 0) pushed_ = 0;
+        if (popped_.get() != 0) popped_ = 0;
+    }
+    /// Takes over the elements of `other`, and frees its own behind them.
+    void take(queue& other, bool frees_own) {
+        chunk* const first = other.first_;
+        chunk* const last = other.last_;
+        const std::uint64_t popped = other.popped_;
+        const std::uint64_t pushed = other.pushed_;
+        other.set_none();
+        if (frees_own) free_all();
+        first_ = first;
+        last_ = last;
+        popped_ = popped;
+        pushed_ = pushed;
+    }
+    /// Removes the marked elements: the others close up to the front. Returns how many it removed.
+    size_type compact(const std::vector<bool>& marks) {
+        const std::uint64_t before = pushed_.get();
+        iterator to = begin();
+        iterator from = begin();
+        for (const bool leaves : marks) {
+            value_type* const at = &*from;
+            ++from;
+            if (leaves) {
+                detail::destroy_element(at);
+                continue;
+            }
+            if (&*to != at) detail::move_range<Engine>(&*to, at, sizeof(value_type));
+            ++to;
+        }
+        if (to.number_ == before) return 0;
+        pushed_ = to.number_;
+        drop_behind(to.number_);
+        return before - to.number_;
+    }
+    /// Frees the chunks that `end` elements do not need.
+    void drop_behind(std::uint64_t end) {
+        std::uint64_t kept = (end + chunk::length - 1) / chunk::length - popped_.get() / chunk::length;
+        chunk* last = nullptr;
+        chunk* at = first_.get();
+        for (; kept != 0; --kept) {
+            last = at;
+            at = at->next.get();
+        }
+        if (at == nullptr) return;
+        if (last == nullptr) {
+            first_ = nullptr;
+        } else {
+            last->next = nullptr;
+        }
+        last_ = last;
+        while (at != nullptr) {
+            chunk* const next = at->next.get();
+            Engine::deallocate(at);
+            at = next;
+        }
     }
     void free_all() {
         if constexpr (detail::owns_blocks<value_type>)

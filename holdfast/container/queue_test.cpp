@@ -8,6 +8,7 @@
 #include <deque>
 #include <iterator>
 #include <ranges>
+#include <utility>
 
 namespace holdfast::test {
 namespace {
@@ -37,6 +38,8 @@ public:
                         q.push(made);
                         model.push_back(made);
                         EXPECT_EQ(read(q.back()), made);
+                    } else if (numbers.below(12) == 0) {
+                        change_middle<T>(q, model, numbers, read);
                     } else if (!model.empty()) {
                         EXPECT_EQ(read(q.front()), model.front());
                         q.pop();
@@ -59,7 +62,37 @@ public:
         q.erase_some(3);
         q.clear();
         EXPECT_TRUE(q.empty());
-        EXPECT_EQ(this->pool().usage().allocated_blocks, 1u);
+        EXPECT_LE(this->pool().usage().allocated_blocks, 2u);
+    }
+
+    /// Removes from the middle, or moves all to another queue and back.
+    template <class T, class Model, class Read>
+    void change_middle(queue_of<T>& q, Model& model, workload::random& numbers, Read read) {
+        if (numbers.below(3) == 0) {
+            auto& other = *this->pool().template root<queue_of<T>>("other").value();
+            EXPECT_EQ(q == other, model.empty());
+            other = std::move(q);
+            EXPECT_TRUE(q.empty());
+            swap(q, other);
+            EXPECT_TRUE(other.empty());
+        } else if (numbers.below(2) == 0) {
+            const std::uint64_t asked = numbers.below(4);
+            const auto leaves = [&](const auto& each) { return each.size() % 4 == asked; };
+            const auto written = [](const auto& value) {
+                if constexpr (requires { value.size(); }) return std::string(value);
+                else return std::string(value % 40, 'n');
+            };
+            EXPECT_EQ(erase_if(q, [&](const auto& each) { return leaves(written(read(each))); }),
+                      std::erase_if(model, [&](const auto& each) { return leaves(written(each)); }));
+        } else {
+            const std::uint64_t first = numbers.below(model.size() + 1);
+            const std::uint64_t last = first + numbers.below(model.size() + 1 - first);
+            const auto at = q.erase(std::next(q.begin(), static_cast<std::ptrdiff_t>(first)),
+                                    std::next(q.begin(), static_cast<std::ptrdiff_t>(last)));
+            EXPECT_EQ(at, std::next(q.begin(), static_cast<std::ptrdiff_t>(first)));
+            model.erase(model.begin() + static_cast<std::ptrdiff_t>(first),
+                        model.begin() + static_cast<std::ptrdiff_t>(last));
+        }
     }
 
     template <class T, class Model, class Read>

@@ -5,16 +5,36 @@
 
 #include <algorithm>
 #include <compare>
+#include <concepts>
 #include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace holdfast {
 
+/// The characters of a string with a zero behind them, for functions that take a const char*. It is a copy: the pointer
+/// is gone with it, so of `string.c_str()` at the end of the expression, as that of `str().c_str()`.
+class c_string {
+public:
+    explicit c_string(std::string text) : text_(std::move(text)) {}
+#if defined(__has_cpp_attribute) && __has_cpp_attribute(clang::lifetimebound)
+    operator const char*() const noexcept [[clang::lifetimebound]] { return text_.c_str(); }
+    const char* get() const noexcept [[clang::lifetimebound]] { return text_.c_str(); }
+#else
+    operator const char*() const noexcept { return text_.c_str(); }
+    const char* get() const noexcept { return text_.c_str(); }
+#endif
+
+private:
+    std::string text_;
+};
+
 /// A string of bytes in a pool, with the names of std::string. It is a root, a member of something
 /// in a pool, or an element or key of a container; zero bytes are an empty one. 24 bytes; up to 16
-/// characters stand in it, longer ones in one block. Not terminated by a zero.
+/// characters stand in it, longer ones in one block. Not terminated by a zero: c_str() gives a copy that is.
 ///
 /// Thread safety: as std::string; a lock of the caller's isolates transactions.
 /// Each modifying function joins the open transaction or runs its own; reading runs none. Inside a
@@ -51,6 +71,21 @@ public:
         detail::free_in_destructor<Engine>(this, [&] { free_block(); });
     }
     string(const string&) = delete;
+    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes, as the others.
+    string(string&& other) {
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
+                               [&](bool) { take(other); });
+    }
+    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Errors: misuse (it is in no pool, or in another).
+    string& operator=(string&& other) {
+        if (this == &other) return *this;
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); }, [&](bool) {
+            free_block();
+            take(other);
+        });
+        return *this;
+    }
     string& operator=(const string& other) {
         if (this != &other) assign_outside(other.str());
         return *this;
@@ -70,7 +105,24 @@ public:
         read_bytes<Engine>(data(), text.data(), text.size());
         return text;
     }
-    explicit operator std::string() const { return str(); }
+    operator std::string() const { return str(); }
+    /// The characters where they stand, until the string changes, the transaction ends or the pool closes.
+    /// Throws failure: misuse, when the open transaction changed them and keeps them aside until it commits: str() and
+    /// with_view read these. For engines without alias tables, where what is committed stands in its place.
+    std::string_view view() const
+        requires(!Engine::has_shared_aliases)
+    {
+        const std::string_view standing(reinterpret_cast<const char*>(data()), size());
+        if (Engine::description.homes_follow_log && Engine::in_transaction() && str() != standing) [[unlikely]]
+            fail(errc::misuse, "a view of a string that the open transaction changed; with_view and str() read it");
+        return standing;
+    }
+    explicit operator std::string_view() const
+        requires(!Engine::has_shared_aliases)
+    {
+        return view();
+    }
+    c_string c_str() const { return c_string(str()); }
     /// Calls f with the characters: in place outside a transaction (but for softwrap), copied inside one. The view is
     /// gone when f returns.
     template <class F>
@@ -167,6 +219,26 @@ public:
         });
         return *this;
     }
+    /// Removes [first, last), and returns where the character behind stands.
+    /// Errors: misuse (a place in another string).
+    template <class Place>
+        requires(std::is_pointer_v<Place> && std::convertible_to<Place, const_iterator>)
+    iterator erase(Place first, std::type_identity_t<Place> last) {
+        const auto number = [&](const_iterator place, size_type limit) {
+            const auto at = reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(data());
+            if (at > limit) fail(errc::misuse, "a place that is not in this string");
+            return static_cast<size_type>(at);
+        };
+        const size_type end = number(last, size());
+        const size_type begin = number(first, end);
+        erase(begin, end - begin);
+        return data() + begin;
+    }
+    template <class Place>
+        requires(std::is_pointer_v<Place> && std::convertible_to<Place, const_iterator>)
+    iterator erase(Place place) {
+        return erase(place, place + 1);
+    }
     void resize(size_type count, char character = '\0') {
         if (count > size()) {
             append(count - size(), character);
@@ -195,11 +267,27 @@ public:
             });
         }
     }
-    friend void swap(string& a, string& b) {
-        detail::modify<Engine>(&a, [&] { return detail::require_also<Engine>(&b); }, [&](bool) {
-            swap(a.block_, b.block_);
-            swap(a.capacity_, b.capacity_);
-            swap(a.size_, b.size_);
+    void swap(string& other) {
+        detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); }, [&](bool) {
+            holdfast::swap(block_, other.block_);
+            holdfast::swap(capacity_, other.capacity_);
+            holdfast::swap(size_, other.size_);
+        });
+    }
+    friend void swap(string& a, string& b) { a.swap(b); }
+    /// Removes the characters that `leaves` is true for; returns how many.
+    template <class Predicate>
+    friend size_type erase_if(string& from, Predicate leaves) {
+        return detail::modify<Engine>(&from, [&] {
+            std::string text = from.str();
+            std::erase_if(text, leaves);
+            return text;
+        }, [&](const std::string& text) {
+            const size_type erased = from.size() - text.size();
+            if (erased == 0) return erased;
+            detail::write_range<Engine>(from.data(), text.data(), text.size());
+            from.set_size(text.size());
+            return erased;
         });
     }
 
@@ -316,6 +404,18 @@ private:
         capacity_ = in.block.bytes();
         size_ = in.length | on_heap;
         in.block.keep();
+    }
+    /// Takes over the fields of `other`, whatever its own say.
+    void take(string& other) {
+        if (other.is_inline()) {
+            // Characters are no pointer, and its field would refuse them.
+            detail::move_range<Engine>(&block_, &other.block_, other.size());
+        } else {
+            block_ = other.block_;
+            capacity_ = other.capacity_;
+        }
+        size_ = other.size_;
+        other.size_ = 0;
     }
     void free_block() {
         if (!is_inline()) Engine::deallocate(block_.get());

@@ -1,6 +1,7 @@
 #include <holdfast/container/string.hpp>
 
 #include <holdfast/container/places_test.hpp>
+#include <holdfast/container/vector.hpp>
 
 #include <workload/random.hpp>
 
@@ -21,7 +22,7 @@ template <class S>
 void change_both(S& s, std::string& model, workload::random& numbers) {
     const std::string other(numbers.below(24), static_cast<char>('a' + numbers.below(26)));
     const std::size_t place = numbers.below(model.size() + 1);
-    switch (numbers.below(8)) {
+    switch (numbers.below(12)) {
     case 0:
         s = other;
         model = other;
@@ -49,6 +50,17 @@ void change_both(S& s, std::string& model, workload::random& numbers) {
     case 6:
         s.shrink_to_fit();
         break;
+    case 8: {
+        const auto leaves = [&](char each) { return each < 'a' + 3; };
+        EXPECT_EQ(erase_if(s, leaves), std::erase_if(model, leaves));
+        break;
+    }
+    case 9: {
+        const std::size_t end = place + numbers.below(model.size() + 1 - place);
+        EXPECT_EQ(static_cast<std::size_t>(s.erase(s.begin() + place, s.begin() + end) - s.begin()), place);
+        model.erase(place, end - place);
+        break;
+    }
     default:
         s.reserve(other.size() * 3);
     }
@@ -112,6 +124,50 @@ TYPED_TEST(String, ComparesAndSearchesLikeAStandardString) {
     }).value();
     EXPECT_EQ(s.str(), "One that does not fit in the object itself");
     EXPECT_EQ(other.size(), 2 * s.size());
+}
+
+TYPED_TEST(String, IsMovedAndConverted) {
+    using engine = typename TypeParam::engine;
+    using text = typename TestFixture::string_of_place;
+    auto& s = this->template root<text>();
+    auto& texts = *this->pool().template root<vector<text, engine>>("texts").value();
+    for (const std::string value : {"short", "one that does not fit in the object itself"}) {
+        s = value;
+        const auto look = [&] {
+            const std::string copy = s;
+            EXPECT_EQ(copy, value);
+            EXPECT_EQ(std::string_view(s), value);
+            EXPECT_STREQ(s.c_str(), value.c_str());
+        };
+        look();
+        this->pool().atomically(look).value();
+        this->pool().atomically([&] {
+            texts.push_back(std::move(s));
+            EXPECT_TRUE(s.empty());
+            s = std::move(texts[0]);
+            EXPECT_TRUE(texts[0].empty());
+            texts.clear();
+            s = std::move(*&s);
+        }).value();
+        look();
+        EXPECT_TRUE(this->files.audit(s, texts));
+    }
+}
+
+/// Where a view would show what was there before, there is none.
+TYPED_TEST(String, AViewNeverShowsWhatTheTransactionReplaced) {
+    auto& s = this->template root<typename TestFixture::string_of_place>();
+    s = "before";
+    this->pool().atomically([&] {
+        s = "behind";
+        try {
+            EXPECT_EQ(s.view(), "behind");
+        } catch (const failure& reason) {
+            EXPECT_EQ(reason.reason().code, errc::misuse);
+            EXPECT_TRUE(TypeParam::engine::description.homes_follow_log);
+        }
+    }).value();
+    EXPECT_EQ(s.view(), "behind");
 }
 
 TYPED_TEST(String, TakesPartsOfItself) {

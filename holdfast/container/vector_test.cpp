@@ -40,7 +40,7 @@ void change_both(V& v, Model& model, workload::random& numbers, Make make) {
     const auto value = make(numbers.below(1000));
     const auto size = static_cast<std::ptrdiff_t>(model.size());
     const auto place = static_cast<std::ptrdiff_t>(numbers.below(model.size() + 1));
-    switch (numbers.below(9)) {
+    switch (numbers.below(14)) {
     case 0:
     case 1:
         v.push_back(value);
@@ -73,6 +73,29 @@ void change_both(V& v, Model& model, workload::random& numbers, Make make) {
     }
     case 7:
         v.shrink_to_fit();
+        break;
+    case 8:
+    case 9: {
+        std::vector<typename Model::value_type> more;
+        for (std::uint64_t n = numbers.below(9); n != 0; --n) more.push_back(make(numbers.below(1000)));
+        EXPECT_EQ(v.insert(v.begin() + place, more.begin(), more.end()) - v.begin(), place);
+        model.insert(model.begin() + place, more.begin(), more.end());
+        break;
+    }
+    case 10: {
+        const auto leaves = [&](const typename Model::value_type& each) { return each < value; };
+        if (numbers.below(4) != 0) break;
+        EXPECT_EQ(erase_if(v, leaves), std::erase_if(model, leaves));
+        break;
+    }
+    case 11:
+        if (numbers.below(4) != 0) break;
+        v.assign({value, make(3), value});
+        model.assign({value, make(3), value});
+        break;
+    case 12:
+        v.insert(v.begin() + place, {value, value});
+        model.insert(model.begin() + place, {value, value});
         break;
     default:
         if (place == size) break;
@@ -160,6 +183,50 @@ TYPED_TEST(Vector, ElementsAreFieldsAndBoundsAreChecked) {
     EXPECT_EQ(v.back().get(), 4);
 }
 
+TYPED_TEST(Vector, IsMovedSwappedAndCompared) {
+    using V = typename TestFixture::template vector_of<typename TestFixture::text>;
+    using engine = typename TypeParam::engine;
+    auto& shelves = this->template root<vector<V, engine>>();
+    this->pool().atomically([&] {
+        shelves.resize(2);
+        shelves[0].assign({"a", "b that is too long to stand inline"});
+        shelves[1].assign({"c"});
+        EXPECT_FALSE(shelves[0] == shelves[1]);
+        shelves.push_back(std::move(shelves[0]));
+        swap(shelves[0], shelves[2]);
+        EXPECT_EQ(contents_of(shelves[0]), (std::vector<std::string>{"a", "b that is too long to stand inline"}));
+        EXPECT_TRUE(shelves[2].empty());
+        shelves[1] = std::move(shelves[0]);
+        shelves[1].push_back(std::move(shelves[1][0]));
+        shelves[1].erase(shelves[1].begin());
+        shelves[2].insert(shelves[2].begin(), std::move_iterator(shelves[1].begin()),
+                          std::move_iterator(shelves[1].end()));
+    }).value();
+    EXPECT_EQ(contents_of(shelves[2]), (std::vector<std::string>{"b that is too long to stand inline", "a"}));
+    EXPECT_EQ(contents_of(shelves[1]), (std::vector<std::string>{"", ""}));
+    shelves[0] = std::move(shelves[2]);
+    EXPECT_FALSE(shelves[0] == shelves[1]);
+    EXPECT_TRUE(shelves == shelves);
+    EXPECT_TRUE(shelves.check().has_value());
+    EXPECT_TRUE(this->files.audit(shelves));
+}
+
+TYPED_TEST(Vector, OfPairsHoldsThemAsFields) {
+    using point = std::pair<int, long>;
+    using V = typename TestFixture::template vector_of<point>;
+    auto& v = this->template root<V>();
+    v.push_back({1, 2});
+    v.emplace_back(3, 4);
+    v.assign({{5, 6}, {7, 8}, {7, 8}});
+    this->pool().atomically([&] {
+        v[0] = point(9, 10);
+        EXPECT_EQ(v[0].get(), point(9, 10)) << "as the open transaction sees it";
+        swap(v[0], v[1]);
+    }).value();
+    this->come_back(0);
+    EXPECT_EQ(contents_of(this->template root<V>()), (std::vector<point>{{7, 8}, {9, 10}, {7, 8}}));
+}
+
 TYPED_TEST(Vector, MadeAndDestroyedLeavesNothing) {
     using V = typename TestFixture::template vector_of<typename TestFixture::text>;
     using engine = typename TypeParam::engine;
@@ -199,7 +266,7 @@ TEST(VectorTypes, AreWhatTheyClaim) {
     static_assert(sizeof(V) == 24);
     static_assert(std::contiguous_iterator<V::iterator> && std::contiguous_iterator<V::const_iterator>);
     static_assert(std::ranges::contiguous_range<V> && std::ranges::contiguous_range<const V>);
-    static_assert(!std::is_copy_constructible_v<V> && !std::is_move_constructible_v<V>);
+    static_assert(!std::is_copy_constructible_v<V> && std::is_move_constructible_v<V> && std::is_move_assignable_v<V>);
     static_assert(std::is_same_v<V::reference, redo::field<int>&>);
 }
 

@@ -44,8 +44,16 @@ void rethrow_doomed(transaction_base& transaction) {
 
 }  // namespace detail
 
-void transaction_base::doom_by_heap() noexcept {
+void transaction_base::rethrow_from_heap() {
     if (blocks_.writer_failed()) detail::doom_by_exception(*this);
+    try {
+        throw;
+    } catch (const failure& nameless) {
+        if (!nameless.reason().path.empty()) throw;
+        error named = nameless.reason();
+        named.path = pool_->path();
+        throw failure(std::move(named));
+    }
 }
 
 }  // namespace holdfast

@@ -5,6 +5,8 @@
 #include <holdfast/engine/actions.hpp>
 #include <holdfast/engine/change.hpp>
 #include <holdfast/engine/field.hpp>
+#include <holdfast/engine/lives_in_pool.hpp>
+#include <holdfast/engine/pair_field.hpp>
 #include <holdfast/engine/run.hpp>
 #include <holdfast/engine/transaction.hpp>
 
@@ -17,10 +19,6 @@ namespace holdfast {
 
 template <class Engine>
 class basic_pool;
-
-/// What is changed by transactions of its own, which know nothing of a log: line<T> and its like, and woven classes.
-template <class T>
-concept made_of_lines = requires { typename T::holdfast_of_lines; } || requires { typename T::holdfast_woven; };
 
 /// The names every engine has. Empty; never instantiated by users.
 template <class Engine>
@@ -46,14 +44,14 @@ struct engine_interface {
 
     /// Frees a block; others get it only after the commit is durable. nullptr does nothing.
     /// Throws failure: misuse (not an allocated block, or outside a transaction).
-    static void deallocate(void* address) {
+    static void deallocate(const void* address) {
         auto& transaction = current_transaction<Engine>();
-        if (address != nullptr) transaction.deallocate(address);
+        if (address != nullptr) transaction.deallocate(const_cast<void*>(address));
     }
 
-    /// Allocates a T and constructs it in the open transaction. A trivially copyable T is stored as
-    /// a value; any other is zero-filled and then constructed in place, and all its members must be
-    /// fields or types made of them: what a constructor writes past fields is not logged.
+    /// Allocates a T and constructs it in the open transaction. T is zero-filled and then constructed in place, and all
+    /// its members must be fields or types made of them: what a constructor writes past fields is not logged. A value
+    /// that never changes is `make<const T>`, for a trivially copyable T.
     /// Strong: when it throws, nothing was made, the block is free again, and the transaction may go on.
     template <class T, class... Arguments>
     static T* make(Arguments&&... arguments) {
@@ -67,8 +65,8 @@ struct engine_interface {
     /// The same over a block of the caller's. When the constructor throws, the block's contents are arbitrary.
     template <class T, class... Arguments>
     static void construct_at(void* address, Arguments&&... arguments) {
-        static_assert(!made_of_lines<T>, "lines and woven objects live in a line_pool: here nothing would make them "
-                                         "durable");
+        static_assert(detail::can_live<std::remove_const_t<T>,
+                                       std::is_const_v<T> ? detail::held_as::value : detail::held_as::object>);
         auto& transaction = current_transaction<Engine>();
         if constexpr (std::is_trivially_copyable_v<T>) {
             const T value(std::forward<Arguments>(arguments)...);

@@ -109,7 +109,12 @@ std::vector<entry_point<World>> pool_entry_points() {
              // Inside a transaction the lock would have to live until that one ends.
          }, inside},
         {"basic_pool::root", refused | gone,
-         [](World& w) { return outcome_of([&] { return w.pool->template root<std::int64_t>("made"); }); }},
+         [](World& w) {
+             using made = typename World::engine::template field<std::int64_t>;
+             return outcome_of([&] { return w.pool->template root<made>("made"); });
+         }},
+        {"basic_pool::plain_root", refused | gone,
+         [](World& w) { return outcome_of([&] { return w.pool->template plain_root<std::int64_t>("plain"); }); }},
         {"basic_pool::checkpoint", refused | inside,
          [](World& w) { return outcome_of([&] { return w.pool->checkpoint(); }); }},
         {"basic_pool::grow", refused, [](World& w) { return outcome_of([&] { return w.pool->grow(1 << 20); }); }},
@@ -177,7 +182,8 @@ std::vector<entry_point<World>> engine_entry_points() {
          [](World&) { return outcome_of([&] { engine::destroy(engine::template make<typename World::data>()); }); }},
         {"engine_interface::construct_at", outside_all,
          [](World& w) {
-             return outcome_of([&] { engine::template construct_at<std::int64_t>(&w.object->other, 1); });
+             using made = typename engine::template field<std::int64_t>;
+             return outcome_of([&] { engine::template construct_at<made>(&w.object->other, 1); });
          }},
         {"engine_interface::fill_zero", outside_all,
          [](World& w) { return outcome_of([&] { engine::fill_zero(&w.object->other, 8); }); }},
@@ -200,7 +206,7 @@ std::vector<entry_point<World>> engine_entry_points() {
          "basic_field::operator--",
          outside_all, [](World& w) { return outcome_of([&] { w.object->other += 5; }); },
          in_place},
-        {"swap", outside_all, [](World& w) {
+        {"swap basic_field::swap", outside_all, [](World& w) {
              return outcome_of([&] {
                  swap(w.object->other, w.object->value);
                  swap(w.object->other, w.object->value);
@@ -248,6 +254,7 @@ std::vector<entry_point<World>> wrap_entry_points() {
              std::int64_t value;
              return outcome_of([&] { w.id->load(&w.object->other, &value, sizeof value); });
          }, 0, true},
+        {"wrap::continue_here", used, [](World& w) { return outcome_of([&] { w.id->continue_here(); }); }, 0, true},
         {"wrap::allocate wrap::free", used | in_handler,
          [](World& w) { return outcome_of([&] { w.id->free(w.id->allocate(64)); }); }, 0, true},
         {"wrap::close CloseWrap", used | in_handler,

@@ -13,7 +13,7 @@ template <class Engine>
 struct scene {
     struct things {
         typename Engine::template field<std::uint64_t> first;
-        std::byte apart[4096 - 8];
+        padding<4096 - 8> apart;
         typename Engine::template field<std::uint64_t> second;
         typename Engine::template field<std::uint64_t*> block, long_block;
         typename Engine::template field<std::uint64_t> goes_on;

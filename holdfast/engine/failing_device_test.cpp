@@ -104,7 +104,7 @@ private:
 /// Values that stand in pages far apart, changed as one.
 struct spread {
     redo::field<std::uint64_t> first;
-    std::byte apart_[8192 - 8];
+    padding<8192 - 8> apart;
     redo::field<std::uint64_t> second;
     redo::field<std::uint64_t*> block;
 };

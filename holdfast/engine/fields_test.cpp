@@ -38,6 +38,12 @@ struct zoo {
     field<zoo*> pointer;
     alignas(8) unsigned char raw[256];
 };
+}  // namespace
+
+template <class Engine>
+inline constexpr bool lives_in_pool<zoo<Engine>> = true;  // its plain bytes are what a test must find untouched
+
+namespace {
 
 template <class Engine>
 class Fields : public ::testing::Test {};
@@ -79,7 +85,9 @@ struct twins {
     }
     template <class T>
     void set(typename Engine::template field<T>& field, std::mt19937_64& random) {
-        const T value = random_value<T>(random);
+        T value = random_value<T>(random);
+        // A pointer out of the pool would be refused.
+        if constexpr (std::is_pointer_v<T>) value = random() % 2 == 0 ? nullptr : real + random() % 2;
         const auto offset = static_cast<std::size_t>(reinterpret_cast<unsigned char*>(&field) -
                                                      reinterpret_cast<unsigned char*>(real));
         std::memcpy(model.data() + offset, &value, sizeof(T));
@@ -222,6 +230,57 @@ TYPED_TEST(Fields, AreZeroFilledAndConstructedByMake) {
     ASSERT_TRUE(pool->atomically([&] { TypeParam::destroy(*made); }));
     EXPECT_EQ(pool->usage().allocated_blocks, blocks - 1);
     ASSERT_TRUE(pool->atomically([] { TypeParam::destroy(static_cast<item*>(nullptr)); }));
+}
+
+TYPED_TEST(Fields, OfPointersHoldNothingOutsideTheirPool) {
+    struct item {
+        typename TypeParam::template field<item*> next;
+        typename TypeParam::template field<const void*> bytes;
+        typename TypeParam::template field<outside_pointer<const char>> name;
+    };
+    test_pool<TypeParam> pool;
+    test_pool<TypeParam> other({.order = 1});
+    auto* const at = pool->template root<item>("item").value();
+    auto* const theirs = other->template root<item>("item").value();
+    item on_the_stack;
+    const auto refused = [&](auto&& store) {
+        EXPECT_EQ(code_of(pool->atomically(store)), errc::misuse);
+        EXPECT_EQ(at->next.get(), nullptr);
+        EXPECT_EQ(at->bytes.get(), nullptr);
+    };
+    refused([&] { at->next = &on_the_stack; });
+    refused([&] { at->next = theirs; });
+    refused([&] { at->bytes = "text"; });
+    refused([&] { at->next = reinterpret_cast<item*>(1); });
+    const void* const end = pool->core().base() + pool->core().size();
+    ASSERT_TRUE(pool->atomically([&] {
+        at->next = at;
+        at->bytes = end;
+        at->name = {"text"};
+        on_the_stack.next = &on_the_stack;
+        on_the_stack.bytes = "text";
+    }));
+    EXPECT_EQ(at->next.get(), at);
+    EXPECT_EQ(at->bytes.get(), end);
+    EXPECT_EQ(at->name->address[0], 't');
+    ASSERT_TRUE(pool->atomically([&] { at->next = nullptr; }));
+}
+
+TYPED_TEST(Fields, OfAStructAreReadByMemberAndUpdatedWhole) {
+    struct place {
+        int x, y;
+    };
+    test_pool<TypeParam> pool;
+    auto* const at = pool->template root<typename TypeParam::template field<place>>("place").value();
+    ASSERT_TRUE(pool->atomically([&] {
+        at->update([](place& it) { it.x = 3; });
+        at->update([](place it) { return place{it.x + 1, 7}; });
+        EXPECT_EQ((*at)->x, 4);
+    }));
+    EXPECT_EQ((*at)->x, 4);
+    EXPECT_EQ((*at)->y, 7);
+    EXPECT_THROW(at->update([](place& it) { it.x = 9; }), failure);
+    EXPECT_EQ((*at)->x, 4);
 }
 
 }  // namespace

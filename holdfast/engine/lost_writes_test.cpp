@@ -123,9 +123,9 @@ namespace {
 /// A value that stands in three pages, changed as one.
 struct spread {
     redo::field<std::uint64_t> first, growths;
-    std::byte apart_[8192 - 16];
+    padding<8192 - 16> apart;
     redo::field<std::uint64_t> second;
-    std::byte far_[8192 - 8];
+    padding<8192 - 8> far;
     redo::field<std::uint64_t> third;
     redo::field<std::uint64_t*> block;
 };

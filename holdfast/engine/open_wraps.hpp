@@ -1,7 +1,8 @@
-// The wraps that a thread has open, for loads that name none.
+// The wraps that a thread has open, for loads and stores that name none.
 #pragma once
 
 #include <holdfast/engine/gate.hpp>
+#include <holdfast/pool/registry.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +12,17 @@
 
 namespace holdfast {
 
-/// A wrap is listed with the thread that used it last: one that went to another thread is listed there after its next
-/// use. So who looks at the listed ones never meets another thread that uses one of them.
+namespace detail {
+
+[[gnu::cold, gnu::noinline]] inline error pool_of_wrap_is_gone() {
+    return error{.code = errc::misuse, .what = "the wrap's pool was closed, or opened before a fork"};
+}
+
+}  // namespace detail
+
+/// A wrap is listed with the thread that opened it, and in softwrap with the thread that used it last: one that went to
+/// another thread is listed there after its next use. So who looks at the listed ones never meets another thread that
+/// uses one of them.
 template <class Transaction>
 class open_wraps {
 public:
@@ -23,19 +33,31 @@ public:
         open_wraps& mine = *pointer_of_this_thread();
         if (mine.count_.load(std::memory_order_relaxed) == 0) return;
         const std::lock_guard lock(mine.mutex_);
-        for (Transaction* each : mine.listed_) f(*each);
+        for (const entry& each : mine.listed_) f(*each.wrap);
+    }
+
+    /// The last in that order, nullptr where there is none. Throws failure: misuse (its pool was closed, or opened
+    /// before a fork).
+    static Transaction* innermost() {
+        if (detail::thread_is_gone()) return nullptr;
+        open_wraps& mine = *pointer_of_this_thread();
+        Transaction* const last = mine.innermost_.load(std::memory_order_relaxed);
+        if (last != nullptr && mine.verified_.load(std::memory_order_relaxed) !=
+                                   pool_changes.load(std::memory_order_relaxed)) [[unlikely]]
+            mine.verify_innermost();
+        return last;
     }
 
     /// Where one wrap is listed.
     class listing {
     public:
-        /// Lists it with this thread. Cheap where it is already.
-        void use(Transaction& wrap) {
+        /// Lists it with this thread. Cheap where it is already. `instance` is its pool's.
+        void use(Transaction& wrap, std::uint64_t instance) {
             const auto& here = pointer_of_this_thread();
             if (where_ == here) [[likely]]
                 return;
             end(wrap);
-            here->add(wrap);
+            here->add({&wrap, instance});
             where_ = here;
         }
         void end(Transaction& wrap) noexcept {
@@ -57,6 +79,11 @@ public:
     };
 
 private:
+    struct entry {
+        Transaction* wrap;
+        std::uint64_t instance;  ///< of its pool
+    };
+
     // Outlives the thread while a wrap is listed.
     static const std::shared_ptr<open_wraps>& pointer_of_this_thread() {
         struct of_thread {
@@ -66,20 +93,34 @@ private:
         thread_local const of_thread mine;
         return mine.wraps;
     }
-    void add(Transaction& wrap) {
+    void add(const entry& added) {
         const std::lock_guard lock(mutex_);
-        listed_.push_back(&wrap);
-        count_.store(listed_.size(), std::memory_order_relaxed);
+        listed_.push_back(added);
+        listed_has_changed();
     }
     void remove(Transaction& wrap) noexcept {
         const std::lock_guard lock(mutex_);
-        std::erase(listed_, &wrap);
+        std::erase_if(listed_, [&](const entry& each) { return each.wrap == &wrap; });
+        listed_has_changed();
+    }
+    void listed_has_changed() noexcept {
         count_.store(listed_.size(), std::memory_order_relaxed);
+        innermost_.store(listed_.empty() ? nullptr : listed_.back().wrap, std::memory_order_relaxed);
+        verified_.store(0, std::memory_order_relaxed);
+    }
+    [[gnu::cold, gnu::noinline]] void verify_innermost() {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t now = pool_changes.load(std::memory_order_relaxed);
+        const entry& last = listed_.back();
+        if (!is_open_pool(last.wrap->pool(), last.instance)) throw failure(detail::pool_of_wrap_is_gone());
+        verified_.store(now, std::memory_order_relaxed);
     }
 
     std::mutex mutex_;
-    std::vector<Transaction*> listed_;
+    std::vector<entry> listed_;
     std::atomic<std::size_t> count_{0};
+    std::atomic<Transaction*> innermost_{nullptr};
+    std::atomic<std::uint64_t> verified_{0};  ///< pool_changes when the innermost one's pool was found open
 };
 
 }  // namespace holdfast

@@ -78,7 +78,8 @@ public:
                     std::make_index_sequence<sizeof...(LocksAndF) - 1>{});
     }
 
-    /// The object of root `name`, made by `T(arguments…)` in a transaction when it is not there.
+    /// The object of root `name`, made by `T(arguments…)` in a transaction when it is not there. A T with a member that
+    /// is neither a field nor made of fields does not compile (lives_in_pool.hpp).
     /// `version` is the user's name for T's layout; with size and alignment it must match.
     /// Thread-safe. One thread makes a root at a time: who looks for one that is not there, or for the first time since
     /// the pool was opened, waits until the transaction that is making a root is decided. Make roots before other
@@ -86,17 +87,18 @@ public:
     /// Errors: root_mismatch, out_of_space, corrupt, invalid_argument.
     template <class T, class... Arguments>
     result<T*> root(std::string_view name, std::string_view version = "1", Arguments&&... arguments) {
-        const root_type type{sizeof(T), alignof(T), version};
-        return atomically([&]() -> result<T*> {
-            auto& transaction = current_transaction<Engine>();
-            auto found = find_root_or_prepare(transaction, name, type);
-            if (!found) return found.error();
-            if (*found != nullptr) return reinterpret_cast<T*>(*found);
-            T* made = Engine::template make<T>(std::forward<Arguments>(arguments)...);
-            if (auto entered = enter_root(transaction, name, type, reinterpret_cast<std::byte*>(made)); !entered)
-                return entered.error();
-            return made;
-        });
+        static_assert(detail::can_live<T, detail::held_as::object>);
+        return find_or_make_root<T>(name, version, std::forward<Arguments>(arguments)...);
+    }
+    /// The same of a trivially copyable T with plain members, which are stored to through wraps or in atomic blocks:
+    /// what is stored to them otherwise is in no transaction, and lost.
+    template <class T, class... Arguments>
+    result<T*> plain_root(std::string_view name, std::string_view version = "1", Arguments&&... arguments) {
+        static_assert(std::is_trivially_copyable_v<T>, "a plain root is trivially copyable");
+        static_assert(detail::can_live<T, detail::held_as::value>);
+        auto found = find_or_make_root<const T>(name, version, std::forward<Arguments>(arguments)...);
+        if (!found) return std::move(found).give_error();
+        return const_cast<T*>(*found);
     }
 
     /// Brings all commits to their homes and empties the log. Thread-safe. Errors: io, poisoned, misuse (also inside a
@@ -159,6 +161,24 @@ public:
 
 private:
     explicit basic_pool(std::unique_ptr<open_pool> core) noexcept : core_(std::move(core)) {}
+
+    static std::byte* address_of(const void* object) noexcept {
+        return static_cast<std::byte*>(const_cast<void*>(object));
+    }
+    template <class T, class... Arguments>
+    result<T*> find_or_make_root(std::string_view name, std::string_view version, Arguments&&... arguments) {
+        const root_type type{sizeof(T), alignof(T), version};
+        return atomically([&]() -> result<T*> {
+            auto& transaction = current_transaction<Engine>();
+            auto found = find_root_or_prepare(transaction, name, type);
+            if (!found) return found.error();
+            if (*found != nullptr) return reinterpret_cast<T*>(*found);
+            T* made = Engine::template make<T>(std::forward<Arguments>(arguments)...);
+            if (auto entered = enter_root(transaction, name, type, address_of(made)); !entered)
+                return entered.error();
+            return made;
+        });
+    }
 
     static constexpr auto refused_inside = detail::inside_transaction::refused;
     static constexpr auto allowed_inside = detail::inside_transaction::allowed;

@@ -83,6 +83,24 @@ void transaction_base::fail_exchange_across() const {
                           pool_));
 }
 
+void transaction_base::fail_outside_pool(const void* home) const {
+    check_in_no_other_pool(home);
+    throw failure(refusal(errc::misuse,
+                          "a wrap's store to what is outside its pool: a close would not keep it, nor an abort take it "
+                          "back; store it plainly",
+                          pool_));
+}
+
+void transaction_base::check_outside_pointer(const void* home, const void* pointer) const {
+    const bool is_end = static_cast<const std::byte*>(pointer) == pool_->base() + pool_->size();
+    // The pool may have grown since the caller looked.
+    if (is_end || pool_->contains(pointer) || !pool_->contains(home)) return;
+    throw failure(refusal(errc::misuse,
+                          "a pointer to what is outside the pool, where the next process finds nothing; allocate it in "
+                          "the pool, or hold an outside_pointer",
+                          pool_));
+}
+
 void transaction_base::check_in_no_other_pool(const void* home) const {
     const open_pool* other = find_open_pool(home);
     if (other != nullptr && other != pool_) throw failure(detail::nested_in_other_pool(*pool_, *other));

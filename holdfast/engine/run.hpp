@@ -5,6 +5,7 @@
 #include <holdfast/engine/gate.hpp>
 #include <holdfast/engine/signal_handlers.hpp>
 #include <holdfast/engine/transaction.hpp>
+#include <holdfast/persist/seam.hpp>
 
 #include <array>
 #include <cstdint>
@@ -331,6 +332,7 @@ result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
         transaction_runner::drop_actions(transaction);
         return problem;
     }
+    persist::tell_committed();
     transaction_runner::run_actions(transaction, true);
     return held.take();
 }

@@ -84,6 +84,23 @@ void softwrap_transaction::store_homes() {
     persist::fence(pool_->lines(), site::wrap_home_fence);
 }
 
+closed_values::closed_values(open_pool& pool)
+    : pool_(&pool),
+      aliases_(pool.aliases()),
+      instance_(pool.instance()),
+      changes_(pool_changes.load(std::memory_order_acquire)) {
+    if (pool.is_inherited()) throw failure(detail::refused_in_child(pool));
+    if (pool.engine_name() != softwrap::description.name)
+        fail(errc::misuse, "closed values of a pool that is not softwrap's: there plain loads see them");
+}
+
+void closed_values::check_load(const void* home) const {
+    const std::uint64_t now = pool_changes.load(std::memory_order_relaxed);
+    if (!is_open_pool(pool_, instance_)) fail(errc::misuse, "the pool was closed, or opened before a fork");
+    changes_ = now;
+    if (!pool_->contains(home)) fail(errc::misuse, "a load of closed values outside of their pool");
+}
+
 void softwrap::require_shared(const void* home) {
     const open_pool* const pool = find_open_pool(home);
     if (pool == nullptr || pool->engine_name() != description.name)

@@ -4,6 +4,7 @@
 #include <holdfast/engine/open_wraps.hpp>
 #include <holdfast/engine/streaming.hpp>
 #include <holdfast/log/alias_buffers.hpp>
+#include <holdfast/pool/registry.hpp>
 
 namespace holdfast {
 
@@ -48,6 +49,9 @@ struct softwrap : engine_interface<softwrap> {
     using transaction = softwrap_transaction;
     static constexpr engine_description description{.name = "softwrap", .homes_come_late = true};
     static constexpr bool opens_wraps = true;
+    /// wrapped.hpp
+    template <class T>
+    using wrapped = basic_wrapped<softwrap, T>;
     static constexpr bool has_shared_aliases = true;
 
     /// Copies bytes of an open pool as the commits so far left them, with what this thread's open wraps and transaction
@@ -56,6 +60,41 @@ struct softwrap : engine_interface<softwrap> {
     static void read(const void* home, void* to, std::size_t bytes);
     /// Throws failure: misuse (not in an open pool of this engine).
     static void require_shared(const void* home);
+};
+
+/// What was closed last, for many loads. It names the pool, which wrapLoad without a wrap looks for each time, and does
+/// not look into this thread's open wraps. A copy is cheap; one for each thread.
+///
+///     const closed_values closed(pool);
+///     total += closed.load(&data.x);
+class closed_values {
+public:
+    /// Throws failure: misuse (the pool is closed, or was opened before a fork).
+    template <class Pool>
+    explicit closed_values(Pool& pool) : closed_values(pool.core()) {}
+
+    /// Without the caller's lock perhaps not the last value, but whole in words. Throws failure: misuse (the pool was
+    /// closed meanwhile; not in the pool).
+    template <class T>
+    T load(const T* home) const {
+        static_assert(std::is_trivially_copyable_v<T>, "a wrap loads bytes: T must be trivially copyable");
+        if (pool_changes.load(std::memory_order_relaxed) != changes_ || !pool_->contains(home)) [[unlikely]]
+            check_load(home);
+        return load_value<T>(*this, home);
+    }
+    /// The aligned word. Requires: in the pool, which is open.
+    std::uint64_t load(const pool_word* home) const noexcept {
+        return aliases_ != nullptr ? aliases_->load(home) : __atomic_load_n(home, __ATOMIC_RELAXED);
+    }
+
+private:
+    explicit closed_values(open_pool& pool);
+    void check_load(const void* home) const;
+
+    open_pool* pool_;
+    alias_buffers* aliases_;
+    std::uint64_t instance_;
+    mutable std::uint64_t changes_;  ///< the pool was open at that count of pool_changes
 };
 
 /// wrapLoad of algorithm 1, which names no wrap: what this thread's open wraps have stored, else what was closed last;

@@ -34,6 +34,9 @@ struct softwrap_lat : engine_interface<softwrap_lat> {
     using transaction = softwrap_lat_transaction;
     static constexpr engine_description description{"softwrap_lat", true, true, true, true};
     static constexpr bool opens_wraps = true;
+    /// wrapped.hpp
+    template <class T>
+    using wrapped = basic_wrapped<softwrap_lat, T>;
 };
 
 }  // namespace holdfast

@@ -22,6 +22,12 @@ struct variables {
     softwrap::field<long> counted;
     std::array<std::uint64_t, 256> many{};
 };
+}  // namespace
+
+template <>
+inline constexpr bool lives_in_pool<variables> = true;  // wraps store to its plain members
+
+namespace {
 
 wrap_options small_tables(bool in_background = true) {
     return {.alias_words = 32, .retires_in_background = in_background};

@@ -5,6 +5,11 @@
 
 namespace holdfast {
 
+template <class Engine, class T>
+class basic_wrapped;
+template <class Engine, class T>
+class wrap_allocator;
+
 /// A write-aside transaction whose record goes to the log as its values come. One thread at a time.
 class streaming_transaction : public write_aside_transaction {
 public:

@@ -31,8 +31,7 @@ public:
         try {
             return blocks_.allocate(pool_->heap(), bytes, alignment, *this);
         } catch (...) {
-            doom_by_heap();
-            throw;
+            rethrow_from_heap();
         }
     }
     void deallocate(void* address) {
@@ -40,8 +39,7 @@ public:
         try {
             blocks_.release(pool_->heap(), address, *this);
         } catch (...) {
-            doom_by_heap();
-            throw;
+            rethrow_from_heap();
         }
     }
 
@@ -60,6 +58,15 @@ public:
             fail_exchange_across();
     }
 
+    /// Throws failure: misuse, since a wrap's store to `home` could be neither rolled back nor recovered.
+    [[noreturn]] void fail_outside_pool(const void* home) const;
+    /// Throws failure: misuse, when `home` is in the pool and `pointer` is neither null nor into it (or at its end).
+    void check_pointer(const void* home, const void* pointer) const {
+        if (!pool_->contains(pointer)) [[unlikely]] {
+            if (pointer != nullptr) check_outside_pointer(home, pointer);
+        }
+    }
+
     std::vector<std::function<void()>> on_commit;
     std::vector<std::function<void()>> on_abort;
 
@@ -68,6 +75,7 @@ protected:
     /// A store that misses the pool: fine for an object on the stack, misuse in another pool.
     void check_in_no_other_pool(const void* home) const;
     [[noreturn]] void fail_exchange_across() const;
+    void check_outside_pointer(const void* home, const void* pointer) const;
     friend class transaction_runner;
 
     /// A lock that a joining call took, and how to let it go.
@@ -83,8 +91,9 @@ protected:
                std::any_of(joined_locks_.begin(), joined_locks_.end(), same);
     }
 
-    /// Dooms the transaction when a store of the heap's failed half-way. Requires: inside a handler.
-    void doom_by_heap() noexcept;
+    /// Dooms the transaction when a store of the heap's failed half-way. The exception goes on; a failure, which the
+    /// heap makes without knowing its file, then names the pool. Requires: inside a handler.
+    [[noreturn]] void rethrow_from_heap();
 
     /// Tells the heap that the transaction is settled as `sequence`, if it allocated or freed.
     void settle_heap(std::uint64_t sequence) noexcept {

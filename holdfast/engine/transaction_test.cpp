@@ -385,6 +385,7 @@ TYPED_TEST(Transaction, OutOfSpaceChangesNothingAndThePoolGoesOn) {
         TypeParam::allocate(8 << 20);
     });
     EXPECT_EQ(code_of(done), errc::out_of_space);
+    EXPECT_EQ(done.error().path, this->pool->core().path());
     const auto greedy = this->pool->atomically([&] {
         for (;;) TypeParam::allocate(1000);
     });

@@ -11,6 +11,7 @@
 #include <holdfast/engine/gate.hpp>
 #include <holdfast/engine/open_wraps.hpp>
 #include <holdfast/engine/pool.hpp>
+#include <holdfast/persist/seam.hpp>
 #include <holdfast/pool/registry.hpp>
 
 #include <cstddef>
@@ -67,6 +68,20 @@ private:
     }
 };
 
+/// Whether a wrap may not be opened or closed here, nor allocate: in a signal handler, or when the thread's state is
+/// destroyed.
+inline bool is_refused_here() noexcept {
+    return thread_is_gone() || is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0));
+}
+[[gnu::cold, gnu::noinline]] inline kept_error refusal_here() {
+    return thread_is_gone() ? refused_by_stage() : refused_in_signal_handler();
+}
+/// Throws failure: misuse.
+inline void check_thread_and_handler() {
+    if (is_refused_here()) [[unlikely]]
+        throw failure(refusal_here());
+}
+
 }  // namespace detail
 
 /// One failure-atomic region on a pool of `Engine` (softwrap_lat, softwrap). Move-only.
@@ -91,12 +106,12 @@ public:
     explicit wrap(basic_pool<Engine>& pool) {
         open_pool& core = pool.core();
         if (core.is_inherited()) throw failure(detail::refused_in_child(core));
-        check_thread_and_handler();
+        detail::check_thread_and_handler();
         transaction_ = detail::spare_transactions<Engine>::take();
         changes_ = pool_changes.load(std::memory_order_acquire);
         instance_ = core.instance();
         transaction_->begin(core);
-        use();
+        listing_.use(*transaction_, instance_);
     }
     /// An open wrap is aborted.
     ~wrap() { end(); }
@@ -113,13 +128,17 @@ public:
 
     bool is_open() const noexcept { return transaction_ != nullptr; }
 
-    /// wrapStore of a value, of any size and alignment. Throws failure: misuse (not open, or in another open pool).
+    /// Makes it this thread's innermost wrap, which wrapped<T> and wrap_allocator use: for one that came from another
+    /// thread. Throws failure: misuse (not open), std::bad_alloc.
+    void continue_here() { listing_.use(opened(), instance_); }
+
+    /// wrapStore of a value, of any size and alignment. Throws failure: misuse (not open, or not in the wrap's pool).
     template <class T>
     void store(T* home, const std::type_identity_t<T>& value) {
         static_assert(std::is_trivially_copyable_v<T>, "a wrap stores bytes: T must be trivially copyable");
-        store_value<T>(opened(), home, value);
+        store_value<T>(opened_for(home), home, value);
     }
-    void store(void* home, const void* bytes, std::size_t size) { store_bytes(opened(), home, bytes, size); }
+    void store(void* home, const void* bytes, std::size_t size) { store_bytes(opened_for(home), home, bytes, size); }
 
     /// wrapLoad: as this wrap sees it. Throws failure: misuse (not open).
     template <class T>
@@ -132,12 +151,12 @@ public:
     /// A block of the pool, contents arbitrary; free again if the wrap is not closed. Throws failure: out_of_space,
     /// misuse.
     void* allocate(std::size_t bytes, std::size_t alignment = 16) {
-        check_thread_and_handler();
+        detail::check_thread_and_handler();
         return opened().allocate(bytes, alignment).address;
     }
     /// Others get it only after the wrap is durable. nullptr does nothing. Throws failure: misuse.
     void free(void* address) {
-        check_thread_and_handler();
+        detail::check_thread_and_handler();
         auto& transaction = opened();
         if (address != nullptr) transaction.deallocate(address);
     }
@@ -149,17 +168,18 @@ public:
         if (!transaction_) return not_open();
         if (!is_pool_there()) {
             abort();
-            return pool_gone();
+            return detail::pool_of_wrap_is_gone();
         }
-        if (is_refused_here()) [[unlikely]]
-            return refusal_here();
-        leave_list();
+        if (detail::is_refused_here()) [[unlikely]]
+            return detail::refusal_here();
+        listing_.end(*transaction_);
         auto sealed = seal();
         if (!sealed) {
             abort();
             return sealed;
         }
         auto settled = transaction_->settle();
+        if (settled) persist::tell_committed();
         detail::spare_transactions<Engine>::give(std::move(transaction_));
         return settled;
     }
@@ -168,9 +188,9 @@ public:
     void abort() noexcept(persist::noexcept_seam) {
         if (!transaction_) return;
         if (!is_pool_there()) return forget();
-        if (!detail::thread_is_gone() && is_refused_here()) [[unlikely]]
+        if (!detail::thread_is_gone() && detail::is_refused_here()) [[unlikely]]
             return;
-        leave_list();
+        listing_.end(*transaction_);
         transaction_->roll_back();
         detail::spare_transactions<Engine>::give(std::move(transaction_));
     }
@@ -187,19 +207,23 @@ private:
     [[gnu::cold, gnu::noinline]] static error not_open() {
         return error{.code = errc::misuse, .what = "the wrap is not open"};
     }
-    [[gnu::cold, gnu::noinline]] static error pool_gone() {
-        return error{.code = errc::misuse, .what = "the wrap's pool was closed, or opened before a fork"};
-    }
     typename Engine::transaction& opened() {
         if (!transaction_ || pool_changes.load(std::memory_order_relaxed) != changes_ || detail::thread_is_gone())
             [[unlikely]] check_use();
         use();
         return *transaction_;
     }
+    /// The transaction, to store there. What is outside the pool would be neither rolled back nor recovered.
+    typename Engine::transaction& opened_for(const void* home) {
+        auto& transaction = opened();
+        if (!transaction.pool()->contains(home)) [[unlikely]]
+            transaction.fail_outside_pool(home);
+        return transaction;
+    }
     /// Apart, so that `opened` is small enough to be inlined.
     [[gnu::cold, gnu::noinline]] void check_use() {
         if (!transaction_) throw failure(not_open());
-        if (!is_pool_there()) throw failure(pool_gone());
+        if (!is_pool_there()) throw failure(detail::pool_of_wrap_is_gone());
         if (detail::thread_is_gone()) throw failure(detail::refused_by_stage());
     }
     /// Whether the pool is still open, and open here.
@@ -214,25 +238,13 @@ private:
         changes_ = now;
         return true;
     }
-    static bool is_refused_here() noexcept {
-        return detail::thread_is_gone() ||
-               detail::is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0));
-    }
-    static void check_thread_and_handler() {
-        if (is_refused_here()) [[unlikely]]
-            throw failure(refusal_here());
-    }
-    [[gnu::cold, gnu::noinline]] static detail::kept_error refusal_here() {
-        return detail::thread_is_gone() ? detail::refused_by_stage() : detail::refused_in_signal_handler();
-    }
     /// Drops what the wrap stored without touching the pool, which is not there.
     [[gnu::cold, gnu::noinline]] void forget() noexcept {
-        if constexpr (Engine::has_shared_aliases)
-            if (!listing_.end_in_child(*transaction_)) {
-                // The list names it for ever.
-                static_cast<void>(transaction_.release());
-                return;
-            }
+        if (!listing_.end_in_child(*transaction_)) {
+            // The list names it for ever.
+            static_cast<void>(transaction_.release());
+            return;
+        }
         transaction_runner::forget(*transaction_);
         transaction_.reset();
     }
@@ -241,20 +253,15 @@ private:
         // In a signal handler: rolling back takes locks.
         if (transaction_) static_cast<void>(transaction_.release());
     }
+    /// A load that names no wrap has to see what this one has stored.
     void use() {
-        if constexpr (Engine::has_shared_aliases) listing_.use(*transaction_);
-    }
-    void leave_list() noexcept {
-        if constexpr (Engine::has_shared_aliases) listing_.end(*transaction_);
+        if constexpr (Engine::has_shared_aliases) listing_.use(*transaction_, instance_);
     }
 
-    struct not_listed {};
     std::unique_ptr<typename Engine::transaction> transaction_;
     std::uint64_t instance_ = 0;
     std::uint64_t changes_ = 0;  ///< the pool was open at that count of pool_changes
-    [[no_unique_address]] std::conditional_t<Engine::has_shared_aliases,
-                                             typename open_wraps<typename Engine::transaction>::listing, not_listed>
-        listing_;
+    typename open_wraps<typename Engine::transaction>::listing listing_;
 };
 
 /// A lock with a wrap inside: the lock is released only after the wrap is closed, or aborted, which it is if it was not

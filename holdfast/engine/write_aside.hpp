@@ -25,6 +25,13 @@ public:
         writes_.store(offset, value, mask);
     }
 
+    /// As in the base, from members that a store has at hand: the check costs a store of a pointer one comparison.
+    void check_pointer(const void* home, const void* pointer) const {
+        if (offset_of(pointer) >= size_) [[unlikely]] {
+            if (pointer != nullptr) check_outside_pointer(home, pointer);
+        }
+    }
+
     /// A hint that the range will be written; nothing needs one here.
     void will_write(const void*, std::size_t) noexcept {}
 
@@ -77,8 +84,8 @@ protected:
     /// The engine's commit where homes are shared memory.
     virtual result<void> seal_in_lane() = 0;
     void clear() noexcept;
-    std::uint64_t offset_of(const pool_word* home) const noexcept {
-        return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - base_);
+    std::uint64_t offset_of(const void* at) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - base_);
     }
 
     std::byte* base_ = nullptr;
@@ -93,7 +100,6 @@ private:
     result<void> settle_in_group();
     void write_fresh_back();
     void store_private_homes();
-    std::uint64_t offset_of(const std::byte* at) const noexcept { return static_cast<std::uint64_t>(at - base_); }
     void store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask);
 
     group_log::ticket ticket_;

@@ -73,7 +73,7 @@ void private_pages::unpin(std::uint64_t offset, std::uint64_t bytes, std::uint64
 
 void private_pages::drop(std::uint64_t offset, std::uint64_t bytes) noexcept {
     // Memory that is locked cannot be dropped. It is looked at again after a checkpoint.
-    if (!homes_.give_back(offset, bytes)) return unpin(offset, bytes, 1);
+    if (!homes_.give_back(offset, bytes)) return unpin(offset, bytes, oldest_group);
     for_each_page(offset, bytes, [&](std::uint64_t page) { forget(page); });
 }
 

@@ -82,6 +82,7 @@ private:
     static constexpr std::uint64_t page_bytes = format::page_bytes;
     static constexpr std::uint64_t not_held = 0;
     static constexpr std::uint64_t pinned = ~std::uint64_t{0};
+    static constexpr std::uint64_t oldest_group = 1;  ///< every checkpoint is at or behind it
     static constexpr std::uint64_t chunk_pages = 1 << 16;
     static constexpr std::uint64_t pages_at_once = 16;
     struct chunk {

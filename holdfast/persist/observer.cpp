@@ -67,6 +67,10 @@ void observe_directory_sync() {
     if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->directory_sync();
 }
 
+void observe_committed() {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->committed();
+}
+
 }  // namespace holdfast::persist
 
 #endif

@@ -34,6 +34,8 @@ public:
     /// The file got its name, which a sync of its directory makes durable.
     virtual void file_publish() {}
     virtual void directory_sync() {}
+    /// A transaction or a wrap committed, and its caller is about to be told.
+    virtual void committed() {}
 };
 
 /// Installs `next` (nullptr: none) and returns the one before. Not while transactions run.
@@ -52,5 +54,6 @@ void observe_mapping_sync(const void* base, std::size_t size, site where);
 void observe_file_resize(std::uint64_t size);
 void observe_file_publish();
 void observe_directory_sync();
+void observe_committed();
 
 }  // namespace holdfast::persist

@@ -135,6 +135,13 @@ inline void order_stores([[maybe_unused]] site where) noexcept(noexcept_seam) {
 #endif
 }
 
+/// Tells whoever explores crashes that a transaction or a wrap committed. Costs the normal build nothing.
+inline void tell_committed() noexcept(noexcept_seam) {
+#ifdef HOLDFAST_OBSERVED
+    observe_committed();
+#endif
+}
+
 /// Keeps the compiler from moving stores across it. Enough where only a killed process is feared:
 /// the processor retires stores in program order.
 inline void order_for_kill() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
