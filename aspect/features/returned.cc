@@ -119,6 +119,21 @@ public:
     sum_type sum() { return a += 1; }
 };
 
+struct made_of_values {
+    int x, y;
+    made_of_values(const int& a, int b) : x(a), y(b) {}
+};
+class [[NVM::transactional]] alignas(64) returned_made {
+    int a = 1, b = 2;
+    made_of_values both = {3, 4};
+
+public:
+    made_of_values made() { return made_of_values(a++, b); }
+    made_of_values unnamed() const { return {a, b}; }
+    made_of_values kept() { return both = made_of_values(b, a); }
+    std::pair<int, int> pair() const { return std::pair<int, int>(a, b); }
+};
+
 class [[NVM::transactional]] alignas(64) returned_by_kind {
     int a = 1;
 
@@ -149,6 +164,10 @@ const features::feature* returned(size_t* count) {
     using deduced = returned_deduced;
     using kinds = returned_by_kind;
     static const features::feature all[] = {
+        {"classes that are made of members by value", MAKE(returned_made),
+         {STEP(returned_made, first, return x.made().x),
+          STEP(returned_made, reads, return x.unnamed().x + x.pair().second),
+          STEP(returned_made, second, return y.kept().x)}},
         {"numbers returned: bool, characters", MAKE(returned_numbers),
          {STEP(returned_numbers, first, return x.flag()), STEP(returned_numbers, reads, return x.letter()),
           STEP(returned_numbers, first, return x.negative()), STEP(returned_numbers, reads, return x.word())}},

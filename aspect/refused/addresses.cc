@@ -367,3 +367,23 @@ class [[NVM::transactional]] alignas(64) refused_one {
 public:
     void* get() { return &a; }  // HERE
 };
+
+// CASE a class that is made of a reference
+// REFUSED the address of a member is returned, by which the object could be written outside a transaction
+struct writes_one { writes_one(int& of) : at(&of) {} void set(int to) { *at = to; } private: int* at; };
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a[4] = {};
+
+public:
+    writes_one get() { return writes_one(a[1]); }  // HERE
+};
+
+// CASE a class that is made of a reference without being named
+// REFUSED the address of a member is returned, by which the object could be written outside a transaction
+struct writes_another { writes_another(int& of, int by) : at(&of), step(by) {} private: int* at; int step; };
+class [[NVM::transactional]] alignas(64) refused_one {
+    int a = 0;
+
+public:
+    writes_another get() { return {a, 2}; }  // HERE
+};

@@ -154,6 +154,11 @@ class Addresses:
             return True  # The structure has a reference.
         if re.search(r"reference_wrapper<|[<,] ?(?!const )[\w:]+ &", of) and any(map(self.is_member, below)):
             return True
+        if node["kind"] in ("CXXConstructExpr", "CXXTemporaryObjectExpr") and not of.removeprefix("const ").startswith("std::"):
+            taken = node.get("ctorType", {}).get("qualType", "").partition("(")[2].split(",")
+            if any(re.match(r"\s*(?!const )[^&]*[^&]&\)?[^&]*$", type_name) and self.is_member(each)
+                   for type_name, each in zip(taken, below)):
+                return True  # It may keep the reference.
         return any(self.escapes(each, constant) for each in below)
 
     def holds(self, node):
