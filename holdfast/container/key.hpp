@@ -21,7 +21,8 @@ namespace holdfast {
 template <class Key>
 struct key_form {
     static_assert(detail::is_plain_value<Key>,
-                  "a map's key is trivially copyable, a std::pair of such, a string, or has a key_form");
+                  "a map's key is trivially copyable, a std::pair of such, or a string; specialise holdfast::key_form "
+                  "for another, as the guide on containers shows");
     using argument = Key;
     using owned = Key;
     template <class Held, class F>
