@@ -26,7 +26,8 @@ std::string contents(const std::string& path) {
 }
 
 std::vector<panel> panels(double value) {
-    bar_panel linear{"linear", "ns", {"one", "two\nlines"}, {{"a \"quoted\" name", colour::grey, {value, {}}}}, false, {}};
+    const bar_series quoted{"a \"quoted\" name", colour::grey, {value, {}}};
+    bar_panel linear{"linear", "ns", {"one", "two\nlines"}, {quoted}, false, {}};
     bar_panel logarithmic{"logarithmic", "times", {"x"}, {}, true, 1.0};
     logarithmic.series = {{"b", colour::blue, {0.1}}, {"c", colour::ochre, {400.0}}};
     line_panel lines{"lines", "requests a second", "ns", {{"d", colour::green, {{1000, value}, {2000, 3}}}}};
@@ -42,16 +43,19 @@ struct written {
 std::vector<written> texts_of(const std::string& svg) {
     constexpr double letter_width = 0.556, letter_height = 0.72, gap = 3;
     static const std::regex each(
-        R"re(translate\(([0-9.]+),([0-9.]+)\)( rotate\(-?[0-9.]+\))?"[^>]*font-size="([0-9.]+)"\s+text-anchor="(\w+)">)re"
+        R"re(translate\(([0-9.]+),([0-9.]+)\)( rotate\(-?[0-9.]+\))?"[^>]*font-size="([0-9.]+)"\s+)re"
+        R"re(text-anchor="(\w+)">)re"
         R"re(\s*<text>(?:<tspan[^>]*>)?\s*([^<]+))re");
     std::vector<written> all;
     for (std::sregex_iterator at(svg.begin(), svg.end(), each), end; at != end; ++at) {
         const double x = std::stod((*at)[1]), y = std::stod((*at)[2]), size = std::stod((*at)[4]);
-        const double length = static_cast<double>((*at)[6].length()) * size * letter_width + gap, height = size * letter_height;
+        const double length = static_cast<double>((*at)[6].length()) * size * letter_width + gap;
+        const double height = size * letter_height;
         const double before = (*at)[5] == "middle" ? length / 2 : (*at)[5] == "end" ? length - gap : 0;
         const bool upright = (*at)[3].matched;
         const double left = upright ? x - height : x - before, bottom = upright ? y + before : y;
-        all.push_back({(*at)[6], left, left + (upright ? height : length), bottom - (upright ? length : height), bottom});
+        const double width = upright ? height : length, tall = upright ? length : height;
+        all.push_back({(*at)[6], left, left + width, bottom - tall, bottom});
     }
     return all;
 }
@@ -63,7 +67,8 @@ std::vector<std::vector<panel>> figures() {
     for (std::size_t i = 0; i < colours.size(); ++i)
         narrow.series.push_back({"engine " + std::to_string(i), colours[i], {3.56, 637.0, 4593.0}});
     const bar_panel ratios{"Ratios", "times", {"one", "two"},
-                           {{"the paper", colour::grey, {4.6, 5.2}}, {"here", colour::vermilion, {0.95, 5.2}}}, true, 1};
+                           {{"the paper", colour::grey, {4.6, 5.2}}, {"here", colour::vermilion, {0.95, 5.2}}},
+                           true, 1};
     bar_panel many{"Throughput", "thousands", {"no delay"}, {}, true, {}};
     line_panel lines{"Mean", "requests a second", "us", {}};
     for (std::size_t i = 0; i < 10; ++i) {
