@@ -6,10 +6,11 @@
 #   make check  the fast tests, at most a minute once built
 #   make test   everything that must pass before a change goes in, under 15 minutes
 #   make soak   every test at full length
+#   make reference  what the public headers promise, as pages in build/reference/html
 #   make bench  every benchmark suite; tables on the terminal, records in build/bench-*.json
 #   make clean  removes build/
 
-.PHONY: run build check test soak bench clean packages
+.PHONY: run build check test soak reference bench clean packages
 .DEFAULT_GOAL := build
 
 # Stages share two cores and some directories: make itself runs them one after another.
@@ -41,6 +42,10 @@ test: packages
 soak: packages
 	@cmake/stage.sh soak soak
 	@cmake/fuzz.sh 600
+
+reference: packages
+	@doxygen docs/reference/Doxyfile
+	@echo "build/reference/html/index.html"
 
 bench: build
 	@for suite in $(suites); do build/holdfast bench $$suite --json build/bench-$$suite.json || exit 1; done

@@ -19,14 +19,13 @@ struct engine_look {
     const char* colour;
 };
 
-/// Colours that people who see fewer can tell apart.
-constexpr engine_look looks[]{{"plain", "no transactions", "#999999"},
-                              {"line", "line (CLTX)", "#E69F00"},
-                              {"woven", "woven (CLTX)", "#009E73"},
-                              {"libpmemobj", "libpmemobj, as in the paper (PMDK)", "#0072B2"},
-                              {"libpmemobj_best", "libpmemobj, at its best", "#56B4E9"}};
-constexpr const char* paper_colour = "#BBBBBB";
-constexpr const char* our_colour = "#D55E00";
+constexpr engine_look looks[]{{"plain", "no transactions", colour::grey},
+                              {"line", "line (CLTX)", colour::ochre},
+                              {"woven", "woven (CLTX)", colour::green},
+                              {"libpmemobj", "libpmemobj, as in the paper (PMDK)", colour::blue},
+                              {"libpmemobj_best", "libpmemobj, at its best", colour::sky}};
+constexpr const char* paper_colour = colour::grey;
+constexpr const char* our_colour = colour::vermilion;
 
 /// The paper on cache-line transactions.
 class cltx_figures {
@@ -106,10 +105,10 @@ private:
 
     bar_panel against_line() const {
         bar_panel panel{"libpmemobj / line (the paper: below 1)", "times (logarithmic)", medium_names(), {}, true, 1.0};
-        for (const auto& [name, title, colour] :
-             {std::tuple{"scenario1", "reset before each repetition", "#0072B2"},
+        for (const auto& [name, title, its_colour] :
+             {std::tuple{"scenario1", "reset before each repetition", colour::blue},
               std::tuple{"scenario1-full", "never reset", our_colour}}) {
-            bar_series one{title, colour, {}};
+            bar_series one{title, its_colour, {}};
             for (const auto& ratio : ratios_)
                 if (ratio.case_name == name && !ratio.over_dram) one.values.push_back(ratio.ours);
             panel.series.push_back(std::move(one));

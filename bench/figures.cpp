@@ -50,17 +50,19 @@ std::vector<record> records_for(const paper& wanted, const figures_line& line) {
 void write_page(const std::filesystem::path& directory, const std::vector<paper_section>& sections) {
     const std::string path = (directory / "index.html").string();
     std::ofstream out(path);
+    // A narrow window scrolls figures and tables sideways, rather than making them too small to read.
     out << "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+           "<meta name=\"viewport\" content=\"width=device-width\">\n"
            "<title>The papers' figures, measured again</title>\n"
            "<style>body{font-family:sans-serif;max-width:75em;margin:2em auto;padding:0 1em}"
-           "img{max-width:100%}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.2em .6em;"
-           "text-align:left}</style></head><body>\n";
+           "div{overflow-x:auto}img{width:100%;min-width:56em}table{border-collapse:collapse}"
+           "td,th{border:1px solid #bbb;padding:.2em .6em;text-align:left}</style></head><body>\n";
     for (const auto& section : sections) {
         out << fmt::format("<h1>{}</h1>\n<p>{}</p>\n", section.title, section.introduction);
         for (const auto& one : section.figures)
-            out << fmt::format("<h2>{}</h2>\n<img src=\"{}\" alt=\"{}\">\n<p>{}</p>\n", one.title, one.file,
+            out << fmt::format("<h2>{}</h2>\n<div><img src=\"{}\" alt=\"{}\"></div>\n<p>{}</p>\n", one.title, one.file,
                                one.title, one.caption);
-        out << fmt::format("<h2>{}</h2>\n{}", section.table_title, section.table);
+        out << fmt::format("<h2>{}</h2>\n<div>\n{}</div>\n", section.table_title, section.table);
     }
     out << "</body></html>\n";
     out.close();

@@ -94,10 +94,11 @@ private:
         return delay_ns == 0 ? "no delay" : fmt::format("+{} ns a line", delay_ns);
     }
 
-    /// By their place in the table, the same in all figures; people who see fewer colours can tell the first apart.
+    /// By their place in the table, the same in all figures.
     std::string colour_of(const competitor& who) const {
-        constexpr std::array colours{"#999999", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7",
-                                     "#F0E442", "#000000", "#7B3294", "#8C510A", "#01665E"};
+        constexpr std::array colours{colour::grey,  colour::blue, colour::sky,   colour::vermilion,
+                                     colour::ochre, colour::green, colour::pink, colour::brown,
+                                     colour::black, colour::purple, colour::teal, colour::wine};
         const auto at = static_cast<std::size_t>(std::find(all_.begin(), all_.end(), who) - all_.begin());
         return colours[at % colours.size()];
     }

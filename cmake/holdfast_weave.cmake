@@ -19,6 +19,30 @@ if(NOT EXISTS "${HOLDFAST_WEAVE_DIRECTORY}/weave.py")
     cmake_path(SET HOLDFAST_WEAVE_DIRECTORY NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../aspect/weave")
 endif()
 
+# holdfast_compiler_flags(variable target): the flags that decide what the preprocessor sees, beside directories and
+# definitions: those of the build type, and those of `target` so far that are written without generator expressions.
+function(holdfast_compiler_flags variable target)
+    separate_arguments(flags NATIVE_COMMAND "${CMAKE_CXX_FLAGS}")
+    foreach(configuration IN LISTS CMAKE_CONFIGURATION_TYPES CMAKE_BUILD_TYPE)
+        string(TOUPPER "${configuration}" upper)
+        separate_arguments(of_type NATIVE_COMMAND "${CMAKE_CXX_FLAGS_${upper}}")
+        if(of_type)
+            list(APPEND flags "$<$<CONFIG:${configuration}>:${of_type}>")
+        endif()
+    endforeach()
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    if(options)
+        list(FILTER options INCLUDE REGEX "^-([DUOfm]|std=)")
+        list(FILTER options EXCLUDE REGEX "[$]<|>")
+        list(APPEND flags ${options})
+    endif()
+    set(standard "$<TARGET_PROPERTY:${target},CXX_STANDARD>")
+    set(extensions "$<TARGET_PROPERTY:${target},CXX_EXTENSIONS>")
+    set(dialect "$<IF:$<OR:$<STREQUAL:${extensions},>,$<BOOL:${extensions}>>,gnu,c>")
+    list(APPEND flags "-std=${dialect}++$<IF:$<BOOL:${standard}>,${standard},20>")
+    set(${variable} "${flags}" PARENT_SCOPE)
+endfunction()
+
 # holdfast_add_woven_sources(target [PROBE] [PROJECT directory] a.cc...): weaves sources, in C++17, and adds what comes
 # out to `target`, whose compiler and language level compile it. Sources that link the target reach woven objects by
 # functions of theirs: including an annotated header unwoven, which would be another layout, is an error there.
@@ -41,6 +65,8 @@ function(holdfast_add_woven_sources target)
         set(values "$<TARGET_PROPERTY:${target},${property}>")
         list(APPEND flags "$<$<BOOL:${values}>:-${letter}$<JOIN:${values},;-${letter}>>")
     endforeach()
+    holdfast_compiler_flags(compiler_flags ${target})
+    list(APPEND flags ${compiler_flags})
     file(GLOB weaver_files "${HOLDFAST_WEAVE_DIRECTORY}/*.py" "${HOLDFAST_WEAVE_DIRECTORY}/aspects/*.ah")
     foreach(source IN LISTS woven_UNPARSED_ARGUMENTS)
         cmake_path(ABSOLUTE_PATH source NORMALIZE)
@@ -53,8 +79,8 @@ function(holdfast_add_woven_sources target)
         file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/holdfast_woven/${target}")
         add_custom_command(OUTPUT "${output}" DEPFILE "${output}.d" DEPENDS "${source}" ${weaver_files}
             COMMAND Python3::Interpreter "${HOLDFAST_WEAVE_DIRECTORY}/weave.py" --weaver "${HOLDFAST_WEAVER}"
-                    --clang "${HOLDFAST_WEAVER_CLANG}" --project "${project}" --output "${output}"
-                    --depfile "${output}.d" "${source}" "${flags}"
+                    --clang "${HOLDFAST_WEAVER_CLANG}" --compiler "${CMAKE_CXX_COMPILER}" --project "${project}"
+                    --output "${output}" --depfile "${output}.d" "${source}" "${flags}"
             COMMAND_EXPAND_LISTS VERBATIM COMMENT "Weaving ${name}")
         target_sources(${target} PRIVATE "${output}")
         # The weaver's C++ is correct and has no ambition beyond.

@@ -29,7 +29,9 @@ if [[ $(id -u) -ne 0 ]]; then
     exit 1
 fi
 
-echo "Installing missing packages: ${missing[*]}"
+echo "The build, the tests and the benchmarks need Debian packages that are missing. They are installed now, without"
+echo "what is only recommended; the library itself needs none of them at run time:"
+for name in "${missing[@]}"; do sed -n "s/^\($name \)/    \1/p" "$list"; done
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
 apt-get install -y --no-install-recommends "${missing[@]}"

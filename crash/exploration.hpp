@@ -33,6 +33,7 @@
 
 namespace holdfast::crash {
 
+/// What is explored, and how much of it.
 struct exploration_settings {
     std::string_view model = {};            ///< only this one; see docs/crash/models.md
     std::size_t pool_bytes = 256 << 10;     ///< 64 KiB of them are the log
@@ -50,6 +51,7 @@ struct exploration_row {
     std::string violation;          ///< what, after which operations, and which lines went round the library
 };
 
+/// What came out under every model.
 class exploration_outcome {
 public:
     std::vector<exploration_row> rows;

@@ -24,7 +24,8 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:10px 0
 code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}
 pre{background:var(--panel);border:1px solid var(--rule);border-radius:6px;padding:8px 12px;margin:8px 0;
 white-space:pre-wrap;overflow-wrap:anywhere;font:13px ui-monospace,monospace}
-.picture{overflow-x:auto;margin:14px 0 4px}@media print{body{max-width:none;padding:0}.picture{overflow:visible}}
+.wide{overflow-x:auto}.picture{overflow-x:auto;margin:14px 0 4px}.picture svg{min-width:900px}
+@media print{body{max-width:none;padding:0}.wide,.picture{overflow:visible}.picture svg{min-width:0}}
 )";
 
 std::string violations_of(const findings& found) {
@@ -58,8 +59,9 @@ std::string lost_table(const story& told) {
                             words_for(each.lacked),
                             each.only_may_be ? "it is there by luck" : each.is_decisive ? "yes" : "not alone", from);
     }
-    return "<details><summary>Lost stores and who made them</summary><table><tr><th>lost</th><th>site</th>"
-           "<th>what it lacked</th><th>right with it</th><th>stored by</th></tr>\n" + rows + "</table></details>\n";
+    return "<details><summary>Lost stores and who made them</summary><div class='wide'><table><tr><th>lost</th>"
+           "<th>site</th><th>what it lacked</th><th>right with it</th><th>stored by</th></tr>\n" +
+           rows + "</table></div></details>\n";
 }
 
 std::string section_of(const report_row& row, const story& told, const model& how) {
@@ -85,14 +87,14 @@ std::string section_of(const report_row& row, const story& told, const model& ho
 std::string calls_table(const std::vector<report_row>& rows) {
     coverage all;
     for (const report_row& row : rows) all.add(row.found.calls);
-    std::string table = "<h2>Where it crashed</h2>\n<table>\n<tr><th>call</th><th class='number'>right before</th>"
-                        "<th class='number'>right after</th></tr>\n";
+    std::string table = "<h2>Where it crashed</h2>\n<div class='wide'><table>\n<tr><th>call</th>"
+                        "<th class='number'>right before</th><th class='number'>right after</th></tr>\n";
     for (const auto& [name, crashes] : all.by_name()) {
         const bool both = crashes.before != 0 && crashes.after != 0;
         table += fmt::format("<tr><td>{}</td><td class='number'>{}</td><td class='number {}'>{}</td></tr>\n",
                              escaped(name), crashes.before, both ? "good" : "bad", crashes.after);
     }
-    return table + "</table>\n";
+    return table + "</table></div>\n";
 }
 
 }  // namespace
@@ -115,9 +117,9 @@ std::string html_of(const std::vector<report_row>& rows) {
     page += fmt::format("<p class='lead'>Recovery ran on {} distinct images. <span class='{}'>{}</span></p>\n",
                         sum(&findings::images), violations == 0 ? "good" : "bad",
                         violations == 0 ? "None is wrong." : fmt::format("{} runs were wrong.", violations));
-    page += "<table>\n<tr><th>engine</th><th>workload</th><th>model</th><th class='number'>workloads</th>"
-            "<th class='number'>cuts</th><th class='number'>images</th><th class='number'>violations</th>"
-            "<th>exhaustive</th></tr>\n" + table + "</table>\n";
+    page += "<div class='wide'><table>\n<tr><th>engine</th><th>workload</th><th>model</th>"
+            "<th class='number'>workloads</th><th class='number'>cuts</th><th class='number'>images</th>"
+            "<th class='number'>violations</th><th>exhaustive</th></tr>\n" + table + "</table></div>\n";
     if (!sections.empty()) page += "<div class='picture'>" + timeline_legend() + "</div>\n" + sections;
     page += calls_table(rows);
     return page + "</body>\n</html>\n";

@@ -303,6 +303,21 @@ TEST(Report, ThePageIsWellFormedAndNeedsNothingElse) {
         EXPECT_EQ(page.substr(at - 4, name_space.size()), name_space);
 }
 
+TEST(Report, WhatIsWiderThanAPageScrollsByItself) {
+    const auto what = subject_named("redo", "hash_map");
+    const std::string page = html_of({row_of(*what, no_commit_fence)});
+    const auto times = [&](std::string_view text) {
+        std::size_t found = 0;
+        for (std::size_t at = page.find(text); at != std::string::npos; at = page.find(text, at + 1)) ++found;
+        return found;
+    };
+    EXPECT_EQ(times("<table>"), 3u);
+    EXPECT_EQ(times("<div class='wide'><table>"), 3u);
+    EXPECT_EQ(times("<svg"), 2u);
+    EXPECT_EQ(times("<div class='picture'><svg"), 2u);
+    EXPECT_NE(page.find(".wide{overflow-x:auto}.picture{overflow-x:auto"), std::string::npos);
+}
+
 TEST(Report, TheTimelineHasAMarkForEachThing) {
     const auto what = subject_named("undo", "btree_map");
     const fault planted{fault::change::left_out, event_kind::fence, site::undo_home_fence};

@@ -46,6 +46,9 @@ try 0 "cmake" "libgtest-dev"
 [[ $status == 0 ]] || fail "status $status"
 [[ $(cat "$scratch/installed") == "noninteractive: update
 noninteractive: install -y --no-install-recommends cmake libgtest-dev" ]] || fail "it ran: $(cat "$scratch/installed")"
+grep -q '^    cmake  *the build$' "$scratch/said" && grep -q '^    libgtest-dev  *unit tests$' "$scratch/said" ||
+    fail "it does not say what it installs and why"
+grep -q '^    g++ ' "$scratch/said" && fail "it names what it does not install"
 
 try 1000 "cmake" ""
 [[ $status == 1 && ! -s $scratch/installed ]] || fail "not root: status $status"

@@ -6,6 +6,9 @@
 #   HOLDFAST_SEED=N    the random numbers of an earlier run
 #   HOLDFAST_KILLS=N   kills at each level (default 20)
 #   HOLDFAST_LINES=N   only the first N lines of the list
+#
+# On a terminal each level is one bar that grows with the acknowledged entries and has an x at each kill; elsewhere
+# each kill is a line.
 set -euo pipefail
 export LC_ALL=C
 
@@ -45,6 +48,32 @@ with_commas() { sed -E ':again; s/^([0-9]+)([0-9]{3})/\1,\2/; t again' <<<"$1"; 
 calculate() { awk "BEGIN { printf \"%.6f\", $1 }"; }
 whole() { awk "BEGIN { printf \"%d\", $1 }"; }
 now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
+
+bar_cells=30
+[[ -t 1 ]] && is_live=yes || is_live=
+# draw_bar ACKNOWLEDGED: the bar of the level under way, in place of the one before. An x where the loader was killed.
+draw_bar() {
+    [[ -n $is_live ]] || return 0
+    local full=$(($1 * bar_cells / entries)) bar
+    printf -v bar '%*s' "$((full > bar_cells ? bar_cells : full))" ""
+    printf -v bar '%-*s' "$bar_cells" "${bar// /=}"
+    for cell in "${marks[@]}"; do bar=${bar:0:cell}x${bar:cell+1}; done
+    printf '\r  [%s] kill %d of %d, %s acknowledged \e[K' "$bar" "$kills" "$kills_wanted" "$(with_commas "$1")"
+    drawn_us=$(now_us)
+}
+# draw_loading BYTES: the same, from the length of the list of acknowledgements.
+draw_loading() {
+    local count=$(($1 * entries / total_bytes))
+    draw_bar $((count > acknowledged ? count : acknowledged))
+}
+# mark_kill ACKNOWLEDGED: from here on the bar has an x there.
+mark_kill() {
+    local cell=$(($1 * bar_cells / entries))
+    marks+=("$((cell < bar_cells ? cell : bar_cells - 1))")
+}
+end_bar() { [[ -z $is_live ]] || echo; }
+# say_live WORDS: what takes a while, until the next line is drawn.
+say_live() { [[ -z $is_live ]] || printf '\r  %s \e[K' "$*"; }
 
 prepare() {
     input="$directory/words"
@@ -103,6 +132,16 @@ start_load() {
         --ack-fd "$acknowledge" --json >"$directory/out" 2>"$directory/err" &
     loader=$!
 }
+# wait_for_load: draws what it has done until it ends.
+wait_for_load() {
+    local size
+    [[ -n $is_live ]] || return 0
+    while kill -0 "$loader" 2>/dev/null; do
+        wait_us 50000
+        read -r _ size <"/proc/self/fdinfo/$acknowledge"
+        draw_loading "$size"
+    done
+}
 # finish_load: its exit status, 137 when it was killed.
 finish_load() {
     local status=0
@@ -121,10 +160,11 @@ kill_once() {
     [[ $((RANDOM % 5)) -eq 0 ]] || target=$(($(wc -c <"$told") + (RANDOM * 32768 + RANDOM) % (share + 1)))
     began=$(now_us)
     start_load
-    while [[ $size -lt $target && $(<"/proc/$loader/stat") != *") Z "* ]]; do
+    while [[ $size -lt $target ]] && kill -0 "$loader" 2>/dev/null; do
         wait_us 300
         # The loader writes through this very file description.
         read -r _ size <"/proc/self/fdinfo/$acknowledge"
+        [[ $(now_us) -lt $((drawn_us + 50000)) ]] || draw_loading "$size"
     done
     wait_us $((RANDOM % (target > 0 ? 3000 : 20000) + 1))
     kill -KILL "$loader" 2>/dev/null || true
@@ -138,17 +178,24 @@ kill_once() {
 run_level() {
     level=$1 batch=$2 threads=$3
     pool="$directory/$level.pool" told="$directory/$level.acknowledged"
-    local kills=0 runs=0 checks=0 lost=0 wrong=0 acknowledged=0 all_acknowledged=0 before recoveries=""
+    local kills=0 runs=0 checks=0 lost=0 wrong=0 acknowledged=0 all_acknowledged=0 before recoveries="" drawn_us=0
+    local marks=()
     printf '\nLevel %s, %s, on %s\n' "$level" "$(how_it_commits)" "$file_system"
+    explain_recovery
     while [[ $kills -lt $kills_wanted ]]; do
-        if [[ $acknowledged -eq 0 ]]; then new_pool; fi
+        if [[ $acknowledged -eq 0 ]]; then
+            new_pool
+            marks=()
+        fi
         runs=$((runs + 1))
         before=$(wc -l <"$told")
         if kill_once; then
             kills=$((kills + 1))
             verify
             recoveries+="$recovered_ms "
-            printf '  kill %2d after %6.1f ms: %7s acknowledged, %7s found, none lost; recovered %s records in %.1f ms\n' \
+            mark_kill "$acknowledged"
+            draw_bar "$acknowledged"
+            [[ -n $is_live ]] || printf '  kill %2d after %6.1f ms: %7s acknowledged, %7s found, none lost; recovered %s records in %.1f ms\n' \
                 "$kills" "$(calculate "$ran_us / 1000")" "$(with_commas "$acknowledged")" \
                 "$(with_commas "$found_now")" "$(with_commas "$recovered_records")" "$recovered_ms"
         else
@@ -156,11 +203,21 @@ run_level() {
         fi
         all_acknowledged=$((all_acknowledged + acknowledged - before))
         if [[ $acknowledged -ge $entries && $kills -lt $kills_wanted ]]; then
-            echo "  all loaded; once more from the beginning"
+            [[ -n $is_live ]] || echo "  all loaded; once more from the beginning"
             acknowledged=0
         fi
     done
     finish_level
+}
+
+# Why so few, or so many, records are recovered after a kill.
+explain_recovery() {
+    if [[ $level == process ]]; then
+        echo "  A killed process's stores stay in the page cache, and a commit stores its entries in place: only one that"
+        echo "  was killed half-way leaves a record, so that 0 records to recover are what to expect."
+    else
+        echo "  Commits since the last checkpoint are durable in the log alone: recovery brings their records home."
+    fi
 }
 
 how_it_commits() {
@@ -174,12 +231,17 @@ finish_level() {
     runs=$((runs + 1))
     before=$(wc -l <"$told")
     start_load
+    wait_for_load
     finish_load || fail "the loader failed: $(cat "$directory/err")"
     verify
     all_acknowledged=$((all_acknowledged + acknowledged - before))
     cmp -s <(sort "$directory/found") "$directory/expected" || fail "the finished map is not the word list"
+    draw_bar "$acknowledged"
+    end_bar
     echo "  resumed and finished: all $(with_commas "$entries") entries are there, in order, and the heap has no leak"
+    say_live "measuring a load that nobody disturbs"
     rate=$(undisturbed_rate)
+    say_live ""
     table+=$(printf '%-8s %8s %6d %6d %13s %5d %6d %6d %12s %16s' "$level" "$(with_commas "$entries")" "$runs" "$kills" \
         "$(with_commas "$all_acknowledged")" "$lost" "$wrong" "$checks" "$(with_commas "$rate")" \
         "$(summary_of "$recoveries")")$'\n'

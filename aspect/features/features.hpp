@@ -24,6 +24,10 @@ struct step {
     long (*run)(void* lines);  ///< what it returns must be the same
 };
 
+/// What woven and plain objects point to, at one address.
+inline int shared_number = 4;
+inline const char shared_text[] = "shared";
+
 /// `construct` makes two objects, in `lines[0]` and `lines[64]`.
 struct feature {
     const char* name;

@@ -1,5 +1,7 @@
 #include "pooled.hpp"
 
+#include <assert.h>
+
 // What the weaver cannot parse.
 #ifndef __acweaving
 #include <holdfast/engine/line_pool.hpp>
@@ -14,6 +16,7 @@ class [[NVM::transactional]] alignas(64) record {
 
 public:
     void set(uint64_t to, char with) {
+        assert(with != 0);  // Other flags than those of the compiler would be refused for it.
         number = to;
         letter = with;
         ++count;

@@ -6,70 +6,25 @@ each argument of type `const Class&`. So a body is right if it reaches members b
 
 import re
 
+import addresses
+import source_text
+from bodies import Body
+from syntax import inner, qualified_type, spelled
+
 NOT_EVALUATED = {"UnaryExprOrTypeTraitExpr", "CXXNoexceptExpr"}
-TRANSPARENT = {"ImplicitCastExpr", "ParenExpr", "ExprWithCleanups", "MaterializeTemporaryExpr"}
+UNNAMED = re.compile(r"\((?:unnamed|anonymous) (?:struct|class|union|enum)")
 METHODS = {"CXXMethodDecl", "CXXConversionDecl"}
-
-
-def settle_locations(node, at):
-    """clang leaves out a file or line that is the one before's: writes them into each location."""
-    if isinstance(node, list):
-        for each in node:
-            settle_locations(each, at)
-    elif isinstance(node, dict):
-        if "offset" in node:
-            at["file"] = node.setdefault("file", at.get("file"))
-            at["line"] = node.setdefault("line", at.get("line"))
-        for value in node.values():
-            if isinstance(value, (dict, list)):
-                settle_locations(value, at)
-
-
-def inner(node):
-    return [each for each in node.get("inner", []) if each.get("kind")]
-
-
-def spelled(location):
-    return location.get("expansionLoc", location)
-
-
-def qualified_type(node):
-    """Past the names that the program has for types."""
-    of = node.get("type", {})
-    return of.get("desugaredQualType", of.get("qualType", ""))
-
-
-def stripped(node):
-    while node.get("kind") in TRANSPARENT and inner(node):
-        node = inner(node)[0]
-    return node
-
-
-def is_this(node):
-    """`this` or `*this`."""
-    node = stripped(node)
-    if node.get("kind") == "UnaryOperator" and node.get("opcode") == "*":
-        node = stripped(inner(node)[0])
-    return node.get("kind") == "CXXThisExpr"
-
-
-def address_of(node):
-    """What `node` is the address of: by `&`, or since it is an array."""
-    while node.get("kind") in TRANSPARENT and inner(node):
-        if node.get("castKind") == "ArrayToPointerDecay":
-            return inner(node)[0]
-        node = inner(node)[0]
-    return inner(node)[0] if node.get("kind") == "UnaryOperator" and node.get("opcode") == "&" else None
+MOVE_ONLY = re.compile(r"^(?:const )?std::(?:unique_ptr|unique_lock|shared_lock|thread|promise|future|packaged_task)\b(?!.*[&*]$)")
 
 
 class AnnotatedClass:
-    """One annotated class and the bodies of its functions in this unit. `found` gets (file, line, text)."""
+    """One annotated class and the bodies of its functions in this unit. `locking` are names of what takes locks,
+    `found` gets (file, line, text)."""
 
-    def __init__(self, record, in_template, later_definitions, found):
-        self.record, self.name, self.found = record, record["name"], found
-        self.fields, self.methods, self.woven = {}, {}, 0
-        if in_template:
-            return self.refuse(record, "is a template, which the weaver does not weave: write a class for each type")
+    def __init__(self, record, later_definitions, locking, found):
+        self.record, self.name, self.locking, self.found = record, record["name"], locking, found
+        self.fields, self.methods, self.woven, self.ranges = {}, {}, 0, []
+        self.range_of(record)
         if record.get("tagUsed") == "union":
             return self.refuse(record, "is a union: put it into a class, as an anonymous union")
         if record.get("bases"):
@@ -80,8 +35,52 @@ class AnnotatedClass:
             if member["kind"] in METHODS:
                 self.methods[member["id"]] = member
         self.check_members()
+        self.check_attributes()
         for definition in later_definitions:
+            self.range_of(definition)
             self.check_function(definition)
+
+    def range_of(self, node):
+        """Remembers (file, first line, last line)."""
+        begin, end = spelled(node["range"]["begin"]), spelled(node["range"]["end"])
+        if begin.get("file") == end.get("file"):
+            self.ranges.append((begin["file"], begin["line"], end["line"]))
+
+    def check_attributes(self):
+        begin, end = spelled(self.record["range"]["begin"]), spelled(self.record["range"]["end"])
+        text = source_text.read(begin["file"])
+        opening = text.find("{", spelled(self.record["loc"])["offset"])
+        for at in source_text.attributes_with_text(text, opening, end["offset"]):
+            self.found.append((begin["file"], source_text.line_of(text, at), f"woven class {self.name}: the weaver cannot "
+                               "parse an attribute with text inside the class: leave the text out"))
+
+    def check_earlier(self, trees):
+        """The first declaration must have the attribute, where the weaver sees it."""
+        by_id = {tree["id"]: tree for tree in trees}
+        earlier, tree = [], by_id.get(self.record.get("previousDecl"))
+        while tree is not None and tree.get("kind") == "CXXRecordDecl":
+            earlier.append(tree)
+            tree = by_id.get(tree.get("previousDecl"))
+        for tree in earlier:
+            at, name = spelled(tree["range"]["begin"]), spelled(tree["loc"])
+            if "offset" not in at or "offset" not in name:
+                continue
+            head = f"{tree.get('tagUsed')} [[NVM::transactional]] {self.name};"
+            if not source_text.ATTRIBUTE.search(source_text.read(at["file"])[at["offset"]:name["offset"]]):
+                if tree is earlier[-1]:
+                    self.found.append((at["file"], at["line"], f"woven class {self.name}: it is declared without the "
+                                       f"attribute here, and the first declaration must have it: write '{head}'"))
+            elif self.outermost_block(tree) and self.outermost_block(tree) == self.outermost_block(self.record):
+                self.found.append((at["file"], at["line"], f"woven class {self.name}: it is declared here and defined before "
+                                   "the namespace ends, and the weaver looks for attributes only then: close the "
+                                   f"namespace behind '{head}' and open it again"))
+
+    @staticmethod
+    def outermost_block(tree):
+        """(file, where it begins), or None outside of all."""
+        at = spelled(tree["range"]["begin"])
+        blocks, _ = source_text.enclosing(source_text.code_of(source_text.read(at["file"])), at["offset"])
+        return (at["file"], blocks[0][0]) if blocks else None
 
     def refuse(self, node, text):
         where = spelled(node.get("loc") or {}) if node.get("loc") else {}
@@ -99,6 +98,13 @@ class AnnotatedClass:
                 if access != "private":
                     self.refuse(member, f"member '{name}' is {access}, and could be written outside a transaction: "
                                 "make it private, with functions that read and change it")
+                if "(unnamed enum" in qualified_type(member):
+                    self.refuse(member, f"member '{name}' is of an enumeration without a name, which the weaver cannot "
+                                "write: name the enumeration")
+                elif "decltype(" in member["type"]["qualType"] and not qualified_type(member).endswith("*") and \
+                        not addresses.kind_of_number(qualified_type(member)):
+                    self.refuse(member, f"member '{name}' is declared by decltype, which the weaver cannot write: write the "
+                                "type, or give it a name by 'using'")
                 if member.get("mutable"):
                     self.refuse(member, f"member '{name}' is mutable, and a const function is no transaction: "
                                 "make the function that changes it non-const")
@@ -109,6 +115,7 @@ class AnnotatedClass:
             elif kind == "FunctionTemplateDecl":
                 self.refuse(member, f"function template '{name}' would not be woven: write one function for each type")
             elif kind == "CXXRecordDecl" and not member.get("isImplicit"):
+                self.check_mutable(member)
                 for nested in inner(member):
                     self.walk(nested, Body(self, "nested"))
                 if not member.get("name") and not self.copied_as_bytes(member):
@@ -138,9 +145,9 @@ class AnnotatedClass:
         if kind == "CXXDestructorDecl":
             return self.walk(body, Body(self, "destructor"))
         static = self.is_static(function)
-        if static and (function.get("constexpr") or name.startswith("operator ")):
+        if static and function.get("constexpr"):
             return self.walk(body, Body(self, "static"))
-        self.check_signature(function)
+        self.check_signature(function, body)
         if body:
             self.woven += 1
             if body["kind"] == "CXXTryStmt":
@@ -150,6 +157,23 @@ class AnnotatedClass:
                      if each["kind"] == "ParmVarDecl" and re.fullmatch(r"const .*[^&]&", qualified_type(each))}
             self.walk(body, Body(self, "static") if static else Body(self, "function", shown, function))
 
+    def check_mutable(self, record):
+        for member in inner(record):
+            if member["kind"] == "FieldDecl" and member.get("mutable"):
+                self.refuse(member, f"member '{member.get('name')}' is mutable, and a const function is no transaction: "
+                            "make the function that changes it non-const")
+            elif member["kind"] in ("CXXRecordDecl", "ClassTemplateDecl", "ClassTemplateSpecializationDecl") and \
+                    not member.get("isImplicit"):
+                self.check_mutable(member)
+
+    def types_of_members(self):
+        """(member, name of the class that it is of)."""
+        for field in self.fields.values():
+            for of in (field["type"]["qualType"], qualified_type(field)):
+                names = re.findall(r"[A-Za-z_]\w*", re.sub(r"<.*>|\[.*", "", of))
+                if names and "*" not in of:
+                    yield field, names[-1]
+
     def is_static(self, function):
         function = self.methods.get(function.get("previousDecl"), function)  # Outside of the class nothing says so.
         name = function.get("name", "")
@@ -158,8 +182,48 @@ class AnnotatedClass:
     def is_class(self, type_name):
         return type_name.removeprefix("const ").removeprefix("volatile ").split("::")[-1].strip() == self.name
 
-    def check_signature(self, function):
+    def written(self, function, body):
+        """The function's head as it stands in the source."""
+        begin, end = spelled(function["range"]["begin"]), spelled((body or function)["range"]["begin" if body else "end"])
+        if begin.get("file") != end.get("file") or "offset" not in begin:
+            return ""
+        return source_text.without_literals(source_text.read(begin["file"])[begin["offset"]:end["offset"]])
+
+    def check_result(self, function, body):
+        """What the weaver would write otherwise than it stands there."""
+        name, head = function.get("name"), self.written(function, body)
+        if re.search(r"\bdecltype\s*\(\s*auto\s*\)", head):
+            self.refuse(function, f"'{name}' returns decltype(auto), of which the weaver makes another type: write the "
+                        "type, or 'auto' for a value")
+        elif re.search(r"->\s*decltype\b", head):
+            self.refuse(function, f"'{name}' has a trailing decltype, which the weaver cannot move: write the type, or "
+                        "'auto' without a trailing type")
+        elif re.search(r"\bdecltype\s*\(", head):
+            self.refuse(function, f"'{name}' has a decltype in its type, which the weaver cannot write: write the type, or "
+                        "give it a name by 'using'")
+        signature = qualified_type(function)
+        if UNNAMED.search(signature):
+            return self.refuse(function, f"'{name}' takes or returns what has a type without a name, which the weaver cannot "
+                               "write: name the type")
+        returned = signature.split("(")[0].strip()
+        if returned.endswith("*const"):
+            self.refuse(function, f"'{name}' returns '{returned}', which the weaver cannot hand on: leave the last 'const' "
+                        "out, which means nothing for a returned value")
+        elif returned.startswith("const ") and not returned.endswith(("&", "*", "const")) and "->" not in signature:
+            self.refuse(function, f"'{name}' returns '{returned}', which the weaver cannot hand on: leave 'const' out, "
+                        "which means nothing for a returned value")
+        elif re.search(r"\bauto\b", head.split("(")[0]) and "->" not in head and re.search(r"\w<", returned):
+            self.refuse(function, f"'{name}' returns 'auto', which is '{returned}' here, and the weaver leaves out the part "
+                        "in angle brackets: write the type")
+        elif signature.startswith("(lambda"):
+            self.refuse(function, f"'{name}' returns a lambda, whose type the weaver cannot write: return a value")
+        if re.search(r"\)[^)]*&&", re.sub(r"noexcept\s*\(.*?\)", "", signature).split("->")[0]):
+            self.refuse(function, f"'{name}' is for objects that end ('&&' behind its parameters), which no object in a "
+                        "pool is: leave '&&' out")
+
+    def check_signature(self, function, body):
         name, signature = function.get("name"), qualified_type(function)
+        self.check_result(function, body)
         if function.get("constexpr"):
             self.refuse(function, f"'{name}' is constexpr, and the weaver would leave it alone: leave 'constexpr' out")
         if name == "operator&" and not any(each["kind"] == "ParmVarDecl" for each in inner(function)):
@@ -170,8 +234,16 @@ class AnnotatedClass:
             if parameter["kind"] == "ParmVarDecl" and qualified_type(parameter).endswith("&&"):
                 self.refuse(function, f"'{name}' takes an rvalue reference, which the weaver cannot hand on: "
                             "take a value or a const reference")
+            elif parameter["kind"] == "ParmVarDecl" and MOVE_ONLY.match(qualified_type(parameter)):
+                self.refuse(function, f"'{name}' takes '{qualified_type(parameter)}', which cannot be copied, and the "
+                            "weaver hands on copies: take a reference")
         returned = signature.split(" -> ")[-1] if signature.startswith("auto (") else signature.split("(")[0]
         returned = returned.strip()
+        if returned.endswith("&&"):
+            return self.refuse(function, f"'{name}' returns '{returned}', by which the object could be written outside a "
+                               "transaction: return a value or a const reference")
+        if self.is_static(function):
+            return
         target = returned[:-1].strip() if returned.endswith(("&", "*")) else ""
         if target and not target.startswith("const ") and not target.endswith("const") and not self.is_class(target):
             of_members = {qualified_type(field).split("[")[0].strip() for field in self.fields.values()}
@@ -187,131 +259,18 @@ class AnnotatedClass:
             self.walk(each, body, parents + (node,))
 
 
-class Body:
-    """The rules for one place from which members may be reached."""
-
-    def __init__(self, of, place, shown=(), function=None):
-        self.of, self.place, self.shown, self.function = of, place, shown, function
-        self.locals = set()
-
-    def look(self, node, parents):
-        kind = node.get("kind")
-        if kind == "VarDecl" and node.get("storageClass") != "static":
-            self.locals.add(node["id"])
-        elif kind in ("VarDecl", "CXXCtorInitializer", "BinaryOperator"):
-            self.look_at_stored_address(node)
-        if kind == "MemberExpr":
-            self.look_at_member(node)
-        elif kind == "CXXThisExpr" and not node.get("implicit"):
-            if self.place != "nested" and not self.may_use_this(parents):
-                self.of.refuse(node, "'this' is the half that is meant and not the object: use it to name a member, "
-                               "return it, or let the caller pass the object")
-        elif kind == "DeclRefExpr":
-            target = node.get("referencedDecl", {})
-            if target.get("id") in self.of.fields:
-                self.of.refuse(node, f"a pointer to member '{target.get('name')}' would reach past its transaction: "
-                               "name the member, or point to a member function")
-            elif self.is_shown(node) and not self.may_use_argument(parents):
-                self.of.refuse(node, f"'{target.get('name')}' is shown as one half of the object and cannot be passed "
-                               "on: read its members here, or call its functions")
-
-    def look_at_stored_address(self, node):
-        """Where it is kept in more than a local variable, an address of a member outlives its transaction."""
-        operands = inner(node)
-        if node["kind"] == "BinaryOperator":
-            if node.get("opcode") != "=" or stripped(operands[0]).get("referencedDecl", {}).get("id") in self.locals:
-                return
-        of = stripped(address_of(operands[-1]) or {}) if operands else {}
-        while of.get("kind") in ("MemberExpr", "ArraySubscriptExpr"):
-            if of.get("referencedMemberDecl") in self.of.fields:
-                return self.of.refuse(node, "the address of a member is kept, and would be in the wrong half after the "
-                                      "next transaction: keep an index, or take the address where it is used")
-            of = stripped(inner(of)[0])
-
-    def look_at_member(self, node):
-        member, base = node.get("referencedMemberDecl"), inner(node)[0] if inner(node) else {}
-        if member in self.of.fields:
-            name = self.of.fields[member].get("name", "an anonymous union")
-            if self.place == "destructor":
-                self.of.refuse(node, f"the destructor names member '{name}': let it call a member function, which "
-                               "finds the valid half")
-            elif is_this(base):
-                if self.place in ("static", "nested"):
-                    self.of.refuse(node, f"'{name}' is named outside a member function")
-            elif not self.is_shown(stripped(base)):
-                self.of.refuse(node, f"member '{name}' of another object is named: call a member function of that "
-                               f"object, or take it as a parameter of type 'const {self.of.name} &'")
-        elif member in self.of.methods and is_this(base):
-            method = self.of.methods[member]
-            if self.place == "initializer" and not self.of.is_static(method):
-                self.of.refuse(node, f"an initializer calls member function '{method['name']}' before the index says "
-                               "which half is valid: use a static function")
-            constant = ") const" in qualified_type(method)
-            if self.place == "constructor" and not constant and not self.of.is_static(method):
-                self.of.refuse(node, f"a constructor calls '{method['name']}', whose transaction would change the half "
-                               "in the middle of it: use a static function for what both do")
-
-    def is_shown(self, node):
-        """Whether it is an argument of which the function sees the readable half."""
-        return node.get("kind") == "DeclRefExpr" and node.get("referencedDecl", {}).get("id") in self.shown and \
-            self.of.is_class(qualified_type(node))
-
-    def may_use_this(self, parents):
-        up = [each for each in parents if each.get("kind") not in TRANSPARENT]
-        if not up:
-            return False
-        if up[-1]["kind"] == "UnaryOperator" and up[-1].get("opcode") == "*":
-            up.pop()
-            returned = "&"
-        else:
-            returned = "*"
-        last = up[-1] if up else {}
-        if last.get("kind") == "MemberExpr" or (last.get("kind") == "LambdaExpr" and returned == "*"):
-            return True
-        if last.get("kind") == "ReturnStmt" and self.place == "function":
-            in_lambda = any(each.get("kind") == "LambdaExpr" for each in up)
-            return not in_lambda and f"{self.of.name} {returned}" in qualified_type(self.function).split("(")[0] + " "
-        if last.get("kind") == "CXXOperatorCallExpr" and returned == "&":
-            return self.is_own_operator(last) and is_this(inner(last)[1])
-        return self.is_identity(last)
-
-    def may_use_argument(self, parents):
-        up = [each for each in parents if each.get("kind") not in TRANSPARENT]
-        last = up[-1] if up else {}
-        if last.get("kind") == "UnaryOperator" and last.get("opcode") == "&":
-            return len(up) > 1 and self.is_identity(up[-2])
-        if last.get("kind") == "CXXOperatorCallExpr":
-            return self.is_own_operator(last)
-        return last.get("kind") == "MemberExpr"
-
-    def is_own_operator(self, call):
-        called = stripped(inner(call)[0]).get("referencedDecl", {})
-        parameters = qualified_type(called).partition("(")[2].rpartition(")")[0]
-        return called.get("id") in self.of.methods and (not self.of.is_class(parameters))
-
-    def is_identity(self, node):
-        """`this == &other`: both are halves, of one object the same."""
-        if node.get("kind") != "BinaryOperator" or node.get("opcode") not in ("==", "!="):
-            return False
-        sides = [stripped(each) for each in inner(node)]
-        addresses = [each for each in sides if each.get("kind") == "UnaryOperator" and each.get("opcode") == "&" and
-                     self.is_shown(stripped(inner(each)[0]))]
-        return len(addresses) == 1 and any(each.get("kind") == "CXXThisExpr" for each in sides)
-
-
 def annotated_class(trees, file, line, column):
-    """(record, is in a template) of the class whose attribute is at that place."""
-    found = []
-
-    def search(node, in_template):
+    """The record of the class whose attribute is at that place."""
+    def search(node):
         if node.get("kind") == "CXXRecordDecl" and node.get("completeDefinition") and not node.get("isImplicit"):
             begin, name = spelled(node["range"]["begin"]), spelled(node["loc"])
             if begin.get("file") == file and (begin["line"], begin["col"]) <= (line, column) <= (name["line"], name["col"]):
-                found.append((node, in_template))
+                return node
         for each in inner(node):
             if each["kind"] in ("CXXRecordDecl", "NamespaceDecl", "ClassTemplateDecl", "LinkageSpecDecl"):
-                search(each, in_template or node.get("kind") == "ClassTemplateDecl")
+                found = search(each)
+                if found is not None:
+                    return found
+        return None
 
-    for tree in trees:
-        search(tree, False)
-    return found[0] if found else (None, False)
+    return next(filter(None, map(search, trees)), None)

@@ -147,6 +147,7 @@ private:
     detail::kept_error error_;
 };
 
+/// Success or an error.
 template <>
 class [[nodiscard]] result<void> {
 public:

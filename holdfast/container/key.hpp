@@ -21,7 +21,8 @@ namespace holdfast {
 template <class Key>
 struct key_form {
     static_assert(detail::is_plain_value<Key>,
-                  "a map's key is trivially copyable, a std::pair of such, a string, or has a key_form");
+                  "a map's key is trivially copyable, a std::pair of such, or a string; specialise holdfast::key_form "
+                  "for another, as the guide on containers shows");
     using argument = Key;
     using owned = Key;
     template <class Held, class F>
@@ -81,6 +82,7 @@ struct key_hash {
     static_assert(std::has_unique_object_representations_v<Key>, "specialise holdfast::key_hash for this key");
     std::uint64_t operator()(const Key& key) const noexcept { return detail::hash_bytes(&key, sizeof key); }
 };
+/// Of a number.
 template <class Key>
     requires std::is_integral_v<Key> || std::is_enum_v<Key>
 struct key_hash<Key> {
@@ -89,11 +91,13 @@ struct key_hash<Key> {
         return detail::mix(bits ^ 0x9E3779B97F4A7C15u);
     }
 };
+/// Of a string's characters.
 template <class Engine>
 struct key_hash<string<Engine>> {
     std::uint64_t operator()(std::string_view key) const noexcept { return detail::hash_bytes(key.data(), key.size()); }
 };
 
+/// Of both members.
 template <class First, class Second>
 struct key_hash<std::pair<First, Second>> {
     std::uint64_t operator()(const std::pair<First, Second>& key) const noexcept {

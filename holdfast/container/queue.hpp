@@ -51,6 +51,7 @@ public:
     using reference = value_type&;
     using const_reference = const value_type&;
 
+    /// `iterator` and `const_iterator`.
     template <bool Constant>
     class basic_iterator {
     public:

@@ -23,8 +23,9 @@ struct outside_pointer {
 /// Requires: T trivially copyable, and such that its bytes mean the same to the next process (lives_in_pool.hpp): no
 /// view, no address of a function. Reading inside a transaction gives its own writes; reading
 /// outside needs the caller's lock. A write outside a transaction throws failure (misuse).
-/// A field<U*> in the pool points into the same pool or is null: any other pointer is refused, by failure (misuse),
-/// since the next process has nothing there. A pointer inside a struct is not looked at, nor is an outside_pointer<U>.
+/// A field of a pointer in the pool points into the same pool or is null: any other pointer is refused, by failure
+/// (misuse), since the next process has nothing there. A pointer inside a struct is not looked at, nor is an
+/// outside_pointer.
 /// A default-constructed field holds whatever bytes were there, like a T.
 /// What holds if the process dies inside: the value before the transaction, or after it.
 template <class Engine, class T>

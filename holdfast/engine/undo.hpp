@@ -78,6 +78,7 @@ private:
     word_map dirty_lines_;
 };
 
+/// The transaction of one of the two engines.
 template <undo_style Style>
 class undo_transaction_of final : public undo_transaction_base {
 public:

@@ -11,6 +11,7 @@
 
 namespace holdfast {
 
+/// Stores in place, and remembers old values for a rollback.
 class volatile_transaction final : public transaction_base {
 public:
     std::uint64_t load(const pool_word* home) const noexcept { return __atomic_load_n(home, __ATOMIC_RELAXED); }

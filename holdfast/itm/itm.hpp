@@ -40,7 +40,7 @@ using holdfast_itm_action = void(void*);
 
 namespace holdfast::itm {
 
-/// `::operator new` with an alignment, which the compiler takes for unsafe in blocks, in a form that it does not;
+/// Aligned memory as from operator new, which the compiler takes for unsafe in blocks, in a form that it does not;
 /// outside of blocks the same. Throws std::bad_alloc.
 [[nodiscard, gnu::transaction_safe]] void* allocate_aligned(std::size_t bytes, std::size_t alignment);
 /// Gives such a block back; in a block, at its commit. nullptr does nothing.

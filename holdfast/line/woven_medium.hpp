@@ -220,18 +220,14 @@ inline void return_lines(JoinPoint* at) noexcept {
         if constexpr (std::is_same<std::remove_cv_t<Target>, std::remove_cv_t<typename JoinPoint::That>>::value) {
             void*& result = *static_cast<void**>(static_cast<void*>(at->_result));
             result = line_of(result);
-        } else {
-            static_assert(std::is_pointer<Result>::value || std::is_const<Target>::value,
-                          "woven class: a member function returns a reference by which the object could be written "
-                          "outside a transaction: return a value or a const reference");
         }
-    } else if constexpr (!std::is_void<Result>::value &&
-                         !std::is_same<Result, std::remove_cv_t<typename JoinPoint::That>>::value) {
-        static_assert(copied_as_bytes<Result>,
-                      "woven class: a member function returns an object that cannot be copied byte by byte, which the "
-                      "weaver does to hand it on; return a const reference, or fill an object that the caller passes");
     }
 }
 
 }  // namespace woven
 }  // namespace holdfast
+
+// What weave.py writes into each woven function; the weaver itself need not parse it.
+#ifndef __acweaving
+#include <holdfast/line/woven_signature.hpp>
+#endif

@@ -55,10 +55,11 @@ boot_id current_boot_id() noexcept {
     return current;
 }
 
-std::uint32_t mark_of(const persist::file& file) noexcept {
+result<std::uint32_t> mark_of(const persist::file& file) {
     if (stand_ins_now.file_mark != 0) return stand_ins_now.file_mark;
     const auto place = file.place();
-    if (!place) return 0;
+    if (!place && place.error().code == errc::permission_denied) return std::uint32_t{0};
+    if (!place) return place.error();
     const std::uint32_t mark = ~crc32c(&*place, sizeof *place, ~0u);
     return mark != 0 ? mark : 1;
 }

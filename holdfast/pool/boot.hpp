@@ -26,7 +26,8 @@ result<void> learn_boot_id();
 boot_id current_boot_id() noexcept;
 
 /// A number that a copy of the file does not have, wherever it is mounted: made from the file system's device, the
-/// inode and its birth. 0 where the kernel does not say, which is no mark.
-std::uint32_t mark_of(const persist::file& file) noexcept;
+/// inode and its birth. 0 where a sandbox forbids the question, which is no mark. Errors: io and what else statx says;
+/// without the answer a copy cannot be told from the file.
+result<std::uint32_t> mark_of(const persist::file& file);
 
 }  // namespace holdfast

@@ -24,7 +24,9 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(persist::file file) {
         return reason;
     };
     const std::span<std::byte> bytes(mapped->data(), block->pool_bytes);
-    auto replay = log_replay::read(bytes, log_of(*block), log_reading_of(*block, file));
+    const auto reading = log_reading_of(*block, file);
+    if (!reading) return reading.error();
+    auto replay = log_replay::read(bytes, log_of(*block), *reading);
     if (!replay) return blame(replay.error());
     // Also of a pool that says clean, where this is nothing: the copy that said dirty may be damaged.
     line_set touched(block->pool_bytes);

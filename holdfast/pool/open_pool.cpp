@@ -276,7 +276,11 @@ result<void> open_pool::write_superblock(format::pool_state state, level promise
     const bool opens = state == format::pool_state::dirty;
     if (!opens || !is_planted(planted::level_not_recorded_at_open)) next.level = static_cast<std::uint32_t>(promise);
     if (!opens || !is_planted(planted::boot_not_recorded)) put_text(next.boot_id, current_boot_id().text());
-    next.file_mark = mark_of(*file_);
+    if (opens) {
+        const auto mark = mark_of(*file_);
+        if (!mark) return mark.error();
+        next.file_mark = *mark;
+    }
     next.unsettled = state == format::pool_state::dirty && unsettled_ ? 1 : 0;
     if (!opens || !is_planted(planted::generation_not_raised)) ++next.generation;
     if (auto written = holdfast::write_superblock(*file_, next); !written) return note_failed_sync(written.error());

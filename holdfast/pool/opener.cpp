@@ -131,7 +131,9 @@ result<void> pool_opener::check_durable(const open_pool& pool, const engine_desc
     if (!engine.recovers)
         return about(pool.path_, errc::not_durable,
                      "a volatile_only pool was not closed; its contents may be torn (accept_not_durable opens it)");
-    if (!may_be_torn(block, *pool.file_)) return {};
+    const auto torn = may_be_torn(block, *pool.file_);
+    if (!torn) return torn.error();
+    if (!*torn) return {};
     if (text_of(block.boot_id) == current_boot_id().text() && block.boot_id[0] != '\0')
         return about(pool.path_, errc::not_durable,
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
@@ -289,8 +291,9 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
 }
 
 result<log_replay> pool_opener::read_log(const open_pool& pool) {
-    auto replay = log_replay::read({pool.base_, pool.size_}, log_of(pool.superblock_),
-                                   log_reading_of(pool.superblock_, *pool.file_));
+    const auto reading = log_reading_of(pool.superblock_, *pool.file_);
+    if (!reading) return reading.error();
+    auto replay = log_replay::read({pool.base_, pool.size_}, log_of(pool.superblock_), *reading);
     if (replay) return replay;
     error reason = replay.error();
     reason.path = pool.path_;

@@ -86,8 +86,13 @@ private:
 
     /// The copy was made while nobody used the pool, so it counts as the file that was used.
     result<void> take_mark_over() {
-        if (block_.file_mark == 0 || block_.file_mark != mark_of(original_)) return {};
-        block_.file_mark = mark_of(file_);
+        if (block_.file_mark == 0) return {};
+        const auto original = mark_of(original_);
+        if (!original) return original.error();
+        if (block_.file_mark != *original) return {};
+        const auto copy = mark_of(file_);
+        if (!copy) return copy.error();
+        block_.file_mark = *copy;
         return write_superblock(file_, block_);
     }
 

@@ -99,13 +99,16 @@ result<superblock> read_superblock_copy(const persist::file& from, unsigned copy
     return block;
 }
 
-bool may_be_torn(const superblock& block, const persist::file& in) {
+result<bool> may_be_torn(const superblock& block, const persist::file& in) {
     constexpr auto power = static_cast<std::uint32_t>(level::power);
     if (block.state == format::pool_state::clean || block.level >= power) return false;
     const boot_id boot = current_boot_id();
     if (is_planted(planted::boot_ignored)) return false;
     if (boot.text().empty() || text_of(block.boot_id) != boot.text()) return true;
-    return block.file_mark != 0 && block.file_mark != mark_of(in);
+    if (block.file_mark == 0) return false;
+    const auto mark = mark_of(in);
+    if (!mark) return mark.error();
+    return block.file_mark != *mark;
 }
 
 result<superblock> read_superblock(const persist::file& from) {

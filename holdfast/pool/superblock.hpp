@@ -48,12 +48,14 @@ inline log_geometry log_of(const format::superblock& block) noexcept {
 
 /// Whether that may be torn which the log does not mend: in use below `power`, and not in this boot, or not in this
 /// file, which then is a copy made meanwhile. Where the kernel has no boot id nothing proves that the machine did not
-/// go down.
-bool may_be_torn(const format::superblock& block, const persist::file& in);
+/// go down. Errors: those of mark_of.
+result<bool> may_be_torn(const format::superblock& block, const persist::file& in);
 
-/// How the log of such a pool is read.
-inline log_reading log_reading_of(const format::superblock& block, const persist::file& in) {
-    return may_be_torn(block, in) ? log_reading::torn_anywhere : log_reading::strict;
+/// How the log of such a pool is read. Errors: those of mark_of.
+inline result<log_reading> log_reading_of(const format::superblock& block, const persist::file& in) {
+    const auto torn = may_be_torn(block, in);
+    if (!torn) return torn.error();
+    return *torn ? log_reading::torn_anywhere : log_reading::strict;
 }
 
 /// The text in a zero-padded character array.
