@@ -8,6 +8,8 @@
 #include <holdfast/engine/access.hpp>
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/log/groups.hpp>
+#include <holdfast/log/lanes.hpp>
 
 #include <mutex>
 #include <optional>

@@ -9,6 +9,7 @@
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/heap/zone.hpp>
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/options.hpp>
 #include <holdfast/pool/stand_ins.hpp>
 
 #include <cstddef>

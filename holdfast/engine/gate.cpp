@@ -2,6 +2,7 @@
 
 #include <holdfast/engine/run.hpp>
 #include <holdfast/line/medium.hpp>
+#include <holdfast/log/lanes.hpp>
 
 #include <pthread.h>
 
@@ -62,10 +63,12 @@ void lose_transactions() noexcept {
     for (thread_state* each = states_of_thread; each != nullptr; each = each->next_) each->lose();
 }
 
+void begin_thread() noexcept { lane_log::begin_thread(); }
+
 thread_state::thread_state() : next_(states_of_thread) {
     static std::once_flag registered;
     std::call_once(registered, [] { pthread_atfork(nullptr, nullptr, lose_transactions); });
-    lane_log::begin_thread();
+    begin_thread();
     states_of_thread = this;
 }
 

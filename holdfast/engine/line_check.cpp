@@ -1,6 +1,7 @@
 #include <holdfast/engine/line_check.hpp>
 
 #include <holdfast/format/line_copies.hpp>
+#include <holdfast/format/log_record.hpp>
 
 #include <charconv>
 #include <cstddef>

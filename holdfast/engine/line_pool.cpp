@@ -6,6 +6,8 @@
 // a moment ago. On an ordinary file at `power`, where every commit is in the log, order of the log is enough.
 #include <holdfast/engine/line_pool.hpp>
 
+#include <holdfast/log/groups.hpp>
+
 #include <pthread.h>
 
 #include <algorithm>

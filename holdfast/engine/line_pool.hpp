@@ -7,6 +7,7 @@
 #include <holdfast/line/line.hpp>
 #include <holdfast/line/lines.hpp>
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/options.hpp>
 
 #include <cstddef>
 #include <memory>

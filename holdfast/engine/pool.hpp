@@ -4,7 +4,9 @@
 #include <holdfast/engine/engine.hpp>
 #include <holdfast/engine/roots.hpp>
 #include <holdfast/engine/run.hpp>
+#include <holdfast/log/replay_report.hpp>
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/options.hpp>
 
 #include <memory>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include <holdfast/engine/open_wraps.hpp>
 #include <holdfast/engine/streaming.hpp>
-#include <holdfast/log/alias_buffers.hpp>
+#include <holdfast/log/alias_tables.hpp>
 #include <holdfast/pool/registry.hpp>
 
 namespace holdfast {
@@ -13,7 +13,7 @@ class softwrap_transaction final : public streaming_transaction {
 public:
     void begin(open_pool& pool) noexcept {
         streaming_transaction::begin(pool);
-        aliases_ = pool.aliases();
+        aliases_ = pool.alias_values();
     }
 
     std::uint64_t load(const pool_word* home) noexcept {
@@ -37,9 +37,9 @@ private:
     }
     result<void> seal_in_lane() override;
     void store_homes();
-    void publish(alias_buffers::entrance& entered);
+    void publish(alias_entrance& entered);
 
-    alias_buffers* aliases_ = nullptr;
+    const alias_tables* aliases_ = nullptr;
 };
 
 /// SoftWrAP with a shared alias table: closing costs one fence and stores no home; values wait in two tables that take
@@ -92,7 +92,7 @@ private:
     void check_load(const void* home) const;
 
     open_pool* pool_;
-    alias_buffers* aliases_;
+    const alias_tables* aliases_;
     std::uint64_t instance_;
     mutable std::uint64_t changes_;  ///< the pool was open at that count of pool_changes
 };

@@ -13,11 +13,7 @@ public:
         streaming_transaction::begin(pool);
         trim_is_due_ = false;
     }
-    result<void> settle() {
-        auto settled = streaming_transaction::settle();
-        if (trim_is_due_) pool_->lanes()->trim();
-        return settled;
-    }
+    result<void> settle();
 
 private:
     result<void> seal_in_lane() override;

@@ -28,7 +28,7 @@ protected:
     ~streaming_transaction() = default;
 
     /// Sends what the log has not got of the record yet, and makes it durable.
-    void log_and_fence(lane_log::lane& lane);
+    void log_and_fence(log_lane& lane);
 
 private:
     void send_early() noexcept(persist::noexcept_seam);

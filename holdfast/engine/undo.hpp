@@ -67,7 +67,7 @@ private:
     void for_each_dirty_line(F&& f);
 
     undo_style style_;
-    lane_log::lane* lane_ = nullptr;
+    log_lane* lane_ = nullptr;
     std::uint64_t sequence_ = 0;
     std::uint32_t records_ = 0;
     bool fence_owed_ = false;

@@ -7,6 +7,7 @@
 //     CloseWrap(id).value();
 #pragma once
 
+#include <holdfast/base/planted.hpp>
 #include <holdfast/base/words.hpp>
 #include <holdfast/engine/gate.hpp>
 #include <holdfast/engine/open_wraps.hpp>
@@ -52,7 +53,7 @@ public:
 private:
     static constexpr std::size_t most = 8;
     static std::vector<std::unique_ptr<transaction>> room_of_thread() {
-        lane_log::begin_thread();
+        begin_thread();
         std::vector<std::unique_ptr<transaction>> room;
         room.reserve(most);
         return room;

@@ -1,5 +1,6 @@
 #include <holdfast/persist/storage.hpp>
 
+#include <holdfast/persist/file.hpp>
 #include <holdfast/persist/system_error.hpp>
 
 #include <sys/stat.h>

@@ -1,31 +1,42 @@
-// An open pool without its engine: file, mapping, log and heap, recovered and ready.
+// An open pool as engines and programs see it: where its bytes are, and what can be asked of the whole. What it owns is
+// mapped_pool.hpp's.
 #pragma once
 
 #include <holdfast/base/result.hpp>
-#include <holdfast/format/superblock.hpp>
 #include <holdfast/heap/heap.hpp>
-#include <holdfast/log/alias_buffers.hpp>
-#include <holdfast/log/groups.hpp>
-#include <holdfast/log/lanes.hpp>
-#include <holdfast/log/replay.hpp>
-#include <holdfast/persist/file.hpp>
-#include <holdfast/persist/storage.hpp>
-#include <holdfast/pool/options.hpp>
+#include <holdfast/persist/line_path.hpp>
 
-#include <unistd.h>
-
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace holdfast {
+
+namespace persist {
+class file;
+struct discovery;
+struct storage;
+}  // namespace persist
+
+class alias_buffers;
+class alias_entrance;
+class alias_tables;
+class group_log;
+class lane_log;
+class log_lane;
+class private_pages;
+enum class level : std::uint32_t;
+struct create_options;
+struct open_options;
+struct pool_info;
+struct replay_report;
+struct snapshot_options;
+struct snapshot_report;
+struct wrap_options;
 
 /// What an engine is to the pool: its name in the header and the levels it can keep.
 struct engine_description {
@@ -83,9 +94,11 @@ public:
 
     /// Reads the header only; another process may be using the pool.
     /// Errors: as read_superblock, and busy where this process has it open: ask the open pool instead.
-    static result<pool_info> info(const std::string& path, const persist::discovery& where = {});
+    static result<pool_info> info(const std::string& path);
+    /// The same with storage discovered where `where` says.
+    static result<pool_info> info(const std::string& path, const persist::discovery& where);
 
-    ~open_pool();
+    virtual ~open_pool();
     open_pool(const open_pool&) = delete;
     open_pool& operator=(const open_pool&) = delete;
 
@@ -93,9 +106,9 @@ public:
     /// open. After an error or std::bad_alloc the pool is released too, and unclean. In a forked child it writes
     /// nothing.
     /// Errors: io, poisoned, misuse (in a forked child).
-    result<void> close();
+    virtual result<void> close() = 0;
     /// Releases the pool as a killed process would: nothing is written, the pool stays unclean.
-    void abandon() noexcept;
+    virtual void abandon() noexcept = 0;
 
     std::byte* base() const noexcept { return base_; }
     /// May become more meanwhile, never less.
@@ -106,33 +119,31 @@ public:
     const std::string& path() const noexcept { return path_; }
     std::string_view engine_name() const noexcept { return engine_name_; }
     level durability() const noexcept { return level_; }
-    const persist::storage& storage() const noexcept { return storage_; }
-    pool_info info() const;
+    virtual const persist::storage& storage() const noexcept = 0;
+    virtual pool_info info() const = 0;
 
     /// The log where homes are shared memory; nullptr where they are private.
-    lane_log* lanes() noexcept { return lanes_.get(); }
+    lane_log* lanes() noexcept { return lanes_; }
     /// The log where homes are private (a file at `power`); nullptr elsewhere.
-    group_log* groups() noexcept { return groups_.get(); }
+    group_log* groups() noexcept { return groups_; }
     /// Whose pages are held in private memory, within a bound; nullptr where they are not, or without one.
-    private_pages* pages_of_homes() noexcept { return pages_.get(); }
+    private_pages* pages_of_homes() noexcept { return pages_; }
     /// What is committed and not home yet; nullptr where homes are stored by the commit.
-    alias_buffers* aliases() noexcept { return aliases_.get(); }
+    alias_buffers* aliases() noexcept { return aliases_; }
+    /// The same for loads alone.
+    const alias_tables* alias_values() const noexcept { return alias_values_; }
     /// Copies bytes as the commits so far left them. Requires: the caller's locks guard them.
-    void read(const void* home, void* to, std::size_t bytes) const noexcept;
+    virtual void read(const void* home, void* to, std::size_t bytes) const noexcept = 0;
     /// What is committed and waits in alias tables comes home, for who reads homes. Thread-safe.
-    void bring_home() {
-        if (aliases_) aliases_->bring_home();
-    }
+    virtual void bring_home() = 0;
     class heap& heap() noexcept { return *heap_; }
     /// Differs for every opening in this process.
     std::uint64_t instance() const noexcept { return instance_; }
     /// True in a child of the process that opened the pool: nothing is mapped here, nothing may be
     /// touched; destroying the handle is harmless.
     bool is_inherited() const noexcept { return inherited_; }
-    const replay_report& recovery() const noexcept { return recovery_; }
-    std::span<const heap_zone> zones() const noexcept {
-        return {zones_.data(), zone_count_.load(std::memory_order_acquire)};
-    }
+    virtual const replay_report& recovery() const noexcept = 0;
+    virtual std::span<const heap_zone> zones() const noexcept = 0;
     /// True when homes are private to the process and become durable by the log alone.
     bool homes_are_private() const noexcept { return groups_ != nullptr; }
     /// True where other processes may have it open as well.
@@ -140,12 +151,10 @@ public:
     /// True at `power` on byte-addressable media: commits write back and fence.
     bool persists_lines() const noexcept { return persists_lines_; }
     /// True where an unused entry of the roots has a checksum too.
-    bool has_sealed_roots() const noexcept {
-        return (superblock_.required_features & format::feature_seals) != 0;
-    }
+    virtual bool has_sealed_roots() const noexcept = 0;
     const persist::line_path& lines() const noexcept { return lines_; }
-    const wrap_options& wraps() const noexcept { return wraps_; }
-    persist::file& backing_file() noexcept { return *file_; }
+    virtual const wrap_options& wraps() const noexcept = 0;
+    virtual persist::file& backing_file() noexcept = 0;
     /// Held by a transaction that makes a root, until it is decided.
     std::mutex& making_roots() noexcept { return making_roots_; }
     /// The entries of the roots that are known to be committed, a bit for each. They never change again, so they are
@@ -157,7 +166,7 @@ public:
 
     /// Brings all commits home and empties the log. Thread-safe. Errors: io, poisoned, misuse (a forked child; a pool
     /// that is only inspected, or shared).
-    result<void> checkpoint();
+    virtual result<void> checkpoint() = 0;
 
     /// Makes the pool `bytes` large in all (rounded up to whole pages), in place: no object moves, and the new
     /// room is there for the next allocation. Each growth adds a heap zone, of which a pool has at most 32.
@@ -167,7 +176,7 @@ public:
     /// level_unavailable, io, poisoned, misuse (a forked child; a pool that is only inspected) - nothing changed;
     /// outcome_unknown: the pool has the old size here, and the old or the new when it is opened again, which
     /// this handle then leaves to do: it cannot be closed cleanly.
-    result<void> grow(std::uint64_t bytes);
+    virtual result<void> grow(std::uint64_t bytes) = 0;
 
     /// Copies the pool to a new file at `path` while it is in use: a whole pool, closed, that holds exactly the
     /// transactions committed before some moment of this call, with an id of its own and the same address. The copy
@@ -180,83 +189,36 @@ public:
     /// Errors: already_exists, not_found, permission_denied, no_space, busy (transactions stayed open for longer than
     /// `patience`), io, poisoned, misuse (a forked child; a pool that is only inspected). A failure leaves nothing
     /// behind.
-    result<snapshot_report> snapshot(const std::string& path, const snapshot_options& options);
+    virtual result<snapshot_report> snapshot(const std::string& path, const snapshot_options& options) = 0;
 
-private:
+protected:
     open_pool() = default;
-    friend struct pool_opener;
-    friend void mark_pools_inherited() noexcept;
 
-    void connect_heap();
-    static result<std::unique_ptr<open_pool>> begin_sharing(persist::file file, const engine_description& engine,
-                                                            const open_options& options);
-    static result<std::unique_ptr<open_pool>> join(persist::file file, const engine_description& engine,
-                                                   const open_options& options);
-    result<void> close_shared();
-    result<void> write_superblock(format::pool_state state, level promise);
-    result<void> strengthen(persist::site where);
-    void take_zones(std::span<const heap_zone> zones) noexcept;
-    result<void> prepare_zone(heap_zone zone);
-    void take_back(std::uint64_t bytes) noexcept;
-    result<void> write_grown_superblocks(heap_zone zone);
-    error note_failed_sync(error reason) noexcept;
-    result<std::uint64_t> hold_commits(std::chrono::milliseconds patience_in_all);
-    void release_commits() noexcept;
-    result<std::uint64_t> copy_at_boundary(persist::file& copy, const snapshot_options& options,
-                                           snapshot_report& report, format::superblock& block);
-    enum class copying : std::uint8_t { all, changes };
-    result<void> copy_homes(persist::file& copy, const format::superblock& now, copying how,
-                            const snapshot_options& options) const;
-    result<void> copy_whole(persist::file& copy) const;
-    static result<void> finish_copy(persist::file& copy, format::superblock block, std::uint64_t last_sequence);
-    format::superblock superblock_now() const;
-    error poisoned_error() const;
-    result<void> check_usable(const char* what_for) const;
-    result<void> check_here(const char* what_for) const;
-
-    std::optional<persist::file> file_;
-    std::optional<persist::mapping> mapping_;
     std::byte* base_ = nullptr;
     std::atomic<std::uint64_t> size_{0};
-    level level_ = level::power;
+    level level_{};
     bool persists_lines_ = false;
     bool inherited_ = false;
     bool shared_ = false;
-    bool unsettled_ = false;  ///< below `power`: a life before did not end cleanly
     std::uint64_t instance_ = 0;
-    std::uint64_t private_bytes_ = 0;
-    pid_t process_ = ::getpid();
-    replay_report recovery_;
-    std::vector<used_segment> kept_segments_;
-    named_pages named_at_open_;  ///< by the records in these
     persist::line_path lines_;
-    wrap_options wraps_;
-    persist::storage storage_;
-    format::superblock superblock_{};
+    lane_log* lanes_ = nullptr;
+    group_log* groups_ = nullptr;
+    private_pages* pages_ = nullptr;
+    alias_buffers* aliases_ = nullptr;
+    const alias_tables* alias_values_ = nullptr;
+    class heap* heap_ = nullptr;
     std::string path_;
     std::string engine_name_;
-    std::array<heap_zone, format::zone_limit> zones_{};
-    std::atomic<std::size_t> zone_count_{0};
-    // Apart, because a snapshot may wait for a transaction that grows.
-    std::mutex growing_;         ///< one growth at a time
-    std::mutex copying_;         ///< one snapshot at a time
+
+private:
+    friend void mark_pools_inherited() noexcept;
+
     std::mutex making_roots_;
     std::atomic<std::uint32_t> settled_roots_{0};
-    mutable std::mutex header_;  ///< guards superblock_ against who looks while it grows
-    /// A sync that was not the log's own failed: nobody knows what the file lacks.
-    std::atomic<bool> sync_failed_{false};
-    std::unique_ptr<lane_log> lanes_;
-    std::unique_ptr<alias_buffers> aliases_;
-    std::unique_ptr<private_pages> pages_;
-    std::unique_ptr<group_log> groups_;
-    std::unique_ptr<class heap> heap_;
 };
 
 void mark_pools_inherited() noexcept;
-
-/// The heap zone that a pool with that header gets when it grows to `bytes`. Errors: invalid_argument (see
-/// open_pool::grow), which a tool can thus give before it opens the pool.
-result<heap_zone> zone_of_growth(const std::string& path, const format::superblock& now, std::uint64_t bytes);
 
 /// The open pool of this process whose range holds `address`, or nullptr. Thread-safe.
 open_pool* find_open_pool(const void* address) noexcept;
