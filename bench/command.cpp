@@ -1,8 +1,8 @@
 #include <bench/bench.hpp>
 
+#include <bench/contest/scratch.hpp>
 #include <bench/paper_ratios.hpp>
 #include <bench/runner.hpp>
-#include <bench/scratch.hpp>
 #include <bench/suites.hpp>
 
 #include <holdfast/base/result.hpp>

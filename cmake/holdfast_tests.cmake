@@ -23,7 +23,8 @@ endif()
 # holdfast_add_test(name sources... [OBSERVED|EXPLORED] [PROPERTY] [COMMAND] [ALONE] [LIBRARIES targets...]
 #                   [DIRECTORY] [LABELS fast concurrent soak] [TIMEOUT seconds])
 #
-# One GoogleTest program test_ROOM_name, and one CTest test ROOM.name that runs all its cases.
+# One GoogleTest program test_ROOM_name, and one CTest test ROOM.name that runs all its cases. ROOM is the folder's
+# name, or HOLDFAST_TEST_ROOM where a folder with several rooms sets it.
 #   OBSERVED   links the library with the seam's observer.
 #   EXPLORED   links the library that the crash explorer runs.
 #   PROPERTY   links RapidCheck, whose headers need it; left out where it does not exist (aarch64).
@@ -68,6 +69,9 @@ function(holdfast_add_test name)
         return()
     endif()
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
+    if(HOLDFAST_TEST_ROOM)
+        set(room ${HOLDFAST_TEST_ROOM})
+    endif()
     set(target test_${room}_${name})
     add_executable(${target} ${test_UNPARSED_ARGUMENTS})
     holdfast_set_options(${target})

@@ -1,7 +1,7 @@
 #include <crash/exploration.hpp>
 
-#include <crash/explore.hpp>
-#include <crash/source_lines.hpp>
+#include <crash/explore/explore.hpp>
+#include <crash/record/source_lines.hpp>
 
 #include <algorithm>
 #include <cstdio>

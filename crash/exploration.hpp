@@ -14,8 +14,8 @@
 #error "a test that explores crashes links holdfast::crash, and not holdfast::holdfast"
 #endif
 
-#include <crash/inspect.hpp>
-#include <crash/structure.hpp>
+#include <crash/subjects/inspect.hpp>
+#include <crash/subjects/structure.hpp>
 
 #include <holdfast/engine/pool.hpp>
 

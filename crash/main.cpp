@@ -1,13 +1,13 @@
 // holdfast-crash: what `holdfast crash` runs. Exit status: 0 nothing found, 1 violations, 2 wrong usage.
-#include <crash/explore.hpp>
-#include <crash/hints_report.hpp>
-#include <crash/hunt.hpp>
-#include <crash/jobs.hpp>
-#include <crash/replay.hpp>
-#include <crash/report.hpp>
-#include <crash/report_html.hpp>
-#include <crash/report_json.hpp>
-#include <crash/report_text.hpp>
+#include <crash/explain/replay.hpp>
+#include <crash/explain/report.hpp>
+#include <crash/explain/report_html.hpp>
+#include <crash/explain/report_json.hpp>
+#include <crash/explain/report_text.hpp>
+#include <crash/explore/explore.hpp>
+#include <crash/explore/jobs.hpp>
+#include <crash/plant/hints_report.hpp>
+#include <crash/plant/hunt.hpp>
 #include <tools/streams.hpp>
 #include <tools/usage.hpp>
 #include <tools/writable.hpp>
