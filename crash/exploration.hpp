@@ -14,12 +14,8 @@
 #error "a test that explores crashes links holdfast::crash, and not holdfast::holdfast"
 #endif
 
-#include <crash/subjects/inspect.hpp>
-#include <crash/subjects/structure.hpp>
+#include <crash/subjects/structure_of.hpp>
 
-#include <holdfast/engine/pool.hpp>
-
-#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -70,11 +66,13 @@ exploration_outcome explore_structure(structure& what, unsigned operations, cons
 /// A structure of type Root under a pool's root, explored. One thread; uses SIGSEGV, SIGTRAP, a range of addresses
 /// at 48 TiB and files in /dev/shm while it runs.
 template <class Engine, class Root>
-class exploration final : private structure {
+class exploration final : private structure_of<Engine, Root> {
     static_assert(Engine::description.recovers, "nothing survives under this engine");
+    using base = structure_of<Engine, Root>;
+    using base::at;
 
 public:
-    using pool_type = basic_pool<Engine>;
+    using typename base::pool_type;
 
     /// What the structure is to be like before any operation: run once in a transaction of its own.
     template <class F>
@@ -124,34 +122,20 @@ private:
     /// A plain one is for wraps. Whether each store goes through one is what the exploration finds out.
     Root* make_root() {
         if constexpr (std::is_trivially_copyable_v<Root>) {
-            return pool_->template plain_root<Root>(explored_root).value();
+            return this->pool_->template plain_root<Root>(explored_root).value();
         } else {
-            return pool_->template root<Root>(explored_root).value();
+            return this->pool_->template root<Root>(explored_root).value();
         }
     }
-    static const Root& at(const std::byte* root) { return *reinterpret_cast<const Root*>(root); }
 
-    const engine_description& engine() const override { return Engine::description; }
     const std::vector<std::string>& operations() const override { return names_; }
 
-    void create(const std::string& path, const create_options& options) override {
-        pool_.emplace(pool_type::create(path, options).value());
+    void make() override {
         Root* const root = make_root();
-        if (prepare_) pool_->atomically([&] { prepare_(*root); }).value();
+        if (prepare_) this->pool_->atomically([&] { prepare_(*root); }).value();
     }
-    result<void> open(const std::string& path, const open_options& options) override {
-        auto opened = pool_type::open(path, options);
-        if (!opened) return opened.error();
-        pool_.emplace(std::move(*opened));
-        return {};
-    }
-    void abandon() override {
-        if (pool_) pool_->abandon();
-        pool_.reset();
-    }
-    open_pool& pool() override { return pool_->core(); }
-    void apply(unsigned operation, std::byte* root) override {
-        operations_[operation](*pool_, *reinterpret_cast<Root*>(root));
+    void apply(unsigned operation, std::uint64_t, std::byte* root) override {
+        operations_[operation](*this->pool_, at(root));
     }
 
     contents state(const std::byte* root) const override {
@@ -163,24 +147,14 @@ private:
     std::optional<std::string> invariant(const std::byte* root) const override {
         for (const auto& [what, holds] : invariants_)
             if (!holds(at(root))) return "\"" + what + "\" does not hold";
-        if constexpr (requires(const Root& each) { { each.check() } -> std::same_as<result<void>>; })
-            if (auto sound = at(root).check(); !sound) return sound.error().text();
-        return {};
+        return base::invariant(root);
     }
     bool list_blocks(const std::byte* root, std::vector<const void*>& owned) const override {
-        const auto add = [&](const void* block) { owned.push_back(block); };
-        if (blocks_) {
-            blocks_(at(root), add);
-            return true;
-        }
-        if constexpr (requires(const Root& each) { each.visit_blocks(add); }) {
-            at(root).visit_blocks(add);
-            return true;
-        }
-        return false;
+        if (!blocks_) return base::list_blocks(root, owned);
+        blocks_(at(root), [&](const void* block) { owned.push_back(block); });
+        return true;
     }
 
-    std::optional<pool_type> pool_;
     std::vector<std::string> names_;
     std::vector<std::function<void(pool_type&, Root&)>> operations_;
     std::function<void(Root&)> prepare_;

@@ -213,7 +213,7 @@ TEST(Report, StoresAndCallsOfTheSeamHaveTheirSourceLines) {
     }
     const auto lines = told.lines.of(events[lost.event]);
     EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const source_line& each) {
-        return each.file == "crash/subjects/subject_of.hpp";
+        return each.file == "crash/subjects/container_structure.hpp";
     })) << "up to the workload";
 }
 

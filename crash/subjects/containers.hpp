@@ -306,38 +306,4 @@ struct string_subject {
     static contents of(const container& from) { return of(from.str()); }
 };
 
-/// Whether the operation is undone by an exception at its end.
-template <class Of>
-bool rolls_back(unsigned operation) {
-    if constexpr (requires { Of::rolls_back(operation); }) return Of::rolls_back(operation);
-    return false;
-}
-
-/// What the container asks for instead of the subjects' own.
-template <class Of>
-constexpr std::uint64_t images_of_a_cut_of(std::uint64_t otherwise) {
-    if constexpr (requires { Of::images_of_a_cut; }) return Of::images_of_a_cut;
-    return otherwise;
-}
-template <class Of>
-constexpr std::uint64_t nested_less_often_of(std::uint64_t otherwise) {
-    if constexpr (requires { Of::nested_less_often; }) return Of::nested_less_often;
-    return otherwise;
-}
-
-/// Runs one operation as a transaction, and on the ordinary container what is left of it.
-template <class Of, class Pool>
-void run_operation(Pool& pool, typename Of::container& target, typename Of::ordinary& expected, unsigned operation,
-                   std::uint64_t value) {
-    struct change_of_mind {};
-    try {
-        pool.atomically([&] {
-            Of::apply(target, operation, value);
-            if (rolls_back<Of>(operation)) throw change_of_mind{};
-        }).value();
-        Of::apply(expected, operation, value);
-    } catch (change_of_mind) {
-    }
-}
-
 }  // namespace holdfast::crash

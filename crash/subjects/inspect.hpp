@@ -84,16 +84,22 @@ inline recovered_pool recovered_of(std::span<const std::byte> pool, const std::v
     return made;
 }
 
-/// Every block has one owner, and every owner a block. Returns what is wrong.
+/// Every block that is owned is there, and, with `says_owners`, each has an owner. Returns what is wrong.
+inline std::optional<std::string> wrong_in_heap(const open_pool& pool, const std::vector<const void*>& owned,
+                                                bool says_owners) {
+    const heap_audit found = heap::audit(pool.base(), pool.zones(), owned, says_owners);
+    if (found.clean()) return {};
+    return found.problems.empty() ? "the heap's audit is not clean" : found.problems.front();
+}
+
+/// The same of roots, and of a container that owns the rest.
 template <class Container>
 std::optional<std::string> audit_heap(const open_pool& pool, const std::vector<root_listing>& roots,
                                       const Container& container) {
     std::vector<const void*> owned;
     for (const root_listing& each : roots) owned.push_back(pool.base() + each.offset);
     container.visit_blocks([&](const void* block) { owned.push_back(block); });
-    const heap_audit found = heap::audit(pool.base(), pool.zones(), owned, true);
-    if (found.clean()) return {};
-    return found.problems.empty() ? "the heap's audit is not clean" : found.problems.front();
+    return wrong_in_heap(pool, owned, true);
 }
 
 }  // namespace holdfast::crash
