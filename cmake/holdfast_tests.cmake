@@ -40,7 +40,7 @@ endif()
 #   TIMEOUT    60 seconds unless told; multiplied under sanitizers and emulation and in `make soak`.
 # Under sanitizers HOLDFAST_FEW_PLACES is defined: run on fewer engines.
 # The sources also have HOLDFAST_TEST_BASE_ADDRESS, an address that is free in every build.
-set(HOLDFAST_TEST_OPTIMIZATION "-O0" CACHE STRING "How test programs are compiled, whatever the library is")
+set(HOLDFAST_TEST_OPTIMIZATION "-O1" CACHE STRING "How test programs are compiled, whatever the library is")
 
 # What nearly every test includes, compiled once.
 function(holdfast_precompile_test_headers)
