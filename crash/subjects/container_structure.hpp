@@ -11,7 +11,7 @@
 
 namespace holdfast::crash {
 
-/// `Of` is one of containers.hpp, or like them.
+/// `Of` is a workload of containers.hpp, or like one.
 template <class Engine, class Of>
 class container_structure final : public structure_of<Engine, typename Of::container> {
     using container = typename Of::container;

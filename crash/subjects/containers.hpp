@@ -1,4 +1,4 @@
-// The containers as subjects: a small universe of operations, and the same on standard containers.
+// The workloads of containers: a small universe of operations, and the same on standard containers.
 #pragma once
 
 #include <crash/subjects/expectation.hpp>
@@ -23,7 +23,7 @@
 namespace holdfast::crash {
 
 template <template <class, class, class> class Map, class Engine>
-struct map_subject {
+struct map_workload {
     using container = Map<std::uint64_t, std::uint64_t, Engine>;
     using ordinary = std::map<std::uint64_t, std::uint64_t>;
     static constexpr unsigned keys = 3;
@@ -66,16 +66,16 @@ struct map_subject {
 };
 
 template <class Engine>
-struct hash_map_subject : map_subject<hash_map, Engine> {
+struct hash_map_workload : map_workload<hash_map, Engine> {
     static constexpr std::string_view name = "hash_map";
 };
 template <class Engine>
-struct btree_map_subject : map_subject<btree_map, Engine> {
+struct btree_map_workload : map_workload<btree_map, Engine> {
     static constexpr std::string_view name = "btree_map";
 };
 
 template <class Engine>
-struct vector_subject {
+struct vector_workload {
     using container = vector<std::uint64_t, Engine>;
     using ordinary = std::vector<std::uint64_t>;
     static constexpr std::string_view name = "vector";
@@ -106,7 +106,7 @@ struct vector_subject {
 };
 
 template <class Engine>
-struct queue_subject {
+struct queue_workload {
     using container = queue<std::uint64_t, Engine>;
     using ordinary = std::deque<std::uint64_t>;
     static constexpr std::string_view name = "queue";
@@ -139,7 +139,7 @@ struct queue_subject {
 };
 
 template <class Engine>
-struct list_subject {
+struct list_workload {
     using container = list<std::uint64_t, Engine>;
     using ordinary = std::list<std::uint64_t>;
     static constexpr std::string_view name = "list";
@@ -170,7 +170,7 @@ struct list_subject {
 
 /// A block of many pages: stored to without logging while it is fresh, and logged in several parts afterwards.
 template <class Engine>
-struct large_vector_subject {
+struct large_vector_workload {
     using container = vector<std::uint64_t, Engine>;
     using ordinary = std::vector<std::uint64_t>;
     static constexpr std::string_view name = "large_vector";
@@ -247,7 +247,7 @@ struct blocks {
 };
 
 template <class Engine>
-struct blocks_subject {
+struct blocks_workload {
     using container = blocks<Engine>;
     using ordinary = std::vector<std::uint64_t>;
     static constexpr std::string_view name = "blocks";
@@ -279,7 +279,7 @@ struct blocks_subject {
 };
 
 template <class Engine>
-struct string_subject {
+struct string_workload {
     using container = string<Engine>;
     using ordinary = std::string;
     static constexpr std::string_view name = "string";

@@ -52,7 +52,7 @@ struct ordinary_household {
 };
 
 template <class Engine>
-struct household_subject {
+struct household_workload {
     using container = household<Engine>;
     using ordinary = ordinary_household;
     static constexpr std::string_view name = "lives";

@@ -180,7 +180,8 @@ private:
     /// From a pool that is there, with its structure.
     trace record_use(const workload& operations) {
         what_->create(path_, options_);
-        make();
+        what_->make_at_once();
+        begin_at_home();
         expected_.begin(expected_now());
         seam_recorder seen(base(), file_now(what_->pool(), size()));
         run(operations, seen);

@@ -31,7 +31,8 @@ public:
     virtual void create(const std::string& path, const create_options& options) = 0;
     /// Makes the structure in the open pool, as it is before any operation.
     virtual void make() = 0;
-    /// The same in one transaction, so that a pool has neither the root nor the structure, or both: for a life.
+    /// The same in one transaction, if it can, so that a pool has neither the root nor the structure, or both. What has
+    /// a life can.
     virtual void make_at_once() { make(); }
     virtual result<void> open(const std::string& path, const open_options& options) = 0;
     virtual result<void> close() = 0;

@@ -32,7 +32,8 @@ public:
         what_->create(path, options_for(how));
         // Mapped it lives on.
         ::unlink(path.c_str());
-        make();
+        what_->make();
+        begin_at_home();
         open_pool& pool = what_->pool();
         remember(pool, how);
         expected_.begin(what_->expected(root_));

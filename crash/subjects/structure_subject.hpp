@@ -51,9 +51,8 @@ protected:
         return options;
     }
 
-    /// Makes the structure in a pool that was just made.
-    void make() {
-        what_->make();
+    /// Brings home what was just made, and finds it.
+    void begin_at_home() {
         what_->pool().checkpoint().value();
         root_ = root_in(what_->pool());
     }

@@ -26,18 +26,18 @@ void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
         all.push_back(explored_for_life(made.template operator()<Of>()));
     };
     // First what shows most faults soonest, last what takes longest.
-    add.template operator()<hash_map_subject>();
-    add_life.template operator()<queue_subject>();
-    add.template operator()<btree_map_subject>();
-    add.template operator()<vector_subject>();
-    add.template operator()<queue_subject>();
-    add.template operator()<list_subject>();
-    add.template operator()<string_subject>();
-    add.template operator()<blocks_subject>();
+    add.template operator()<hash_map_workload>();
+    add_life.template operator()<queue_workload>();
+    add.template operator()<btree_map_workload>();
+    add.template operator()<vector_workload>();
+    add.template operator()<queue_workload>();
+    add.template operator()<list_workload>();
+    add.template operator()<string_workload>();
+    add.template operator()<blocks_workload>();
     // A record for each word, as the paper had it, and a block of many pages would not fit into the small log.
     if constexpr (Engine::description.name != std::string_view("undo_paper")) {
-        add.template operator()<large_vector_subject>();
-        add_life.template operator()<household_subject>();
+        add.template operator()<large_vector_workload>();
+        add_life.template operator()<household_workload>();
     }
     all.push_back(std::make_unique<threads_subject<Engine>>());
 }
