@@ -185,7 +185,7 @@ private:
     std::uint64_t syndrome_;
     std::uint64_t inverse_ = 0;  ///< of the syndrome, where it has one
     unsigned weight_ = 0;        ///< that is searched now
-    unsigned rest_ = 0;          ///< so many of those flips are on the other side
+    unsigned rest_ = 0;          ///< the number of those flips on the other side
     unsigned hits_ = 0;
     coded_word flipped_{};
     std::uint64_t candidates_ = 0;
