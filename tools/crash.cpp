@@ -23,7 +23,7 @@ namespace {
     pointers.push_back(nullptr);
     ::execv(program.c_str(), pointers.data());
     error reason{.code = errno == ENOENT ? errc::not_found : errc::io,
-                 .what = std::string("the explorer's program, which stands beside this one, does not start: ") +
+                 .what = std::string("the explorer's program beside this one does not start: ") +
                          std::strerror(errno),
                  .path = program.string()};
     throw failure(reason);

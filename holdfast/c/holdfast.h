@@ -72,8 +72,8 @@ typedef struct holdfast_pool holdfast_pool;
 /** An open wrap, for one thread at a time. */
 typedef struct holdfast_wrap holdfast_wrap;
 
-/** Opens the pool at `path`, or creates it. `options` may be NULL. What holds if the process dies inside: either no file
- * exists there, or a complete pool. */
+/** Opens the pool at `path`, or creates it. `options` may be NULL. What holds if the process dies inside: at `path` is
+ * either nothing or a complete pool. */
 int holdfast_open_or_create(const char* path, const struct holdfast_options* options, holdfast_pool** pool);
 /** Opens an existing pool. */
 int holdfast_open(const char* path, const struct holdfast_options* options, holdfast_pool** pool);
@@ -93,8 +93,8 @@ int holdfast_root(holdfast_pool* pool, const char* name, size_t bytes, const cha
 int holdfast_wrap_open(holdfast_pool* pool, holdfast_wrap** wrap);
 int holdfast_wrap_store(holdfast_wrap* wrap, void* home, const void* value, size_t bytes);
 int holdfast_wrap_load(holdfast_wrap* wrap, const void* home, void* value, size_t bytes);
-/** Algorithm 1's load, which names no wrap: returns what this thread's open wraps have stored, otherwise what was closed
- * last. For pools of softwrap; with another engine it is HOLDFAST_MISUSE. */
+/** Algorithm 1's load, which names no wrap: what this thread's open wraps have stored, otherwise what was closed last.
+ * For pools of softwrap; with another engine it is HOLDFAST_MISUSE. */
 int holdfast_load_shared(const void* home, void* value, size_t bytes);
 int holdfast_wrap_close(holdfast_wrap* wrap);
 int holdfast_wrap_abort(holdfast_wrap* wrap);
