@@ -33,6 +33,11 @@ BANNED_WORDS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "
 # Paths that exist on one machine only.
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(" + "|".join(["wo" + "rk", "ro" + "ot", "home/" + "runner"]) + r")/")
 
+# Turns of phrase that readers stumble over, in pages and in the headers that are installed; also across lines.
+AWKWARD = re.compile(r"\b(" + "|".join(["so many", "for who ", "and its like", "goes home", "at its wish", "comes back whole"])
+                     .replace(" ", r"[\s/*]+") + ")", re.I)
+PLAIN_ENGLISH = re.compile(r"\.md$|^holdfast/(?!.*test).*\.(hpp|h)$|^crash/exploration\.hpp$")
+
 # What only persist/ may do: write back, fence, stream, sync, map.
 MACHINE = re.compile(
     r"\b(_mm_clwb|_mm_clflush\w*|_mm_sfence|_mm_mfence|_mm_stream_\w+|__builtin_ia32_(?:clwb|clflush\w*|sfence)"
@@ -150,6 +155,11 @@ def check_words(path, lines):
             yield Finding(path, number, "tab", "a tab")
 
 
+def check_english(path, text):
+    for found in AWKWARD.finditer(text) if PLAIN_ENGLISH.search(path) else ():
+        yield Finding(path, text.count("\n", 0, found.start()) + 1, "english", f"'{' '.join(found.group(0).split())}'")
+
+
 def check_includes(path, text):
     for number, line in enumerate(without_comments(text, keep_strings=True).split("\n"), 1):
         include = re.match(r'\s*#\s*include\s*([<"])([^>"]+)', line)
@@ -207,6 +217,7 @@ def check_file(path):
     elif path not in ("LICENSE",):
         yield Finding(path, len(lines), "end", "the last line does not end")
     yield from check_words(path, lines)
+    yield from check_english(path, text)
     yield from check_lengths(path, lines, text)
     if path.endswith(CODE_SUFFIXES) and path.startswith(CODE_FOLDERS):
         yield from check_includes(path, text)

@@ -47,7 +47,7 @@ TEST_F(error_text, ANewPoolWithoutADirectoryOrInThePlaceOfAFileSaysWhatToDo) {
                 {"expected a directory", "; make the directory first"});
     expect_said(run({"kv", below, "put", "a", "b"}), 1, "there is no directory for the new file", below, {"; make"});
     write("letter", "dear reader");
-    expect_said(run({"pool", "create", in("letter")}), 1, "there is a file of that name already", in("letter"),
+    expect_said(run({"pool", "create", in("letter")}), 1, "a file of that name already exists", in("letter"),
                 {"; open what is there"});
 }
 

@@ -94,14 +94,14 @@ closed_values::closed_values(open_pool& pool)
       changes_(pool_changes.load(std::memory_order_acquire)) {
     if (pool.is_inherited()) throw failure(detail::refused_in_child(pool));
     if (pool.engine_name() != softwrap::description.name)
-        fail(errc::misuse, "closed values of a pool that is not softwrap's: there plain loads see them");
+        fail(errc::misuse, "closed_values needs a pool of softwrap: elsewhere plain loads see what was closed");
 }
 
 void closed_values::check_load(const void* home) const {
     const std::uint64_t now = pool_changes.load(std::memory_order_relaxed);
     if (!is_open_pool(pool_, instance_)) fail(errc::misuse, "the pool was closed, or opened before a fork");
     changes_ = now;
-    if (!pool_->contains(home)) fail(errc::misuse, "a load of closed values outside of their pool");
+    if (!pool_->contains(home)) fail(errc::misuse, "a load of closed values outside their pool");
 }
 
 void softwrap::require_shared(const void* home) {

@@ -33,7 +33,7 @@ protected:
 private:
     void send_early() noexcept(persist::noexcept_seam);
 
-    std::uint64_t next_early_words_ = 0;  ///< a record of so many has a whole line that was not sent yet
+    std::uint64_t next_early_words_ = 0;  ///< a record of this size has a whole line that was not sent yet
 };
 
 }  // namespace holdfast

@@ -77,7 +77,7 @@ public:
     void bring_home() override;
     void hurry() noexcept override;
 
-    /// The pool has so many bytes from now on. Returns before an alias may name the new ones. Thread-safe.
+    /// The pool has this number of bytes from now on. Returns before an alias may name the new ones. Thread-safe.
     void grow(std::uint64_t pool_bytes) noexcept { pool_bytes_.store(pool_bytes, std::memory_order_release); }
 
     /// Tables that came home so far.

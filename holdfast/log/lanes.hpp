@@ -109,7 +109,7 @@ public:
     /// Takes the lane that this thread owns, without an atomic exchange, or where no lane is left to
     /// own, an idle shared one; waits while all of those are in use. Thread-safe.
     lane& acquire() noexcept { return *try_acquire(~std::size_t{0}); }
-    /// The same, giving up with nullptr after so many looks at a lane.
+    /// The same, giving up with nullptr after that number of attempts at a lane.
     lane* try_acquire(std::size_t tries_at_most) noexcept {
         lane* own = last_instance_ == instance_ ? last_lane_ : find_lane_to_own();
         if (own == nullptr) [[unlikely]]
@@ -198,7 +198,7 @@ public:
     /// Ends what `hold` began.
     void resume() noexcept;
 
-    /// The pool has so many bytes from now on. Returns before a record may name the new ones. Thread-safe.
+    /// The pool has this number of bytes from now on. Returns before a record may name the new ones. Thread-safe.
     void grow(std::uint64_t pool_bytes) {
         const std::lock_guard guard(mutex_);
         touched_.grow(pool_bytes);

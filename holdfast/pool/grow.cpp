@@ -41,19 +41,19 @@ error refused(const std::string& path, std::string what, std::string expected, s
 result<heap_zone> zone_of_growth(const std::string& path, const format::superblock& now, std::uint64_t bytes) {
     if (bytes > now.reserved_bytes)
         return refused(path,
-                       "a pool cannot grow beyond the addresses reserved when it was made; move the data to a pool "
-                       "made with a larger reserve (pool create --reserve)",
+                       "a pool cannot grow beyond the addresses reserved at its creation; move the data to a pool "
+                       "created with a larger reserve (pool create --reserve)",
                        "at most " + std::to_string(now.reserved_bytes) + " bytes", bytes);
     bytes = (bytes + format::page_bytes - 1) / format::page_bytes * format::page_bytes;
     if (bytes <= now.pool_bytes)
         return refused(path, "a pool only grows", "more than " + std::to_string(now.pool_bytes) + " bytes", bytes);
     if (now.zone_count == format::zone_limit)
         return refused(path,
-                       "each growth adds a heap zone, and the pool has all it can have; move the data to a larger "
+                       "each growth adds a heap zone, and the pool has the maximum number; move the data to a larger "
                        "pool, and grow that one by larger steps",
                        "fewer than " + std::to_string(format::zone_limit) + " zones", now.zone_count);
     if (bytes - now.pool_bytes < heap::smallest_zone_bytes())
-        return refused(path, "too little to grow by",
+        return refused(path, "the growth is too small",
                        "at least " + std::to_string(now.pool_bytes + heap::smallest_zone_bytes()) + " bytes", bytes);
     const heap_zone zone{now.pool_bytes, bytes - now.pool_bytes};
     if (auto header = heap::zone_header(zone); !header) return header.error();
@@ -82,7 +82,7 @@ result<void> mapped_pool::check_here(const char* what_for) const {
     if ((lanes_ || groups_) && process_ == ::getpid()) return {};
     error reason{.code = errc::misuse,
                  .what = lanes_ || groups_ ? "a forked child has no part in its parent's pool and cannot "
-                                           : "a pool that is only looked at cannot "};
+                                           : "a pool that is only inspected cannot "};
     reason.what += what_for;
     reason.path = path_;
     return reason;

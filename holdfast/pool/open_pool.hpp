@@ -38,7 +38,7 @@ struct snapshot_options;
 struct snapshot_report;
 struct wrap_options;
 
-/// What an engine is to the pool: its name in the header and the levels it can keep.
+/// The properties of an engine for the pool: its name in the header and the levels that it can keep.
 struct engine_description {
     std::string_view name;
     /// False for engines that must write homes before commit: they refuse `power` on files.
@@ -47,11 +47,11 @@ struct engine_description {
     bool recovers = true;
     /// True where the log holds new values, which truncation must bring home.
     bool homes_follow_log = true;
-    /// True where commits write their homes back, and the log is trimmed in batches.
+    /// True where commits write their homes back, and the log is truncated in batches.
     bool writes_homes_back = false;
     /// True where committed values wait in alias tables, unless homes are private.
     bool homes_come_late = false;
-    /// True where objects store to their homes themselves, whenever they like: private memory then has no bound.
+    /// True where objects store to their homes themselves, at any time: private memory then has no bound.
     bool stores_itself = false;
 };
 
@@ -59,8 +59,8 @@ struct engine_description {
 /// Thread safety: const members may be called concurrently, and others where they say so.
 class open_pool {
 public:
-    /// Creates and opens. What holds if the process dies inside: either nothing stands at `path`, or
-    /// an empty pool does.
+    /// Creates and opens a pool.
+    /// What holds if the process dies inside: at `path` is either nothing or an empty pool.
     /// Errors: already_exists, no_space, invalid_argument, level_unavailable, address_taken, not_found
     /// (no such directory), permission_denied, io. A failure leaves nothing behind.
     static result<std::unique_ptr<open_pool>> create(const std::string& path, const engine_description& engine,
@@ -74,18 +74,18 @@ public:
     static result<std::unique_ptr<open_pool>> open(const std::string& path, const engine_description& engine,
                                                    const open_options& options);
 
-    /// Opens for several processes at once, for an engine whose objects need neither log nor recovery (lines). Who
-    /// comes first recovers the pool alone; who comes later only maps it. There is no transaction, no growth and no
-    /// snapshot, and the last to close marks it clean, also of several that close together. Waits up to two seconds for
-    /// one that is recovering; closing waits for one that is opening or closing.
-    /// What holds if the process dies inside, or later: the others go on.
-    /// Errors: as open, and busy (somebody has it alone; or this process has it), level_unavailable (the others have it
-    /// at another level; an ordinary file at `power`, whose homes would be private).
+    /// Opens for several processes at once, for an engine whose objects need neither log nor recovery (lines). The
+    /// first process recovers the pool alone; later ones only map it. There are no transactions, no growth and no
+    /// snapshots. The last process to close marks the pool clean, even if several close together. Opening waits up to
+    /// two seconds for a process that is recovering; closing waits for one that is opening or closing.
+    /// What holds if the process dies inside, or later: the others continue.
+    /// Errors: as open, and busy (a process has it exclusively; or this process has it), level_unavailable (the others
+    /// have it at another level; an ordinary file at `power`, whose homes would be private).
     static result<std::unique_ptr<open_pool>> open_shared(const std::string& path, const engine_description& engine,
                                                           const open_options& options);
 
-    /// For looking only, whatever the engine: recovered in memory of this process, the file is only read.
-    /// Requires: no transaction on it. Closed by destruction.
+    /// For inspection only, with any engine: recovered in memory of this process; the file is only read. Requires: no
+    /// transaction on it. Closed by destruction.
     /// Errors: not_found, permission_denied, not_a_pool, truncated, corrupt, version_unsupported,
     /// feature_unsupported, address_taken, busy, io.
     static result<std::unique_ptr<open_pool>> inspect(const std::string& path);
@@ -102,16 +102,15 @@ public:
     open_pool(const open_pool&) = delete;
     open_pool& operator=(const open_pool&) = delete;
 
-    /// Brings all commits home, marks the pool clean and releases it. Requires: no transaction is
-    /// open. After an error or std::bad_alloc the pool is released too, and unclean. In a forked child it writes
-    /// nothing.
+    /// Brings all commits home, marks the pool clean and releases it. Requires: no transaction is open. After an error
+    /// or std::bad_alloc the pool is released as well, unclean. In a forked child it writes nothing.
     /// Errors: io, poisoned, misuse (in a forked child).
     virtual result<void> close() = 0;
     /// Releases the pool as a killed process would: nothing is written, the pool stays unclean.
     virtual void abandon() noexcept = 0;
 
     std::byte* base() const noexcept { return base_; }
-    /// May become more meanwhile, never less.
+    /// May increase meanwhile, but not decrease.
     std::uint64_t size() const noexcept { return size_.load(std::memory_order_acquire); }
     bool contains(const void* address) const noexcept {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_) < size();
@@ -126,15 +125,15 @@ public:
     lane_log* lanes() noexcept { return lanes_; }
     /// The log where homes are private (a file at `power`); nullptr elsewhere.
     group_log* groups() noexcept { return groups_; }
-    /// Whose pages are held in private memory, within a bound; nullptr where they are not, or without one.
+    /// The pages held in private memory, within a bound; nullptr if there are none, or no bound.
     private_pages* pages_of_homes() noexcept { return pages_; }
-    /// What is committed and not home yet; nullptr where homes are stored by the commit.
+    /// Values that are committed and not home yet; nullptr where the commit stores homes.
     alias_buffers* aliases() noexcept { return aliases_; }
     /// The same for loads alone.
     const alias_tables* alias_values() const noexcept { return alias_values_; }
     /// Copies bytes as the commits so far left them. Requires: the caller's locks guard them.
     virtual void read(const void* home, void* to, std::size_t bytes) const noexcept = 0;
-    /// What is committed and waits in alias tables comes home, for who reads homes. Thread-safe.
+    /// Stores committed values that wait in alias tables to their homes, for callers that read homes. Thread-safe.
     virtual void bring_home() = 0;
     class heap& heap() noexcept { return *heap_; }
     /// Differs for every opening in this process.
@@ -164,28 +163,27 @@ public:
         settled_roots_.fetch_or(entries, std::memory_order_release);
     }
 
-    /// Brings all commits home and empties the log. Thread-safe. Errors: io, poisoned, misuse (a forked child; a pool
-    /// that is only inspected, or shared).
+    /// Brings all commits home and empties the log. Thread-safe. Errors: io, poisoned, misuse (a forked child; an
+    /// inspected or shared pool).
     virtual result<void> checkpoint() = 0;
 
-    /// Makes the pool `bytes` large in all (rounded up to whole pages), in place: no object moves, and the new
-    /// room is there for the next allocation. Each growth adds a heap zone, of which a pool has at most 32.
-    /// Thread-safe; transactions run on meanwhile, also one of this thread, of which growing is no part.
+    /// Makes the pool `bytes` large in total (rounded up to whole pages), in place: no object moves, and the new space
+    /// is available to the next allocation. Each growth adds a heap zone, of which a pool has at most 32.
+    /// Thread-safe; transactions continue meanwhile, including one of this thread, and growing is not part of it.
     /// What holds if the process dies inside, or the power fails: the pool has its old size or the new one.
-    /// Errors: invalid_argument (not more than now, too little more, more than is reserved, no zone left), no_space,
-    /// level_unavailable, io, poisoned, misuse (a forked child; a pool that is only inspected) - nothing changed;
-    /// outcome_unknown: the pool has the old size here, and the old or the new when it is opened again, which
-    /// this handle then leaves to do: it cannot be closed cleanly.
+    /// Errors: invalid_argument (not larger than now, too little larger, more than is reserved, no zone left),
+    /// no_space, level_unavailable, io, poisoned, misuse (a forked child; an inspected pool) - nothing changed;
+    /// outcome_unknown: the pool has the old size in this handle, which cannot be closed cleanly any more, and the old
+    /// or the new size at the next opening.
     virtual result<void> grow(std::uint64_t bytes) = 0;
 
-    /// Copies the pool to a new file at `path` while it is in use: a whole pool, closed, that holds exactly the
-    /// transactions committed before some moment of this call, with an id of its own and the same address. The copy
-    /// shares blocks where the file system can (reflink).
-    /// Where homes are shared memory (anything but a file at `power`) commits wait while what changed during the
-    /// copying is found and copied again, and open undo transactions are waited for. Thread-safe. Requires: the
-    /// calling thread has no transaction open and holds no lock that one may wait for; for an engine that does not
-    /// recover, nobody has one open.
-    /// What holds if the process dies inside: the pool as ever; at `path` nothing, or the whole copy.
+    /// Copies the pool to a new file at `path` while it is in use: a complete, closed pool that holds exactly the
+    /// transactions committed before one moment during this call, with its own id and the same address. The copy shares
+    /// blocks if the file system supports it (reflink). Where homes are shared memory (anything but a file at `power`)
+    /// commits wait while changes made during the copying are found and copied again, and open undo transactions must
+    /// end first. Thread-safe. Requires: the calling thread has no transaction open and holds no lock that one may wait
+    /// for; for an engine that does not recover, nobody has one open.
+    /// What holds if the process dies inside: the pool is unaffected; at `path` is nothing or the complete copy.
     /// Errors: already_exists, not_found, permission_denied, no_space, busy (transactions stayed open for longer than
     /// `patience`), io, poisoned, misuse (a forked child; a pool that is only inspected). A failure leaves nothing
     /// behind.

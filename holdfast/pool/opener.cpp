@@ -98,9 +98,9 @@ result<void> pool_opener::check_level(const std::string& path, const engine_desc
     if (promise != level::power)
         return refuse(engine_cannot(engine, " does not offer this level"), "process or power");
     if (!engine.recovers)
-        return refuse("volatile_only keeps nothing through a crash and cannot promise power", "process");
+        return refuse("volatile_only survives no crash and cannot promise power", "process");
     if (storage.kind == medium::tmpfs)
-        return refuse("tmpfs is memory: it survives the process and not the power", "process");
+        return refuse("tmpfs is memory: it survives the process, not power loss", "process");
     if (storage.kind == medium::file && !engine.power_on_files)
         return refuse(engine_cannot(engine, " cannot keep power on an ordinary file; redo can"), "process");
     return {};
@@ -139,7 +139,7 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
     error reason = about(pool.path_, errc::not_durable,
-                         "the pool was in use below level power when the machine went down; its last moments may "
+                         "the pool was in use below level power when the machine went down; its latest changes may "
                          "be lost or torn (accept_not_durable opens it)");
     reason.expected = "boot " + std::string(current_boot_id().text());
     reason.found = "boot " + std::string(text_of(block.boot_id));

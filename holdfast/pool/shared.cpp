@@ -38,8 +38,8 @@ result<void> check_shareable(const persist::file& file, const open_options& opti
     if (!storage) return storage.error();
     if (storage->kind == persist::medium::file && options.durability == level::power)
         return unavailable(file.path(),
-                           "processes cannot share an ordinary file at power: what one changes is its own memory until "
-                           "it is in the log",
+                           "processes cannot share an ordinary file at power: changes are private memory until "
+                           "they are in the log",
                            "process", "power");
     return {};
 }
