@@ -15,16 +15,13 @@ set(HOLDFAST_SANITIZERS "" CACHE STRING "Value for -fsanitize=, such as address,
 find_package(Threads REQUIRED)
 
 # Compiles through ccache where it is installed, so that a second clone on this machine compiles little. What is compiled
-# must not depend on where the clone stands then: paths are relative to it, in what debuggers are told as well.
+# must not depend on where the clone stands then.
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     find_program(HOLDFAST_CCACHE ccache)
     if(HOLDFAST_CCACHE)
         set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
             "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${HOLDFAST_CCACHE}")
     endif()
-endif()
-if(PROJECT_IS_TOP_LEVEL)
-    add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.")
 endif()
 
 # Warnings for one target of this project; never passed on to users of the library.
