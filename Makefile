@@ -1,16 +1,17 @@
-# The targets people type, in front of the presets of CMakePresets.json. Each first installs the
-# packages of packages.txt that are missing.
+# The targets people type, in front of the presets of CMakePresets.json. Each first installs what it
+# needs of the packages of packages.txt.
 #
 #   make run    the main job: loads a real data set, kills the loader again and again, verifies
-#   make build  leaves the command at build/holdfast
+#   make build  all programs: the command at build/holdfast, and beside it those that it starts
 #   make check  the fast tests, at most a minute once built
 #   make test   everything that must pass before a change goes in, under 15 minutes
 #   make soak   every test at full length
 #   make reference  what the public headers promise, as pages in build/reference/html
 #   make bench  every benchmark suite; tables on the terminal, records in build/bench-*.json
+#   make times  measures what these take, from nothing
 #   make clean  removes build/
 
-.PHONY: run build check test soak reference bench clean packages
+.PHONY: run build check test soak reference bench times clean packages
 .DEFAULT_GOAL := build
 
 # Stages share two cores and some directories: make itself runs them one after another.
@@ -18,16 +19,17 @@
 
 suites ?= floor sps hash btree rbtree open bounded-buffer lines wrap intset itm ecc memory
 
-packages:
-	@cmake/packages.sh
-	@mkdir -p build
+build:
+	@cmake/packages.sh build
+	@cmake/stage.sh build
 
-build: packages
-	@cmake --preset release >build/configure-release.txt 2>&1 || { cat build/configure-release.txt >&2; exit 1; }
-	@cmake --build --preset release --target holdfast_command
-
-run: build
+run:
+	@cmake/packages.sh run
+	@cmake/stage.sh run
 	@tools/demonstrate.sh build/holdfast
+
+packages:
+	@cmake/packages.sh test
 
 check: packages
 	@cmake/stage.sh release fast
@@ -44,11 +46,14 @@ soak: packages
 	@cmake/fuzz.sh 600
 
 reference: packages
-	@doxygen docs/reference/Doxyfile
+	@docs/reference/write.sh
 	@echo "build/reference/html/index.html"
 
 bench: build
 	@for suite in $(suites); do build/holdfast bench $$suite --json build/bench-$$suite.json || exit 1; done
+
+times: packages
+	@cmake/times.sh
 
 clean:
 	rm -rf build

@@ -3,8 +3,8 @@
 // multiplication that ours has, since its own costs more, and robin_map with its own, which is none. Each has grown to
 // what its transactions need and no further: that favours tables that walk over all of themselves to become empty.
 #include <bench/alias_table.hpp>
+#include <bench/contest/threads.hpp>
 #include <bench/suites.hpp>
-#include <bench/threads.hpp>
 
 #include <holdfast/base/word_map.hpp>
 

@@ -1,8 +1,8 @@
 // The budgets of line<T> and lines<T>, which are in no pool and have no log.
-#include <bench/bounded_buffer.hpp>
 #include <bench/budget_test.hpp>
+#include <bench/contest/bounded_buffer.hpp>
+#include <bench/contest/word_object.hpp>
 #include <bench/line_commits.hpp>
-#include <bench/word_object.hpp>
 
 #include <holdfast/line/line.hpp>
 #include <holdfast/line/lines.hpp>

@@ -1,5 +1,5 @@
-#include <bench/bounded_buffer.hpp>
 #include <bench/buffers.hpp>
+#include <bench/contest/bounded_buffer.hpp>
 #include <bench/line_commits.hpp>
 #include <bench/nvram.hpp>
 #include <bench/pools.hpp>
@@ -9,7 +9,7 @@
 #include <holdfast/line/lines.hpp>
 
 #if HOLDFAST_HAS_WOVEN_BUFFER
-#include <bench/woven_buffer.hpp>
+#include <workload/woven_buffer.hpp>
 #endif
 
 #include <new>
@@ -79,7 +79,7 @@ public:
 
 #if HOLDFAST_HAS_WOVEN_BUFFER
 struct alignas(64) woven_line {
-    woven_line() { woven_buffer_construct(bytes); }
+    woven_line() { workload::woven_buffer_construct(bytes); }
     unsigned char bytes[64];
 };
 
@@ -88,12 +88,12 @@ public:
     using nvram_buffers::nvram_buffers;
 
     void reset() {
-        for (unsigned i = 0; i < buffers_at_once; ++i) woven_buffer_reset(&all_[i]);
+        for (unsigned i = 0; i < buffers_at_once; ++i) workload::woven_buffer_reset(&all_[i]);
     }
-    void add(unsigned i, char byte) { woven_buffer_add(&all_[i], byte); }
-    char get(unsigned i) { return woven_buffer_get(&all_[i]); }
-    void fill(unsigned i, const char* from, unsigned count) { woven_buffer_fill(&all_[i], from, count); }
-    void drain(unsigned i, char* to, unsigned count) { woven_buffer_drain(&all_[i], to, count); }
+    void add(unsigned i, char byte) { workload::woven_buffer_add(&all_[i], byte); }
+    char get(unsigned i) { return workload::woven_buffer_get(&all_[i]); }
+    void fill(unsigned i, const char* from, unsigned count) { workload::woven_buffer_fill(&all_[i], from, count); }
+    void drain(unsigned i, char* to, unsigned count) { workload::woven_buffer_drain(&all_[i], to, count); }
 };
 #endif
 

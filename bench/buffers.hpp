@@ -1,9 +1,9 @@
 // The bounded buffers that are compared, as contestants.
 #pragma once
 
-#include <bench/contestant.hpp>
-#include <bench/scratch.hpp>
-#include <bench/setting.hpp>
+#include <bench/contest/contestant.hpp>
+#include <bench/contest/scratch.hpp>
+#include <bench/contest/setting.hpp>
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 #include <bench/bench.hpp>
 
+#include <bench/contest/scratch.hpp>
 #include <bench/paper_ratios.hpp>
 #include <bench/runner.hpp>
-#include <bench/scratch.hpp>
 #include <bench/suites.hpp>
 
 #include <holdfast/base/result.hpp>
@@ -112,7 +112,7 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->capture_default_str();
     bench->add_option("--engine", all->asked.engines, "Only this engine or rival, or none for the floors (repeatable)")
         ->type_name("NAME");
-    bench->footer("nvram is tmpfs that stands for byte-addressable NVRAM: write-backs and fences are issued, and\n"
+    bench->footer("nvram is tmpfs emulating byte-addressable NVRAM: write-backs and fences are issued, and\n"
                   "nothing survives a power cut. Rivals run in child processes in the same invocation.");
     bench->callback([all, &chosen] { chosen = [all] { return run(all->suite, all->asked); }; });
 }

@@ -1,7 +1,7 @@
 // What the word code costs: words that are encoded and checked again and again, all in the processor's caches, beside
 // the same loads and stores without a code; and repairs of words with a given number of flipped bits. CPU time,
 // since nothing here waits.
-#include <bench/cpu_clock.hpp>
+#include <bench/contest/cpu_clock.hpp>
 #include <bench/suites.hpp>
 
 #include <holdfast/base/result.hpp>

@@ -1,9 +1,9 @@
 // Who takes part in a match: engines of ours as far as level and medium allow, the floor, rivals.
 #pragma once
 
+#include <bench/contest/setting.hpp>
 #include <bench/floor.hpp>
 #include <bench/rivals/process.hpp>
-#include <bench/setting.hpp>
 #include <bench/suites.hpp>
 
 #include <holdfast/engine/redo.hpp>

@@ -82,7 +82,7 @@ int draw_figures(const figures_line& line) {
             if (records.empty() && line.paper.empty()) continue;
             sections.push_back(each.draw(records, line.directory));
         }
-        if (sections.empty()) fail(errc::invalid_argument, "these are records of no suite that repeats a paper");
+        if (sections.empty()) fail(errc::invalid_argument, "these records are of no suite that repeats a paper");
         write_page(line.directory, sections);
         tools::show((std::filesystem::path(line.directory) / "index.html").string() + "\n");
         return 0;
@@ -96,7 +96,7 @@ int draw_figures(const figures_line& line) {
 
 void add_figures_command(CLI::App& command, std::function<int()>& chosen) {
     const auto line = std::make_shared<figures_line>();
-    auto* figures = command.add_subcommand("figures", "Draw the papers' figures anew, from measurements made here");
+    auto* figures = command.add_subcommand("figures", "Draw the papers' figures from measurements made here");
     figures
         ->add_option("--paper", line->paper,
                      "Only this paper: cltx (cache-line transactions) or softwrap-lat (SoftWrAP, local alias tables)")
@@ -104,10 +104,10 @@ void add_figures_command(CLI::App& command, std::function<int()>& chosen) {
     figures->add_flag("--quick", line->asked.quick, "Measure for at most 50 seconds a paper");
     figures
         ->add_option("--records", line->records,
-                     "Take these records of `bench --json` instead of measuring (repeatable)")
+                     "Use these records of `bench --json` instead of measuring (repeatable)")
         ->type_name("FILE")
         ->check(CLI::ExistingFile);
-    figures->add_option("--out", line->directory, "Where the SVG files and index.html go")
+    figures->add_option("--out", line->directory, "Directory for the SVG files and index.html")
         ->type_name("DIRECTORY")
         ->capture_default_str();
     figures->callback([line, &chosen] { chosen = [line] { return draw_figures(*line); }; });

@@ -1,7 +1,7 @@
 // The figures of one paper, and the page on which those of all papers stand.
 #pragma once
 
-#include <bench/record.hpp>
+#include <bench/contest/record.hpp>
 
 #include <filesystem>
 #include <string>

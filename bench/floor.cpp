@@ -1,7 +1,7 @@
+#include <bench/contest/threads.hpp>
 #include <bench/floor.hpp>
 #include <bench/nvram.hpp>
 #include <bench/suites.hpp>
-#include <bench/threads.hpp>
 
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/seam.hpp>

@@ -1,8 +1,8 @@
 // The floors: what the medium itself costs, with nothing above it.
 #pragma once
 
+#include <bench/contest/scratch.hpp>
 #include <bench/runner.hpp>
-#include <bench/scratch.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #include <bench/hot_node.hpp>
 
-#include <bench/cpu_clock.hpp>
+#include <bench/contest/cpu_clock.hpp>
 #include <bench/pools.hpp>
 #include <bench/suites.hpp>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <bench/bench.hpp>
+#include <bench/contest/scratch.hpp>
+#include <bench/contest/setting.hpp>
 #include <bench/runner.hpp>
-#include <bench/scratch.hpp>
-#include <bench/setting.hpp>
 
 namespace holdfast::bench {
 

@@ -1,11 +1,11 @@
 // Suite lines: objects of many lines, of which one word changes or all do, against floors, logs and a rival.
+#include <bench/contest/word_object.hpp>
 #include <bench/line_commits.hpp>
 #include <bench/nvram.hpp>
 #include <bench/pools.hpp>
 #include <bench/rivals/process.hpp>
 #include <bench/suites.hpp>
 #include <bench/tagged_lines.hpp>
-#include <bench/word_object.hpp>
 
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/undo.hpp>

@@ -6,6 +6,8 @@
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/format/superblock.hpp>
 
+#include <holdfast/log/replay.hpp>
+#include <holdfast/persist/file.hpp>
 #include <workload/random.hpp>
 
 #include <filesystem>

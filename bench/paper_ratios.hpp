@@ -2,7 +2,7 @@
 // ratios; its figures have no numbers.
 #pragma once
 
-#include <bench/record.hpp>
+#include <bench/contest/record.hpp>
 
 #include <optional>
 #include <string>

@@ -1,13 +1,15 @@
 // Pools as contestants: what is the same for every workload.
 #pragma once
 
-#include <bench/scratch.hpp>
-#include <bench/setting.hpp>
-#include <bench/threads.hpp>
+#include <bench/contest/scratch.hpp>
+#include <bench/contest/setting.hpp>
+#include <bench/contest/threads.hpp>
 
 #include <holdfast/engine/access.hpp>
 #include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/log/groups.hpp>
+#include <holdfast/log/lanes.hpp>
 
 #include <mutex>
 #include <optional>

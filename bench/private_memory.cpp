@@ -5,6 +5,7 @@
 
 #include <holdfast/engine/redo.hpp>
 
+#include <holdfast/log/private_pages.hpp>
 #include <workload/random.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // that whatever else the machine does meets all of them.
 #pragma once
 
-#include <bench/contestant.hpp>
-#include <bench/record.hpp>
+#include <bench/contest/contestant.hpp>
+#include <bench/contest/record.hpp>
 
 #include <memory>
 #include <string>

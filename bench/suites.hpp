@@ -2,8 +2,8 @@
 #pragma once
 
 #include <bench/bench.hpp>
+#include <bench/contest/scratch.hpp>
 #include <bench/runner.hpp>
-#include <bench/scratch.hpp>
 
 #include <functional>
 #include <vector>

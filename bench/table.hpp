@@ -1,7 +1,7 @@
 // The table people read.
 #pragma once
 
-#include <bench/record.hpp>
+#include <bench/contest/record.hpp>
 
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
 // Suite wrap: the evaluation of SoftWrAP-LAT, inserts into a B+ tree of 20,000 elements. How many a second, and how
 // long a request for one takes at a given rate of arrivals; and what a table of aliases costs.
 #include <bench/alias_table.hpp>
+#include <bench/contest/tree_requests.hpp>
 #include <bench/hot_node.hpp>
 #include <bench/pools.hpp>
 #include <bench/rivals/process.hpp>
 #include <bench/suites.hpp>
-#include <bench/tree_requests.hpp>
 
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/softwrap.hpp>

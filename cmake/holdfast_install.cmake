@@ -1,4 +1,4 @@
-# What an installation holds: the headers as they stand, the library, a CMake package, a pkg-config
+# What an installation holds: the public headers as they stand, the library, a CMake package, a pkg-config
 # file: the component `library`. The component `crash` beside it is the explorer, `command` the two commands, `benchmarks`
 # the programs that they measure; `sim` is a package of its own.
 include(CMakePackageConfigHelpers)
@@ -11,9 +11,49 @@ if(HOLDFAST_HAS_TM)
 endif()
 install(TARGETS ${libraries} EXPORT holdfast_targets COMPONENT library ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_directory} COMPONENT library)
-# Headers whose names have "test" in them serve the tests only.
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/holdfast" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*test*.hpp" EXCLUDE)
+
+# holdfast_headers_behind(found headers...): those of the library that the named ones include, and what these include.
+function(holdfast_headers_behind found)
+    set(all "")
+    set(waiting ${ARGN})
+    while(waiting)
+        list(POP_FRONT waiting header)
+        file(STRINGS "${PROJECT_SOURCE_DIR}/${header}" lines REGEX "^ *#include <holdfast/")
+        list(TRANSFORM lines REPLACE "^ *#include <(.*)>.*" "\\1")
+        foreach(included IN LISTS lines)
+            if(NOT included IN_LIST all)
+                list(APPEND all "${included}")
+                list(APPEND waiting "${included}")
+            endif()
+        endforeach()
+    endwhile()
+    set(${found} ${all} PARENT_SCOPE)
+endfunction()
+
+# holdfast_install_headers(component into headers...): with their folders.
+function(holdfast_install_headers component into)
+    foreach(header IN LISTS ARGN)
+        cmake_path(GET header PARENT_PATH folder)
+        install(FILES "${PROJECT_SOURCE_DIR}/${header}" DESTINATION "${into}/${folder}" COMPONENT ${component})
+    endforeach()
+endfunction()
+
+set(headers_list "${PROJECT_SOURCE_DIR}/holdfast/public_headers.txt")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${headers_list}")
+file(STRINGS "${headers_list}" public_headers REGEX "^holdfast/")
+list(TRANSFORM public_headers REPLACE " .*" "")
+# Woven sources include the last.
+holdfast_headers_behind(detail_headers ${public_headers} holdfast/line/woven_medium.hpp)
+list(APPEND detail_headers holdfast/line/woven_medium.hpp)
+list(REMOVE_ITEM detail_headers ${public_headers})
+holdfast_install_headers(library "${CMAKE_INSTALL_INCLUDEDIR}" ${public_headers})
+holdfast_install_headers(library "${CMAKE_INSTALL_INCLUDEDIR}/holdfast/detail" ${detail_headers})
+if(TARGET holdfast_crash_tests)
+    get_property(explorer_headers GLOBAL PROPERTY holdfast_explored_headers)
+    holdfast_headers_behind(explorer_detail_headers ${explorer_headers})
+    list(REMOVE_ITEM explorer_detail_headers ${public_headers} ${detail_headers})
+    holdfast_install_headers(crash "${CMAKE_INSTALL_INCLUDEDIR}/holdfast/detail" ${explorer_detail_headers})
+endif()
 
 # What weaves classes of users: holdfast_add_woven_sources.
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_weave.cmake" DESTINATION ${package_directory} COMPONENT library)

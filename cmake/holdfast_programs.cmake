@@ -20,16 +20,24 @@ if(HOLDFAST_PROGRAMS)
     holdfast_precompile_command_headers()
 endif()
 
-# holdfast_add_command(sources...): the `holdfast` command. The target is holdfast_command, since
-# `holdfast` is the library; link it to whatever else it shows, such as the benchmarks.
-function(holdfast_add_command)
-    add_executable(holdfast_command ${ARGN})
-    holdfast_set_warnings(holdfast_command)
-    target_precompile_headers(holdfast_command REUSE_FROM holdfast_command_headers)
-    target_link_libraries(holdfast_command PRIVATE holdfast CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
-    set_target_properties(holdfast_command PROPERTIES OUTPUT_NAME holdfast
+# Options of what reads arguments and prints: no optimization, several sources compiled together.
+function(holdfast_set_program_options target)
+    holdfast_set_warnings(${target})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_precompile_headers(${target} REUSE_FROM holdfast_command_headers)
+    target_link_libraries(${target} PRIVATE holdfast CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+endfunction()
+
+# holdfast_add_program(target name COMPONENT component sources...): a program that stands beside the `holdfast` command,
+# or is it. That one's target is holdfast_command, since `holdfast` is the library.
+function(holdfast_add_program target name)
+    cmake_parse_arguments(PARSE_ARGV 2 program "" "COMPONENT" "")
+    add_executable(${target} ${program_UNPARSED_ARGUMENTS})
+    holdfast_set_program_options(${target})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
                           RUNTIME_OUTPUT_DIRECTORY "${HOLDFAST_COMMAND_DIRECTORY}")
-    install(TARGETS holdfast_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+    install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${program_COMPONENT})
 endfunction()
 
 # holdfast_find_rivals(): the libraries that benchmarks are measured against, as the imported

@@ -14,6 +14,16 @@ set(HOLDFAST_SANITIZERS "" CACHE STRING "Value for -fsanitize=, such as address,
 
 find_package(Threads REQUIRED)
 
+# Compiles through ccache where it is installed, so that a second clone on this machine compiles little. What is compiled
+# must not depend on where the clone stands then.
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(HOLDFAST_CCACHE ccache)
+    if(HOLDFAST_CCACHE)
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+            "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${HOLDFAST_CCACHE}")
+    endif()
+endif()
+
 # Warnings for one target of this project; never passed on to users of the library.
 function(holdfast_set_warnings target)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
@@ -65,7 +75,8 @@ function(holdfast_add_library)
         holdfast_set_options(${target})
         target_compile_features(${target} PUBLIC cxx_std_20)
         target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/holdfast/detail>)
         target_link_libraries(${target} PUBLIC Threads::Threads)
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endforeach()

@@ -21,13 +21,16 @@ else()
 endif()
 
 # holdfast_add_test(name sources... [OBSERVED|EXPLORED] [PROPERTY] [COMMAND] [ALONE] [LIBRARIES targets...]
-#                   [LABELS fast concurrent soak] [TIMEOUT seconds])
+#                   [DIRECTORY] [LABELS fast concurrent soak] [TIMEOUT seconds])
 #
-# One GoogleTest program test_ROOM_name, and one CTest test ROOM.name that runs all its cases.
+# One GoogleTest program test_ROOM_name, and one CTest test ROOM.name that runs all its cases. ROOM is the folder's
+# name, or HOLDFAST_TEST_ROOM where a folder with several rooms sets it.
 #   OBSERVED   links the library with the seam's observer.
 #   EXPLORED   links the library that the crash explorer runs.
 #   PROPERTY   links RapidCheck, whose headers need it; left out where it does not exist (aarch64).
-#   COMMAND    builds the holdfast command first and defines HOLDFAST_COMMAND, a string, as its path.
+#   COMMAND    builds the holdfast command and its programs first and defines HOLDFAST_COMMAND, a string, as its path.
+#   DIRECTORY  defines HOLDFAST_TEST_DIRECTORY, a string: the source directory of the room. It makes what is compiled
+#              depend on where the project stands, which a compiler cache does not like.
 #   ALONE      runs while no other test does: for what measures time.
 #   LIBRARIES  what it links besides.
 #   LABELS     fast: milliseconds; runs in `make check`, under ASan+UBSan, Clang and qemu as well;
@@ -36,8 +39,7 @@ endif()
 #              Without a label it runs in `make test`, once.
 #   TIMEOUT    60 seconds unless told; multiplied under sanitizers and emulation and in `make soak`.
 # Under sanitizers HOLDFAST_FEW_PLACES is defined: run on fewer engines.
-# The sources also have HOLDFAST_TEST_BASE_ADDRESS, an address that is free in every build, and
-# HOLDFAST_TEST_DIRECTORY, a string: the source directory of the room.
+# The sources also have HOLDFAST_TEST_BASE_ADDRESS, an address that is free in every build.
 set(HOLDFAST_TEST_OPTIMIZATION "-O1" CACHE STRING "How test programs are compiled, whatever the library is")
 
 # What nearly every test includes, compiled once.
@@ -53,7 +55,7 @@ endfunction()
 holdfast_precompile_test_headers()
 
 function(holdfast_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 test "OBSERVED;EXPLORED;PROPERTY;COMMAND;ALONE" "TIMEOUT" "LABELS;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 test "OBSERVED;EXPLORED;PROPERTY;COMMAND;DIRECTORY;ALONE" "TIMEOUT" "LABELS;LIBRARIES")
     foreach(label IN LISTS test_LABELS)
         if(NOT label MATCHES "^(fast|concurrent|soak)$")
             message(FATAL_ERROR "Test ${name}: there is no label '${label}'")
@@ -67,14 +69,19 @@ function(holdfast_add_test name)
         return()
     endif()
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME room)
+    if(HOLDFAST_TEST_ROOM)
+        set(room ${HOLDFAST_TEST_ROOM})
+    endif()
     set(target test_${room}_${name})
     add_executable(${target} ${test_UNPARSED_ARGUMENTS})
     holdfast_set_options(${target})
     # Typed tests cost a compiler minutes at the library's own level of optimization.
     target_compile_options(${target} PRIVATE ${HOLDFAST_TEST_OPTIMIZATION})
     target_precompile_headers(${target} REUSE_FROM holdfast_test_headers)
-    target_compile_definitions(${target} PRIVATE HOLDFAST_TEST_BASE_ADDRESS=${test_base_address}ULL
-                               HOLDFAST_TEST_DIRECTORY="${CMAKE_CURRENT_SOURCE_DIR}")
+    target_compile_definitions(${target} PRIVATE HOLDFAST_TEST_BASE_ADDRESS=${test_base_address}ULL)
+    if(test_DIRECTORY)
+        target_compile_definitions(${target} PRIVATE HOLDFAST_TEST_DIRECTORY="${CMAKE_CURRENT_SOURCE_DIR}")
+    endif()
     if(HOLDFAST_SANITIZERS)
         target_compile_definitions(${target} PRIVATE HOLDFAST_FEW_PLACES=1)
     endif()
@@ -88,7 +95,7 @@ function(holdfast_add_test name)
                           $<$<BOOL:${test_PROPERTY}>:rapidcheck> GTest::gtest_main)
     if(test_COMMAND)
         target_compile_definitions(${target} PRIVATE HOLDFAST_COMMAND="$<TARGET_FILE:holdfast_command>")
-        add_dependencies(${target} holdfast_command)
+        add_dependencies(${target} holdfast_programs)
     endif()
     add_test(NAME ${room}.${name} COMMAND ${target})
     holdfast_set_test_properties(${room}.${name} "${test_LABELS}" "${test_TIMEOUT}")

@@ -1,10 +1,20 @@
 #!/usr/bin/env bash
-# Installs the packages of packages.txt that are missing. Does nothing when all are there; says what
-# to type when it may not install. Runs before there is a compiler: needs only what every Debian has.
+# packages.sh [run|build|test]: installs what is missing of the packages that packages.txt lists for that target and those
+# before it; without an argument, of all. Does nothing when all are there; says what to type when it may not install. Runs
+# before there is a compiler: needs only what every Debian has.
 set -euo pipefail
 
 list="$(dirname "$0")/../packages.txt"
-mapfile -t wanted < <(sed -e 's/#.*//' -e 's/^[[:space:]]*//' -e 's/[[:space:]].*//' -e '/^$/d' "$list")
+case ${1:-test} in
+run) needed=run ;;
+build) needed='run|build' ;;
+test) needed='run|build|test' ;;
+*)
+    echo "packages.sh: there is no target '$1'; there are run, build and test" >&2
+    exit 2
+    ;;
+esac
+mapfile -t wanted < <(sed -n -E "s/^([a-z0-9.+-]+) +($needed) .*/\1/p" "$list")
 
 if ! command -v dpkg-query >/dev/null; then
     echo "packages.sh: this is not a Debian system; going on in the hope that these are here: ${wanted[*]}" >&2
@@ -29,9 +39,9 @@ if [[ $(id -u) -ne 0 ]]; then
     exit 1
 fi
 
-echo "The build, the tests and the benchmarks need Debian packages that are missing. They are installed now, without"
-echo "what is only recommended; the library itself needs none of them at run time:"
-for name in "${missing[@]}"; do sed -n "s/^\($name \)/    \1/p" "$list"; done
+echo "\`make ${1:-test}\` needs Debian packages that are missing. They are installed now, without what is only recommended;"
+echo "the library itself needs none of them at run time:"
+for name in "${missing[@]}"; do sed -n -E "s/^($name +)[a-z]+ +/    \1/p" "$list"; done
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
 apt-get install -y --no-install-recommends "${missing[@]}"

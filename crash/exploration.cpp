@@ -1,11 +1,12 @@
 #include <crash/exploration.hpp>
 
-#include <crash/explore.hpp>
-#include <crash/source_lines.hpp>
+#include <crash/explore/explore.hpp>
+#include <crash/record/source_lines.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <memory>
 #include <set>
 
 namespace holdfast::crash {
@@ -138,7 +139,11 @@ exploration_outcome explore_structure(structure& what, unsigned operations, cons
     if (!settings.model.empty() && model_named(settings.model) == nullptr)
         refuse("there is no model " + std::string(settings.model));
     exploration_outcome outcome;
-    const auto subjects = subjects_of(what, settings.pool_bytes);
+    // It is the caller's.
+    const std::shared_ptr<structure> borrowed(std::shared_ptr<structure>(), &what);
+    std::vector<std::unique_ptr<subject>> subjects;
+    subjects.push_back(explored_in_memory(borrowed, settings.pool_bytes));
+    subjects.push_back(explored_in_file(borrowed, settings.pool_bytes));
     for (const model& how : models)
         for (const auto& each : subjects)
             if (each->knows(how) && (settings.model.empty() || settings.model == how.name))

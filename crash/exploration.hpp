@@ -1,25 +1,20 @@
-// For tests of programs that use the library: runs recovery on every state that a crash may leave of a
-// structure of theirs.
+// For tests of programs that use the library: runs recovery on every state that a crash may leave of one of their
+// structures.
 //
 //     holdfast::crash::exploration<holdfast::redo, accounts> explore;
 //     explore.operation("transfer", [](accounts& all) { all.transfer(1); });
 //     explore.invariant("the total is 100", [](const accounts& all) { return all.total() == 100; });
 //     return explore.run(3).print();
-//
-// Linked with holdfast::crash instead of holdfast::holdfast, which sets what the test must be compiled with.
-// Guide: docs/guide/exploring.md.
+// Link with holdfast::crash instead of holdfast::holdfast; this sets the compiler flags that the test needs. Guide:
+// docs/guide/exploring.md.
 #pragma once
 
 #ifndef HOLDFAST_OBSERVED
 #error "a test that explores crashes links holdfast::crash, and not holdfast::holdfast"
 #endif
 
-#include <crash/inspect.hpp>
-#include <crash/structure.hpp>
+#include <crash/subjects/structure_of.hpp>
 
-#include <holdfast/engine/pool.hpp>
-
-#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -35,55 +30,57 @@ namespace holdfast::crash {
 
 /// What is explored, and how much of it.
 struct exploration_settings {
-    std::string_view model = {};            ///< only this one; see docs/crash/models.md
+    std::string_view model = {};            ///< only this model; see docs/crash/models.md
     std::size_t pool_bytes = 256 << 10;     ///< 64 KiB of them are the log
-    std::uint64_t images_of_a_cut = 4096;   ///< beyond, as many more are drawn
-    std::uint64_t seed = 1;                 ///< of what is drawn
+    std::uint64_t images_of_a_cut = 4096;   ///< if a cut has more, as many more are drawn
+    std::uint64_t seed = 1;                 ///< seed of what is drawn
 };
 
-/// What came out under one model. An exploration stops at a model's first violation, which is one of the
-/// shortest workloads that have any.
+/// The result under one model. An exploration stops at a model's first violation, which is in one of the shortest
+/// workloads that have any.
 struct exploration_row {
     std::string_view model;
     std::uint64_t workloads = 0;
     std::uint64_t images = 0;       ///< distinct ones on which recovery and all checks ran to the end
     bool exhaustive = true;         ///< no cut had more images than were tried
-    std::string violation;          ///< what, after which operations, and which lines went round the library
+    std::string violation;          ///< what, after which operations, and which lines bypassed the library
 };
 
-/// What came out under every model.
+/// The results under all models.
 class exploration_outcome {
 public:
     std::vector<exploration_row> rows;
 
     bool clean() const;
-    /// A line for each model, and whatever is wrong.
+    /// A line for each model, and the violations.
     std::string text() const;
     /// Writes the text to the standard output. Returns the exit status: 0 clean, 1 not.
     int print() const;
 };
 
-/// Every workload of 1 to `operations` operations, under every model that the engine knows. Throws failure: what an
+/// Runs every workload of 1 to `operations` operations, under every model of the engine. Throws failure: what an
 /// operation throws; invalid_argument (no operation, no such model).
 exploration_outcome explore_structure(structure& what, unsigned operations, const exploration_settings& settings);
 
-/// A structure of type Root under a pool's root, explored. One thread; uses SIGSEGV, SIGTRAP, a range of addresses
-/// at 48 TiB and files in /dev/shm while it runs.
+/// Explores a structure of type Root at a pool's root. One thread; uses SIGSEGV, SIGTRAP, a range of addresses at 48
+/// TiB and files in /dev/shm while it runs.
 template <class Engine, class Root>
-class exploration final : private structure {
+class exploration final : private structure_of<Engine, Root> {
     static_assert(Engine::description.recovers, "nothing survives under this engine");
+    using base = structure_of<Engine, Root>;
+    using base::at;
 
 public:
-    using pool_type = basic_pool<Engine>;
+    using typename base::pool_type;
 
-    /// What the structure is to be like before any operation: run once in a transaction of its own.
+    /// The state of the structure before any operation: f runs once in its own transaction.
     template <class F>
     void prepare(F f) {
         prepare_ = std::move(f);
     }
 
     /// An operation that must be all or nothing: f(Root&), run in a transaction, or f(pool&, Root&), which runs its
-    /// own. It must do the same whenever the structure is the same.
+    /// own. It must be deterministic: the same structure gives the same result.
     template <class F>
     void operation(std::string name, F f) {
         names_.push_back(std::move(name));
@@ -96,13 +93,13 @@ public:
         }
     }
 
-    /// What must hold after every recovery. (What `Root::check()` returns must, too, if there is one.)
+    /// A condition that must hold after every recovery. (`Root::check()` must succeed too, if it exists.)
     void invariant(std::string what, std::function<bool(const Root&)> f) {
         invariants_.emplace_back(std::move(what), std::move(f));
     }
 
-    /// What the structure holds: f(const Root&) returns a range of numbers. After a crash it must be what it was
-    /// before or after the operation under way. Without it: the bytes of the root itself.
+    /// The contents of the structure: f(const Root&) returns a range of numbers. After a crash they must be those
+    /// before or after the operation in progress. Default: the bytes of the root itself.
     template <class F>
     void state(F f) {
         state_ = [f = std::move(f)](const Root& root) {
@@ -124,34 +121,20 @@ private:
     /// A plain one is for wraps. Whether each store goes through one is what the exploration finds out.
     Root* make_root() {
         if constexpr (std::is_trivially_copyable_v<Root>) {
-            return pool_->template plain_root<Root>(explored_root).value();
+            return this->pool_->template plain_root<Root>(explored_root).value();
         } else {
-            return pool_->template root<Root>(explored_root).value();
+            return this->pool_->template root<Root>(explored_root).value();
         }
     }
-    static const Root& at(const std::byte* root) { return *reinterpret_cast<const Root*>(root); }
 
-    const engine_description& engine() const override { return Engine::description; }
     const std::vector<std::string>& operations() const override { return names_; }
 
-    void create(const std::string& path, const create_options& options) override {
-        pool_.emplace(pool_type::create(path, options).value());
+    void make() override {
         Root* const root = make_root();
-        if (prepare_) pool_->atomically([&] { prepare_(*root); }).value();
+        if (prepare_) this->pool_->atomically([&] { prepare_(*root); }).value();
     }
-    result<void> open(const std::string& path, const open_options& options) override {
-        auto opened = pool_type::open(path, options);
-        if (!opened) return opened.error();
-        pool_.emplace(std::move(*opened));
-        return {};
-    }
-    void abandon() override {
-        if (pool_) pool_->abandon();
-        pool_.reset();
-    }
-    open_pool& pool() override { return pool_->core(); }
-    void apply(unsigned operation, std::byte* root) override {
-        operations_[operation](*pool_, *reinterpret_cast<Root*>(root));
+    void apply(unsigned operation, std::uint64_t, std::byte* root) override {
+        operations_[operation](*this->pool_, at(root));
     }
 
     contents state(const std::byte* root) const override {
@@ -163,24 +146,14 @@ private:
     std::optional<std::string> invariant(const std::byte* root) const override {
         for (const auto& [what, holds] : invariants_)
             if (!holds(at(root))) return "\"" + what + "\" does not hold";
-        if constexpr (requires(const Root& each) { { each.check() } -> std::same_as<result<void>>; })
-            if (auto sound = at(root).check(); !sound) return sound.error().text();
-        return {};
+        return base::invariant(root);
     }
     bool list_blocks(const std::byte* root, std::vector<const void*>& owned) const override {
-        const auto add = [&](const void* block) { owned.push_back(block); };
-        if (blocks_) {
-            blocks_(at(root), add);
-            return true;
-        }
-        if constexpr (requires(const Root& each) { each.visit_blocks(add); }) {
-            at(root).visit_blocks(add);
-            return true;
-        }
-        return false;
+        if (!blocks_) return base::list_blocks(root, owned);
+        blocks_(at(root), [&](const void* block) { owned.push_back(block); });
+        return true;
     }
 
-    std::optional<pool_type> pool_;
     std::vector<std::string> names_;
     std::vector<std::function<void(pool_type&, Root&)>> operations_;
     std::function<void(Root&)> prepare_;

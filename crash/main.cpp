@@ -1,13 +1,13 @@
 // holdfast-crash: what `holdfast crash` runs. Exit status: 0 nothing found, 1 violations, 2 wrong usage.
-#include <crash/explore.hpp>
-#include <crash/hints_report.hpp>
-#include <crash/hunt.hpp>
-#include <crash/jobs.hpp>
-#include <crash/replay.hpp>
-#include <crash/report.hpp>
-#include <crash/report_html.hpp>
-#include <crash/report_json.hpp>
-#include <crash/report_text.hpp>
+#include <crash/explain/replay.hpp>
+#include <crash/explain/report.hpp>
+#include <crash/explain/report_html.hpp>
+#include <crash/explain/report_json.hpp>
+#include <crash/explain/report_text.hpp>
+#include <crash/explore/explore.hpp>
+#include <crash/explore/jobs.hpp>
+#include <crash/plant/hints_report.hpp>
+#include <crash/plant/hunt.hpp>
 #include <tools/streams.hpp>
 #include <tools/usage.hpp>
 #include <tools/writable.hpp>
@@ -210,7 +210,7 @@ int replay(const std::string& line) {
             show(long_text_of(*shown.told));
             return 1;
         }
-        const char* const other = " (It is not quite that image: other lines are uncertain after this cut now.)";
+        const char* const other = " (It is not exactly that image: other lines are now uncertain after this cut.)";
         show(fmt::format("Recovery from that image is right.{}\n", shown.followed ? "" : other));
         return 0;
     }
@@ -371,7 +371,7 @@ int plant_faults(const options& wanted) {
     for (const unshown_fault& each : unshown_faults())
         if (engines.contains(each.engine))
             show(fmt::format("{:<11} not planted: {}: {}\n", each.engine, each.what.name(), each.why));
-    show(fmt::format("{} of {} faults of calls break what an acknowledgement promised, which alone shows them\n",
+    show(fmt::format("{} of {} faults at calls break the promise of an acknowledgement, which alone shows them\n",
                      break_promises, of_calls));
     show(fmt::format("{} of {} planted faults caught, {:.1f} s\n", caught, planted.size(), took.count()));
     json all = json::array();
@@ -424,16 +424,16 @@ int main_of(int argc, char** argv) {
     application.add_option("--workload", wanted.workload, "Only this workload, such as a container");
     application.add_option("--model", wanted.model, "Only this model")
         ->check(tools::one_of(model_names()));
-    application.add_flag("--widest", wanted.widest, "Leave out models that allow nothing that another one does not");
-    application.add_option("--operations", wanted.operations, "Every workload of so many operations at most")
+    application.add_flag("--widest", wanted.widest, "Leave out models whose states another model allows as well");
+    application.add_option("--operations", wanted.operations, "Longest workload to explore, in operations")
         ->capture_default_str();
-    application.add_option("--depth", wanted.depth, "How deep recoveries are cut in turn")->capture_default_str();
-    application.add_option("--lives", wanted.lives, "So many lives of a pool, each ended by a cut (1)")
+    application.add_option("--depth", wanted.depth, "Depth of cuts inside recoveries")->capture_default_str();
+    application.add_option("--lives", wanted.lives, "Number of lives of a pool, each ended by a cut (1)")
         ->check(CLI::Range(1u, 8u));
-    application.add_option("--nested", wanted.nested_one_in, "Cut one recovery in so many")
+    application.add_option("--nested", wanted.nested_one_in, "Cut one in this number of recoveries")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    application.add_option("--images", wanted.images, "Draw longer workloads until a row has so many images");
+    application.add_option("--images", wanted.images, "Draw longer workloads until a row has this number of images");
     application.add_option("--jobs", wanted.jobs, "Processes at once")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -449,9 +449,9 @@ int main_of(int argc, char** argv) {
             throw CLI::ValidationError("--shard", "expected I/N with I from 1 to N, found " + text);
         wanted.part = {index - 1, count};
     }, "Only the I-th of N parts of the workloads, as I/N");
-    application.add_option("--seed", wanted.seed, "What is drawn where not everything can be tried")
+    application.add_option("--seed", wanted.seed, "Seed of what is drawn where not everything can be tried")
         ->capture_default_str();
-    application.add_option("--replay", wanted.replay, "Only the image that this line of a report leads to");
+    application.add_option("--replay", wanted.replay, "Only the image of this line of a report");
     application.add_option_function<std::string>("--fault", [&](const std::string& name) {
         wanted.planted = fault_named(name);
         if (!wanted.planted) throw CLI::ValidationError("--fault", "there is no fault " + name);

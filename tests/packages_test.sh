@@ -32,11 +32,11 @@ END
 printf '#!/usr/bin/env bash\necho "$user"\n' >"$scratch/bin/id"
 chmod +x "$scratch"/bin/*
 
-# try USER ABSENT REMOVED: runs the script; leaves its status in $status.
+# try USER ABSENT REMOVED [TARGET]: runs the script; leaves its status in $status.
 try() {
     : >"$scratch/installed"
     status=0
-    scratch=$scratch user=$1 absent=$2 removed=$3 PATH="$scratch/bin:$PATH" "$script" >"$scratch/said" 2>&1 || status=$?
+    scratch=$scratch user=$1 absent=$2 removed=$3 PATH="$scratch/bin:$PATH" "$script" ${4:-} >"$scratch/said" 2>&1 || status=$?
 }
 
 try 0 "" ""
@@ -50,13 +50,24 @@ grep -q '^    cmake  *the build$' "$scratch/said" && grep -q '^    libgtest-dev 
     fail "it does not say what it installs and why"
 grep -q '^    g++ ' "$scratch/said" && fail "it names what it does not install"
 
+# A target installs what it needs, and nothing that only a later one needs.
+try 0 "cmake liblmdb-dev libgtest-dev" "" run
+[[ $(tail -1 "$scratch/installed") == "noninteractive: install -y --no-install-recommends cmake" ]] ||
+    fail "make run installs: $(tail -1 "$scratch/installed")"
+try 0 "cmake liblmdb-dev libgtest-dev" "" build
+[[ $(tail -1 "$scratch/installed") == "noninteractive: install -y --no-install-recommends cmake liblmdb-dev" ]] ||
+    fail "make build installs: $(tail -1 "$scratch/installed")"
+try 0 "" "" walk
+[[ $status == 2 ]] || fail "an unknown target: status $status"
+
 try 1000 "cmake" ""
 [[ $status == 1 && ! -s $scratch/installed ]] || fail "not root: status $status"
 grep -q 'sudo apt-get update && sudo apt-get install -y --no-install-recommends cmake$' "$scratch/said" ||
     fail "not root, and it does not say what to type"
 
-# The list itself: a name and a reason on each line, no name twice.
+# The list itself: a name, a target and a reason on each line, no name twice.
 names=$(grep -v '^#' packages.txt | sed '/^$/d')
-grep -vE '^[a-z0-9][a-z0-9+.-]+ +[^ ].*' <<<"$names" && fail "packages.txt: a line without a name and a reason"
+grep -vE '^[a-z0-9][a-z0-9+.-]+ +(run|build|test) +[^ ].*' <<<"$names" &&
+    fail "packages.txt: a line without a name, a target and a reason"
 [[ -z $(cut -d' ' -f1 <<<"$names" | sort | uniq -d) ]] || fail "packages.txt: a name twice"
 echo "packages.sh installs what is missing and nothing else"

@@ -14,15 +14,29 @@ LINE_COLUMNS = 120
 FUNCTION_LINES = 70
 FILE_LINES = 500
 
-# A room may include itself, rooms of lower floors and base/; headers right in holdfast/ are the front door.
-FLOORS = {"base": 1, "stm": 1, "persist": 2, "format": 2, "ecc": 2, "log": 3, "heap": 3, "line": 3, "pool": 4,
-          "engine": 5, "container": 6, "itm": 6, "c": 7, "": 7}
+# Of each folder with rooms, on which floor they are: a room may include itself, rooms of lower floors and base/, and so
+# may its tests. What stands right in the folder is the front door. A folder that is not here has no rooms.
+FLOORS = {
+    "holdfast": {"base": 1, "stm": 1, "persist": 2, "format": 2, "ecc": 2, "log": 3, "heap": 3, "line": 3, "pool": 4,
+                 "engine": 5, "container": 6, "itm": 6, "c": 7, "": 7},
+    "crash": {"cut": 1, "record": 2, "subjects": 3, "explore": 4, "explain": 5, "plant": 6, "": 7},
+    "sim": {"base": 1, "port": 2, "front": 2, "timeline": 2, "memory": 3, "guest": 3, "cache": 4, "core": 5,
+            "energy": 5, "machine": 6, "examples": 7, "": 8},
+    "bench": {"contest": 1, "rivals": 2, "transactions": 2, "": 3},
+    "aspect": {"weave": 1, "features": 2, "pooled": 2, "probed": 2, "refused": 2, "": 3},
+    "tests": {"consumer": 1, "kill": 1, "": 2},
+}
 
 # Put together so that this file does not break its own rules.
 BANNED_WORDS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]) + r")\b")
 
 # Paths that exist on one machine only.
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(" + "|".join(["wo" + "rk", "ro" + "ot", "home/" + "runner"]) + r")/")
+
+# Turns of phrase that readers stumble over, in pages and in the headers that are installed; also across lines.
+AWKWARD = re.compile(r"\b(" + "|".join(["so many", "for who ", "and its like", "goes home", "at its wish", "comes back whole"])
+                     .replace(" ", r"[\s/*]+") + ")", re.I)
+PLAIN_ENGLISH = re.compile(r"\.md$|^holdfast/(?!.*test).*\.(hpp|h)$|^crash/exploration\.hpp$")
 
 # What only persist/ may do: write back, fence, stream, sync, map.
 MACHINE = re.compile(
@@ -104,9 +118,16 @@ def functions(text):
     return found
 
 
-def room_of(path):
+def place_of(path):
+    """The folder at the root and the room in it."""
     parts = path.split("/")
-    return parts[1] if len(parts) > 2 else ""
+    return parts[0], parts[1] if len(parts) > 2 else ""
+
+
+def included_path(path, bracket, name):
+    """From the root, where that can be told."""
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+    return beside if bracket == '"' and os.path.exists(beside) else name
 
 
 def check_lengths(path, lines, text):
@@ -134,6 +155,11 @@ def check_words(path, lines):
             yield Finding(path, number, "tab", "a tab")
 
 
+def check_english(path, text):
+    for found in AWKWARD.finditer(text) if PLAIN_ENGLISH.search(path) else ():
+        yield Finding(path, text.count("\n", 0, found.start()) + 1, "english", f"'{' '.join(found.group(0).split())}'")
+
+
 def check_includes(path, text):
     for number, line in enumerate(without_comments(text, keep_strings=True).split("\n"), 1):
         include = re.match(r'\s*#\s*include\s*([<"])([^>"]+)', line)
@@ -141,13 +167,12 @@ def check_includes(path, text):
             continue
         if include.group(1) == '"' and path.startswith(("holdfast/", "workload/")):
             yield Finding(path, number, "include", "include from the repository's root, in angle brackets")
-        target = re.match(r"holdfast/(.*)", include.group(2))
-        if path.startswith("holdfast/") and target:
-            room, other = room_of(path), room_of(include.group(2))
-            if (room in FLOORS and other in FLOORS and other not in (room, "base")
-                    and FLOORS[other] >= FLOORS[room]):
-                yield Finding(path, number, "floor", f"{room}/ (floor {FLOORS[room]}) uses {other or 'the front door'}"
-                              f" (floor {FLOORS[other]})")
+        (folder, room), (other_folder, other) = place_of(path), place_of(included_path(path, *include.groups()))
+        floors = FLOORS.get(folder, {})
+        if (folder == other_folder and room in floors and other in floors and other not in (room, "base")
+                and floors[other] >= floors[room]):
+            yield Finding(path, number, "floor", f"{room}/ (floor {floors[room]}) uses {other or 'the front door'}"
+                          f" (floor {floors[other]})")
         if path.startswith("workload/") and "test" not in path and WORKLOAD_INCLUDE.match(f"<{include.group(2)}>"):
             yield Finding(path, number, "workload", f"workloads do without <{include.group(2)}>")
 
@@ -170,8 +195,9 @@ def check_rooms(paths):
             with open(path, encoding="utf-8") as file:
                 lists[os.path.dirname(path)] = file.read()
     for path in paths:
-        if path.startswith("holdfast/") and room_of(path) not in FLOORS:
-            yield Finding(path, 1, "room", f"tests/tidy.py does not know on which floor {room_of(path)}/ is")
+        folder, room = place_of(path)
+        if path.startswith(CODE_FOLDERS) and room not in FLOORS.get(folder, {"": 1}):
+            yield Finding(path, 1, "room", f"tests/tidy.py does not know on which floor of {folder}/ {room}/ is")
         if not path.endswith((".cpp", ".cc")) or not path.startswith(CODE_FOLDERS):
             continue
         folder = os.path.dirname(path)
@@ -191,6 +217,7 @@ def check_file(path):
     elif path not in ("LICENSE",):
         yield Finding(path, len(lines), "end", "the last line does not end")
     yield from check_words(path, lines)
+    yield from check_english(path, text)
     yield from check_lengths(path, lines, text)
     if path.endswith(CODE_SUFFIXES) and path.startswith(CODE_FOLDERS):
         yield from check_includes(path, text)

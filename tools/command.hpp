@@ -21,14 +21,13 @@ inline constexpr int exit_usage = 2;
 
 /// Each adds one subcommand; `line` must live as long as the application.
 void add_kv_command(CLI::App& application, command_line& line);
-void add_pool_command(CLI::App& application, command_line& line);
 void add_pool_create_command(CLI::App& pool, command_line& line);
 void add_pool_info_command(CLI::App& pool, command_line& line);
 void add_pool_check_command(CLI::App& pool, command_line& line);
 void add_pool_grow_command(CLI::App& pool, command_line& line);
 void add_pool_snapshot_command(CLI::App& pool, command_line& line);
 void add_pool_dump_command(CLI::App& pool, command_line& line);
-void add_crash_command(CLI::App& application, command_line& line);
+void add_programs_beside(CLI::App& application, command_line& line);
 void add_sim_command(CLI::App& application, command_line& line);
 void add_ecc_command(CLI::App& application, command_line& line);
 void add_doctor_command(CLI::App& application, command_line& line);

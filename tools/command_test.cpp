@@ -254,7 +254,7 @@ TEST_F(command, DoctorMeasuresAndNamesEveryLevel) {
         if (each["engine"] == "redo") {
             EXPECT_EQ(each["offered"], true);
         }
-    EXPECT_NE(run({"doctor", directory_}).out.find("Durability levels on offer"), std::string::npos);
+    EXPECT_NE(run({"doctor", directory_}).out.find("Available durability levels"), std::string::npos);
     EXPECT_EQ(run({"doctor", in("missing")}).status, 1);
 }
 

@@ -239,7 +239,7 @@ finish_level() {
     draw_bar "$acknowledged"
     end_bar
     echo "  resumed and finished: all $(with_commas "$entries") entries are there, in order, and the heap has no leak"
-    say_live "measuring a load that nobody disturbs"
+    say_live "measuring an undisturbed load"
     rate=$(undisturbed_rate)
     say_live ""
     table+=$(printf '%-8s %8s %6d %6d %13s %5d %6d %6d %12s %16s' "$level" "$(with_commas "$entries")" "$runs" "$kills" \

@@ -41,12 +41,12 @@ std::string power_on_file(const measured_costs& costs) {
     const double sync_ns = costs.durable64.median_ns;
     return fmt::format(
         "one sync per commit group, about {} here ({} groups a second); commit from several threads, which share "
-        "a sync, or put more into a transaction",
+        "a sync, or put more into one transaction",
         readable_ns(sync_ns), rate(sync_ns));
 }
 
 std::string power_on_lines(const engine_description& engine, const persist::storage& on, const measured_costs& costs) {
-    const char* caution = on.kind == medium::nvram ? "; for measuring only: tmpfs does not survive a power cut" : "";
+    const char* caution = on.kind == medium::nvram ? "; for measurements only: tmpfs does not survive a power cut" : "";
     if (engine.name == redo::description.name)
         return fmt::format("one fence per commit, about {} here{}", readable_ns(costs.append64.median_ns), caution);
     if (engine.name == undo::description.name)
@@ -58,7 +58,7 @@ std::string power_on_lines(const engine_description& engine, const persist::stor
 
 std::string words_for(const engine_description& engine, level promise, const persist::storage& on,
                       const measured_costs& costs) {
-    if (!engine.recovers) return "for comparing: a killed process leaves the pool torn";
+    if (!engine.recovers) return "for comparison: a killed process leaves the pool torn";
     if (promise == level::process)
         return "survives kill -9 of the process, not a power cut; no write-back, fence or sync";
     return on.byte_addressable() ? power_on_lines(engine, on, costs) : power_on_file(costs);
@@ -80,8 +80,8 @@ std::vector<offer> offers_on(const std::string& path, const persist::storage& on
 std::string words_for_medium(const persist::storage& on) {
     switch (on.kind) {
         case medium::dax: return "persistent memory, byte-addressable (MAP_SYNC accepted)";
-        case medium::tmpfs: return "memory: what is here survives the process and not the machine";
-        case medium::nvram: return "tmpfs standing for byte-addressable NVRAM, as asked for: for measuring only";
+        case medium::tmpfs: return "memory: survives the process, not the machine";
+        case medium::nvram: return "tmpfs emulating byte-addressable NVRAM, as requested: for measurements only";
         case medium::file: break;
     }
     return "ordinary file: durable by sync, page by page (MAP_SYNC refused)";
@@ -95,25 +95,25 @@ std::string words_for_domain(const persist::storage& on) {
         case persistence_domain::memory_controller: return "memory_controller: lines are written back, then fenced";
         case persistence_domain::unknown: break;
     }
-    return "unknown: lines are written back, then fenced, to be on the safe side";
+    return "unknown: lines are written back, then fenced, to be safe";
 }
 
 std::vector<std::string> advice_for(const persist::storage& on, const measured_costs& costs) {
     std::vector<std::string> advice;
     if (on.copy_on_write)
         advice.push_back(fmt::format("{} copies on write: every sync may move blocks, so commits are slower and files "
-                                     "fragment; prefer ext4 or xfs, or switch copying off for the pool's directory",
+                                     "fragment; prefer ext4 or xfs, or disable copy-on-write for the pool's directory",
                                      on.file_system));
     if (on.kind == medium::tmpfs)
-        advice.push_back("for data that must outlive the machine's next restart, put the pool on a disk; here open it "
+        advice.push_back("for data that must survive a restart of the machine, put the pool on a disk; open it here "
                          "at level process");
     if (on.kind == medium::file && costs.durable64.median_ns > 1e6)
-        advice.push_back(fmt::format("a sync takes {} here: gather changes into larger transactions, commit from "
-                                     "several threads, or take level process where losing the last moments is bearable",
+        advice.push_back(fmt::format("a sync takes {} here: combine changes into larger transactions, commit from "
+                                     "several threads, or use level process if losing the latest changes is acceptable",
                                      readable_ns(costs.durable64.median_ns)));
     if (on.kind == medium::file)
-        advice.push_back("at level power, open the pool with engine redo; where a kill of the process is all that must "
-                         "be survived, level process costs no sync at all");
+        advice.push_back("at level power, open the pool with engine redo; if the data need to survive only a kill of "
+                         "the process, level process costs no sync");
     return advice;
 }
 
@@ -126,7 +126,7 @@ std::vector<std::pair<const char*, const measured_cost*>> named(const measured_c
 const char* words_for_cost(std::string_view name) {
     if (name == "fence") return "fence with nothing pending";
     if (name == "line") return "store, write-back and fence of a line";
-    if (name == "lines8") return "the same of 8 lines, one fence";
+    if (name == "lines8") return "the same for 8 lines, one fence";
     if (name == "append64") return "64 streamed bytes and a fence";
     if (name == "append256") return "256 streamed bytes and a fence";
     if (name == "sync") return "write of 4 KiB and fdatasync";
@@ -170,7 +170,7 @@ std::string report_of(const std::string& path, const persist::storage& on, const
     for (const auto& [name, cost] : named(costs))
         text += fmt::format("  {:<40}{:>9}  ({} to {})\n", words_for_cost(name), readable_ns(cost->median_ns),
                             readable_ns(cost->min_ns), readable_ns(cost->max_ns));
-    text += "\nDurability levels on offer\n";
+    text += "\nAvailable durability levels\n";
     for (const offer& each : offers)
         text += fmt::format("  {:<14}{:<9}{}{}\n", each.engine, name_of(each.promise), each.offered ? "" : "no: ",
                             each.words);
@@ -202,10 +202,10 @@ int examine(const doctor_options& options, bool as_json) {
 
 void add_doctor_command(CLI::App& application, command_line& line) {
     auto* doctor = application.add_subcommand(
-        "doctor", "Tell which durability a path really gives, and measure what it costs there");
+        "doctor", "Report which durability a path provides, and measure its cost there");
     auto options = std::make_shared<doctor_options>();
     doctor->add_option("PATH", options->path, "A directory or a file")->required();
-    doctor->add_flag("--nvram", options->nvram, "Let tmpfs stand for byte-addressable NVRAM (for measuring)");
+    doctor->add_flag("--nvram", options->nvram, "Let tmpfs emulate byte-addressable NVRAM (for measurements)");
     add_json_flag(*doctor, line);
     doctor->callback([options, &line] { line.run = [options, &line] { return examine(*options, line.json); }; });
 }

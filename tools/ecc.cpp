@@ -65,7 +65,7 @@ int run_inject(inject_request asked) {
     rows.add("undetected", readable_count(counts.undetected));
     rows.add("time", readable_ns(passed_ns));
     const bool kept = keeps_promise(what.bits, counts);
-    if (!kept) rows.add("", "which breaks the code's promise");
+    if (!kept) rows.add("", "this breaks the code's promise");
     print(rows.text());
     if (!asked.json_path.empty()) write_injection(asked, counts);
     return kept ? exit_success : exit_failed;
@@ -74,22 +74,22 @@ int run_inject(inject_request asked) {
 void add_inject_command(CLI::App& ecc_command, command_line& line) {
     const auto asked = std::make_shared<inject_request>();
     auto* command = ecc_command.add_subcommand("inject", "Flip bits of words and their codes, and repair them");
-    command->add_option("--bits", asked->what.bits, "How many of the 128 are flipped")
+    command->add_option("--bits", asked->what.bits, "Number of the 128 bits to flip")
         ->required()->check(CLI::Range(1, 128));
     auto* trials = command->add_option("--trials", asked->what.trials, "Random patterns on random words")
         ->default_val(1'000'000)->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 60));
     auto* all = command->add_flag("--exhaustive", asked->what.exhaustive, "Every pattern once; for 1, 2 and 3 bits");
     all->excludes(trials);
-    command->add_option("--seed", asked->what.seed, "Of the random numbers")->capture_default_str();
+    command->add_option("--seed", asked->what.seed, "Seed of the random numbers")->capture_default_str();
     asked->what.jobs = 0;
-    command->add_option("--jobs", asked->what.jobs, "Threads; 0: as many as there are processors")
+    command->add_option("--jobs", asked->what.jobs, "Threads; 0: one per processor")
         ->check(CLI::Range(0, 1024))->capture_default_str();
     command->add_option("--json", asked->json_path, "Write the record to this file as a JSON array")->type_name("FILE");
-    command->footer("Up to 6 flips all are repaired, 7 are repaired or refused, up to 13 never pass for valid.\n"
+    command->footer("Up to 6 flips are always repaired, 7 are repaired or refused, up to 13 never look valid.\n"
                     "Exit status: 1 if that does not hold.");
     command->callback([asked, &line] {
         if (asked->what.exhaustive && asked->what.bits > 3)
-            throw CLI::ValidationError("--exhaustive", "goes with at most 3 bits: of 4 there are 10,668,000 patterns");
+            throw CLI::ValidationError("--exhaustive", "allows at most 3 bits: 4 bits have 10,668,000 patterns");
         line.run = [asked] { return run_inject(*asked); };
     });
 }
@@ -161,7 +161,7 @@ std::string sentence(const ecc::repair_result& made) {
     }
     case repair_outcome::ambiguous:
         return "Refused: no pattern of at most 6 flips explains it, and several of 7 do.\n"
-               "They are halves of a word of the code of weight 14, and nothing tells which was there.";
+               "They are halves of a code word of weight 14, so the original cannot be determined.";
     case repair_outcome::beyond_repair: break;
     }
     return "Refused: no pattern of at most 7 flips explains it.";
@@ -194,9 +194,9 @@ void add_explain_command(CLI::App& ecc_command, command_line& line) {
         std::string word, code;
     };
     const auto asked = std::make_shared<request>();
-    auto* command = ecc_command.add_subcommand("explain", "What was flipped in a word or its code, as a picture");
+    auto* command = ecc_command.add_subcommand("explain", "Draw which bits of a word and its code were flipped");
     const CLI::Validator is_word(
-        [](const std::string& text) { return word_in(text) ? "" : text + " is no hexadecimal number of 64 bits"; },
+        [](const std::string& text) { return word_in(text) ? "" : text + " is not a hexadecimal number of 64 bits"; },
         "HEX");
     command->add_option("W", asked->word, "The word as found")->required()->check(is_word);
     command->add_option("E", asked->code, "Its code as found")->required()->check(is_word);

@@ -56,7 +56,7 @@ std::unique_ptr<kv_store> open_required(const kv_options& options) {
     if (auto store = open_existing(options)) return store;
     // The same error as any other opening of it.
     static_cast<void>(open_pool::info(options.pool).value());
-    fail(errc::busy, "the pool appeared while it was opened");
+    fail(errc::busy, "the pool was created while it was being opened");
 }
 
 /// Opens the pool or creates one of `bytes`. `created` tells which.
@@ -193,21 +193,21 @@ int load(const kv_options& options, bool as_json) {
 }
 
 void add_pool_options(CLI::App& kv, const std::shared_ptr<kv_options>& options) {
-    kv.add_option("POOL", options->pool, "The pool's file; put and load create it when it is not there")->required();
+    kv.add_option("POOL", options->pool, "The pool's file; put and load create it if it does not exist")->required();
     kv.add_option("--engine", options->engine, "Engine (default: the pool's own, or redo for a new pool)")
         ->check(one_of(engine_names()));
     kv.add_option("--level", options->promise,
-                  "When a commit is durable (default: what the pool was last used at, or power for a new pool)")
+                  "When a commit is durable (default: the level of the pool's last use, or power for a new pool)")
         ->check(one_of({"process", "power"}));
     options->create.bytes = 0;
     kv.add_option("--size", options->create.bytes, "Size of a new pool, such as 64M or 2G (default: 256M, or more for "
                                                    "a large file to load)")
         ->transform(CLI::AsSizeValue(false));
     kv.add_flag("--nvram", options->create.tmpfs_is_nvram,
-                "Let tmpfs stand for byte-addressable NVRAM (for measuring)");
-    kv.add_option("--delay-ns", options->create.delay_ns, "Extra time per written line, to stand for slower memory");
+                "Let tmpfs emulate byte-addressable NVRAM (for measurements)");
+    kv.add_option("--delay-ns", options->create.delay_ns, "Extra time per written line, to emulate slower memory");
     kv.add_flag("--accept-not-durable", options->create.accept_not_durable,
-                "Open a pool whose last moments may be lost or torn");
+                "Open a pool whose latest changes may be lost or torn");
 }
 
 /// One of the commands behind POOL.
@@ -245,7 +245,7 @@ void add_kv_command(CLI::App& application, command_line& line) {
     auto options = std::make_shared<kv_options>();
     kv->require_subcommand(1);
     add_pool_options(*kv, options);
-    kv->footer("Exit status 1 also says that get or del found no such key. A key that begins with - goes behind --.");
+    kv->footer("Exit status 1 also means that get or del found no such key. Write a key that begins with - after --.");
 
     auto* put_command = add(*kv, line, options, "put", "Put an entry, replacing one with the same key", put);
     put_command->add_option("KEY", options->key)->required();
@@ -258,8 +258,8 @@ void add_kv_command(CLI::App& application, command_line& line) {
     auto* scan_command =
         add(*kv, line, options, "scan", "Print the entries in order of their keys, KEY<TAB>VALUE", scan);
     scan_command->add_option("FROM", options->range.from, "The first key to print");
-    scan_command->add_option("TO", options->range.to, "The first key not to print any more");
-    scan_command->add_option("--limit", options->range.limit, "Print at most so many");
+    scan_command->add_option("TO", options->range.to, "Print only keys before this one");
+    scan_command->add_option("--limit", options->range.limit, "Print at most this number of entries");
     add(*kv, line, options, "stats", "Print counts and sizes", stats);
 
     auto* load_command =

@@ -17,7 +17,7 @@ error about(const std::string& path) {
                  .what = "the input cannot be read",
                  .path = path,
                  .found = std::strerror(errno),
-                 .remedy = "name a file that is there and may be read, or - for standard input"};
+                 .remedy = "name a readable file, or - for standard input"};
 }
 
 /// Closes what was opened here, never standard input.

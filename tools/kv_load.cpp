@@ -22,7 +22,7 @@ namespace holdfast::tools {
 void add_load_options(CLI::App& command, load_options& options) {
     command
         .add_option("FILE", options.file,
-                    "Text; of each line what stands before the first tab is the key and the rest the value; without a "
+                    "Text; in each line the part before the first tab is the key and the rest the value; without a "
                     "tab the line is the key and its number the value. - is standard input, which cannot be resumed")
         ->required();
     command.add_option("--batch", options.batch, "Lines per transaction")
@@ -33,7 +33,7 @@ void add_load_options(CLI::App& command, load_options& options) {
         ->capture_default_str();
     auto* file = command.add_option("--ack", options.acknowledge_file,
                                     "Append each key to this file or pipe once its entry is committed");
-    command.add_option("--ack-fd", options.acknowledge_descriptor, "The same to an open file descriptor")
+    command.add_option("--ack-fd", options.acknowledge_descriptor, "The same, to an open file descriptor")
         ->check(CLI::NonNegativeNumber)
         ->excludes(file);
 }
@@ -130,7 +130,7 @@ void print_summary(const load_summary& summary, bool as_json) {
     }
     std::string text;
     if (summary.resumed_at_line > 0)
-        text += fmt::format("Resumed behind line {} ({} records recovered in {:.2f} ms).\n",
+        text += fmt::format("Resumed after line {} ({} records recovered in {:.2f} ms).\n",
                             readable_count(summary.resumed_at_line), readable_count(summary.recovered_records),
                             summary.open_ms);
     text += fmt::format("Loaded {} lines in {:.2f} s, {} a second; {} entries in the map.\n",

@@ -73,10 +73,10 @@ std::string repair_table(const std::string& path, const repair_report& report) {
     std::string text = "what was done\n";
     for (const repair_step& each : report.steps)
         text += fmt::format("{:<12}{:<9}{}\n", each.part, word_of(each.is), indented(each.words, width));
-    if (report.steps.empty()) text += "nothing could be mended\n";
+    if (report.steps.empty()) text += "nothing could be repaired\n";
     text += "\nwhat is left\n" + check_table(path, report.after);
     if (!report.all_saved()) text += "not everything could be saved\n";
-    return text + "the file as it was: " + report.backup + "\n";
+    return text + "the original file: " + report.backup + "\n";
 }
 
 int repair(const std::string& path, bool as_json) {
@@ -120,7 +120,7 @@ std::string check_table(const std::string& path, const check_report& report) {
     for (const check_finding& each : report.findings)
         text += fmt::format("{:<10}{:<5}{}\n", each.part, word_of(each.is), indented(each.words, width));
     const char* verdict = "sound";
-    if (report.worn()) verdict = "sound, but a copy of something is lost";
+    if (report.worn()) verdict = "sound, but one of two copies is lost";
     if (!report.sound()) verdict = "DAMAGED";
     return text + fmt::format("{}: {}\n", path, verdict);
 }
@@ -132,7 +132,7 @@ void add_pool_check_command(CLI::App& pool, command_line& line) {
     auto mend = std::make_shared<bool>(false);
     command->add_option("FILE", *file, "The pool's file; must not be in use")->required();
     command->add_flag("--repair", *mend,
-                      "Save what can be saved and name what cannot; the file as it was goes to FILE.before-repair");
+                      "Repair what can be repaired and name the rest; the original file becomes FILE.before-repair");
     add_json_flag(*command, line);
     command->callback([file, mend, &line] {
         line.run = [file, mend, &line] { return *mend ? repair(*file, line.json) : check(*file, line.json); };

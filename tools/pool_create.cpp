@@ -92,12 +92,12 @@ void add_pool_create_command(CLI::App& pool, command_line& line) {
         ->transform(CLI::AsSizeValue(false));
     command
         ->add_option("--reserve", options->pool.reserved_bytes,
-                     "Addresses to reserve, up to which the pool can grow (default: four times its size, at least 64G)")
+                     "Addresses to reserve for growth (default: four times its size, at least 64G)")
         ->transform(CLI::AsSizeValue(false));
     command->add_option_function<std::string>(
         "--mode", [options](const std::string& text) { options->pool.mode = parse_mode(text); },
         "Mode of the file (default: 0600)");
-    command->add_flag("--nvram", options->pool.tmpfs_is_nvram, "Let tmpfs stand for byte-addressable NVRAM");
+    command->add_flag("--nvram", options->pool.tmpfs_is_nvram, "Let tmpfs emulate byte-addressable NVRAM");
     add_json_flag(*command, line);
     command->callback([options, &line] { line.run = [options, &line] { return create(*options, line.json); }; });
 }

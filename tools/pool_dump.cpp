@@ -296,11 +296,11 @@ void write_text(const json& value, std::size_t depth, std::string& out) {
 
 void add_pool_dump_command(CLI::App& pool, command_line& line) {
     auto* command = pool.add_subcommand(
-        "dump", "Print what stands in a pool: superblocks, log with its records, heap, roots, and kv entries");
+        "dump", "Print the contents of a pool: superblocks, log with its records, heap, roots, and kv entries");
     auto file = std::make_shared<std::string>();
     auto payload = std::make_shared<bool>(false);
     command->add_option("FILE", *file, "The pool's file; may be damaged, must not be in use")->required();
-    command->add_flag("--payload", *payload, "Also the words that log records hold");
+    command->add_flag("--payload", *payload, "Also print the words in log records");
     add_json_flag(*command, line);
     command->callback([file, payload, &line] {
         line.run = [file, payload, &line] {

@@ -46,14 +46,14 @@ int grow(const options_of_grow& options, bool as_json) {
 }  // namespace
 
 void add_pool_grow_command(CLI::App& pool, command_line& line) {
-    auto* command = pool.add_subcommand("grow", "Give a pool more room; every object stays where it is");
+    auto* command = pool.add_subcommand("grow", "Enlarge a pool; no object moves");
     auto options = std::make_shared<options_of_grow>();
     command->add_option("FILE", options->file, "The pool's file; must not be in use")->required();
-    command->add_option("SIZE", options->bytes, "Size of the pool from now on, such as 512M or 2G")
+    command->add_option("SIZE", options->bytes, "New size of the pool, such as 512M or 2G")
         ->required()
         ->transform(CLI::AsSizeValue(false));
-    command->footer("A pool grows at most 31 times, up to the addresses that were reserved when it was made\n"
-                    "(`holdfast pool info`). A program that has it open calls its member grow instead.");
+    command->footer("A pool grows at most 31 times, within the addresses reserved at its creation\n"
+                    "(`holdfast pool info`). A program that has the pool open calls its member grow instead.");
     add_json_flag(*command, line);
     command->callback([options, &line] { line.run = [options, &line] { return grow(*options, line.json); }; });
 }

@@ -16,7 +16,7 @@ std::string state_of(const pool_info& info) {
     const std::string at = fmt::format("at level {}", name_of(info.last_level));
     if (info.same_boot) return "in use, or left by a killed process; was open " + at;
     if (info.last_level == level::power) return "left open when the machine went down; was open " + at;
-    return "left open when the machine went down; was open " + at + ", so its last moments may be lost";
+    return "left open when the machine went down; was open " + at + ", so its latest changes may be lost";
 }
 
 std::string report_of(const pool_info& info) {
@@ -36,7 +36,7 @@ std::string report_of(const pool_info& info) {
     facts.add("generation", std::to_string(info.generation));
     if (info.storage.kind == persist::medium::file)
         facts.add("memory", "at level power at most " + readable_bytes(persist::memory_bytes() / 4) +
-                                " for pages that were changed, unless a program says otherwise");
+                                " for changed pages, unless a program sets another bound");
     facts.add("medium", fmt::format("{} on {}", persist::name_of(info.storage.kind), info.storage.file_system));
     return facts.text();
 }
@@ -44,7 +44,7 @@ std::string report_of(const pool_info& info) {
 }  // namespace
 
 void add_pool_info_command(CLI::App& pool, command_line& line) {
-    auto* command = pool.add_subcommand("info", "Print what stands in a pool's header");
+    auto* command = pool.add_subcommand("info", "Print a pool's header");
     auto file = std::make_shared<std::string>();
     command->add_option("FILE", *file, "The pool's file")->required();
     add_json_flag(*command, line);

@@ -48,11 +48,11 @@ int snapshot(const options_of_snapshot& options, bool as_json) {
 }  // namespace
 
 void add_pool_snapshot_command(CLI::App& pool, command_line& line) {
-    auto* command = pool.add_subcommand("snapshot", "Copy a pool to a new file, at once where the file system can");
+    auto* command = pool.add_subcommand("snapshot", "Copy a pool to a new file, at once if the file system can");
     auto options = std::make_shared<options_of_snapshot>();
     command->add_option("FILE", options->file, "The pool's file; must not be in use")->required();
     command->add_option("COPY", options->copy, "The copy; must not exist")->required();
-    command->footer("A program that has the pool open calls its member snapshot instead, while it goes on.\n"
+    command->footer("A program that has the pool open calls its member snapshot instead, while it continues.\n"
                     "The copy maps at the same address: one process cannot have both open.");
     add_json_flag(*command, line);
     command->callback([options, &line] { line.run = [options, &line] { return snapshot(*options, line.json); }; });

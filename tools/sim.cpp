@@ -232,7 +232,7 @@ std::vector<sim_outcome> run_cases(const std::vector<sim_case>& cases, std::uint
 void trace_one(std::vector<sim_case>& cases, const sim_request& asked) {
     if (asked.trace_path.empty()) return;
     if (cases.size() != 1) {
-        throw wrong_usage(fmt::format("--trace shows one run, and these are {}", cases.size()));
+        throw wrong_usage(fmt::format("--trace shows one run, but {} are selected", cases.size()));
     }
     cases.front().options.trace = window_of(asked.trace_window);
 }
@@ -264,39 +264,39 @@ int run_sim(const sim_request& asked) {
 }
 
 void add_sim_options(CLI::App& sim_command, sim_request& asked) {
-    sim_command.add_option("WORKLOAD", asked.workloads, "What to run (several: one after another)")
+    sim_command.add_option("WORKLOAD", asked.workloads, "Workload to run (several run in turn)")
         ->required()
         ->check(one_of(known_workloads()));
     sim_command.add_option("--threads", asked.threads, "Harts of the machine, one for each thread")
         ->delimiter(',')->capture_default_str();
     sim_command.add_option("--footprint", asked.footprint,
-                           "Of the structure when it has been filled; paper: as large as in the paper")
+                           "Size of the filled structure; paper: as large as in the paper")
         ->capture_default_str();
-    sim_command.add_option("--operations", asked.operations, "Transactions that are measured, of all threads together")
+    sim_command.add_option("--operations", asked.operations, "Number of measured transactions, of all threads together")
         ->check(CLI::Range(1, 100'000'000))->capture_default_str();
     sim_command.add_option("--element", asked.elements, "8 or 256 bytes")
         ->check(one_of({"int", "string"}))->delimiter(',')->capture_default_str();
-    sim_command.add_option("--seed", asked.seed, "Of the workload's random numbers")->capture_default_str();
+    sim_command.add_option("--seed", asked.seed, "Seed of the workload's random numbers")->capture_default_str();
     sim_command.add_option("--design", asked.design, "How the machine makes transactions durable: not at all")
         ->check(one_of({"non-pers"}))->capture_default_str();
-    sim_command.add_option("--core", asked.cores, "Settings of the cores to begin with")
+    sim_command.add_option("--core", asked.cores, "Base settings of the cores")
         ->delimiter(',')->capture_default_str();
     sim_command.add_option("--config", asked.config_path, "Settings of the machine, a file of lines KEY = VALUE")
         ->type_name("FILE");
-    sim_command.add_option("--set", asked.settings, "A setting, such as cache.l2.size=4MiB; several values are a sweep")
+    sim_command.add_option("--set", asked.settings, "A setting, such as cache.l2.size=4MiB; several values: a sweep")
         ->type_name("KEY=VALUE[,VALUE]")->allow_extra_args(false);
-    sim_command.add_flag("--print-config", asked.print_config, "Print all settings, as --config takes them, and end");
+    sim_command.add_flag("--print-config", asked.print_config, "Print all settings as --config reads them, and exit");
     sim_command.add_flag("--quick", asked.quick, "Few transactions; a footprint of at least 32 MiB");
     sim_command.add_option("--json", asked.json_path, "Write the records to this file as a JSON array")
         ->type_name("FILE");
     sim_command.add_option("--trace", asked.trace_path, "Write a timeline of one run to this file, a page of HTML")
         ->type_name("FILE");
-    sim_command.add_option("--trace-window", asked.trace_window, "What it shows, in cycles of the measured phase")
+    sim_command.add_option("--trace-window", asked.trace_window, "Its window, in cycles of the measured phase")
         ->type_name("FROM..TO")->capture_default_str();
     sim_command.add_flag("--statistics", asked.all_numbers, "Print all counters, too");
     sim_command.add_option("--shard", asked.shard, "Only every N-th run, beginning with the I-th")
         ->type_name("I/N")->capture_default_str();
-    sim_command.add_option("--jobs", asked.jobs, "Runs side by side; 0: as many as the host has processors")
+    sim_command.add_option("--jobs", asked.jobs, "Parallel runs; 0: one per processor of the host")
         ->capture_default_str();
 }
 
@@ -313,7 +313,7 @@ void add_sim_command(CLI::App& application, command_line& line) {
     auto* sim_command = application.add_subcommand("sim", "Run workloads on a simulated machine with NVRAM");
     add_sim_options(*sim_command, *asked);
     sim_command->footer("Numbers of the host begin with host_; all others are simulated and repeat exactly.\n"
-                        "Several workloads, threads, elements, cores or values of --set are a sweep.");
+                        "Several workloads, threads, elements, cores or values of --set form a sweep.");
     auto* const operations = sim_command->get_option("--operations");
     sim_command->callback([asked, operations, &line] {
         if (asked->quick && operations->count() == 0) asked->operations = 20'000;

@@ -144,7 +144,7 @@ TEST(SimCommand, ATraceIsOfOneRunAndOfAWindowThatItHas) {
     const std::string path = ::testing::TempDir() + "holdfast_sim_never_" + std::to_string(::getpid()) + ".html";
     const std::string trace = " --trace " + path;
     EXPECT_EQ(run_of("hash sps" + trace).text,
-              "holdfast sim: --trace shows one run, and these are 2\n");
+              "holdfast sim: --trace shows one run, but 2 are selected\n");
     for (const std::string window : {"7", "7..", "..7", "7..7", "8..7", "1..200000", "a..b", "1..2x", "-1..2"}) {
         const sim_run run = run_of("hash" + trace + " --trace-window=" + window);
         EXPECT_EQ(run.status, 2) << window;

@@ -3,7 +3,7 @@
 
 #include "output.hpp"
 
-#include <bench/record.hpp>
+#include <bench/contest/record.hpp>
 #include <holdfast/base/result.hpp>
 
 #include <fmt/core.h>

@@ -50,14 +50,14 @@ inline std::string unknown_word(const CLI::App& named, const std::string& word) 
         return "there is no option \"" + name + "\"" + guess(name, options_of(named));
     }
     const bool lacks_command = named.get_require_subcommand_min() > 0;
-    if (!lacks_command) return "there is nothing that \"" + word + "\" could be";
+    if (!lacks_command) return "unexpected argument \"" + word + "\"";
     return "there is no command \"" + word + "\"" + guess(word, commands_of(named));
 }
 
 inline std::string what_is_wrong(const CLI::App& application, const CLI::ParseError& reason) {
     const CLI::App& named = last_named(application);
     const std::string name = full_name(named);
-    const std::string more = "`" + name + " --help` says what there is.\n";
+    const std::string more = "`" + name + " --help` lists what there is.\n";
     // What was not understood is more likely the cause of what is missing than the other way round.
     const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&reason) != nullptr;
     const std::vector<std::string> unknown = application.remaining(true);

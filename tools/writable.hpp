@@ -23,7 +23,8 @@ inline result<void> check_writable(const std::string& path) {
                      .found = std::move(found), .remedy = "name another file"};
     };
     std::error_code unknown;
-    if (fs::is_directory(path, unknown)) return refuse(errc::permission_denied, "a directory is no file", "a file", "");
+    if (fs::is_directory(path, unknown))
+        return refuse(errc::permission_denied, "a directory is not a file", "a file", "");
     const bool exists = fs::exists(path, unknown);
     std::string directory = fs::path(path).parent_path().string();
     if (directory.empty()) directory = ".";

@@ -7,8 +7,8 @@
 #include <bench/rivals/pmemobj_transaction.hpp>
 #include <bench/rivals/rival.hpp>
 
-#include <bench/bounded_buffer.hpp>
-#include <bench/word_object.hpp>
+#include <bench/contest/bounded_buffer.hpp>
+#include <bench/contest/word_object.hpp>
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 #include <bench/rivals/pmem_calls.hpp>
 #include <bench/rivals/pmemobj_access.hpp>
 
-#include <bench/tree_requests.hpp>
+#include <bench/contest/tree_requests.hpp>
 
 #include <filesystem>
 #include <utility>

@@ -1,6 +1,6 @@
 #include <bench/rivals/process.hpp>
 
-#include <bench/child.hpp>
+#include <bench/contest/child.hpp>
 
 #include <filesystem>
 #include <vector>

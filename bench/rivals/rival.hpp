@@ -1,8 +1,8 @@
 // What a rival is to the program that runs it.
 #pragma once
 
-#include <bench/contestant.hpp>
-#include <bench/serve.hpp>
+#include <bench/contest/contestant.hpp>
+#include <bench/contest/serve.hpp>
 
 #include <workload/random.hpp>
 

@@ -1,9 +1,8 @@
 // The programs that run transactions, from the parent's side: one for each runtime, as no two can be linked together.
 #pragma once
 
-#include <bench/bench.hpp>
-#include <bench/child.hpp>
-#include <bench/contestant.hpp>
+#include <bench/contest/child.hpp>
+#include <bench/contest/contestant.hpp>
 
 #include <memory>
 #include <span>

@@ -1,8 +1,8 @@
 // Suite intset in the program that runs it: a set that threads share, whatever its transactions are.
 #pragma once
 
-#include <bench/serve.hpp>
-#include <bench/threads.hpp>
+#include <bench/contest/serve.hpp>
+#include <bench/contest/threads.hpp>
 
 #include <workload/random.hpp>
 #include <workload/rbtree.hpp>

@@ -1,8 +1,8 @@
 // Suite itm in the program that runs it: what single transactions cost, whatever they are made of.
 #pragma once
 
-#include <bench/serve.hpp>
-#include <bench/threads.hpp>
+#include <bench/contest/serve.hpp>
+#include <bench/contest/threads.hpp>
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Errors as values. A function that can fail for a reason outside the program returns
-// `result<T>`: a T, or an `error` that says what, where, what was expected, what was found and what to do.
+// Errors as values. A function that can fail for a reason outside the program returns `result<T>`: a T, or an `error`
+// with what failed, where, the expected and the found value, and a remedy.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ enum class errc : std::uint8_t {
     not_found,              ///< no such file, root or key
     already_exists,         ///< create found a file in its place
     permission_denied,      ///< the file's mode, or a read-only file or file system
-    io,                     ///< the kernel reported a failure that has no name of its own here
+    io,                     ///< the kernel reported a failure without its own code here
     no_space,               ///< the file system has no room for the pool
     truncated,              ///< the file is shorter than its header says
     not_a_pool,             ///< the file holds something else
@@ -54,42 +54,42 @@ struct error {
     std::optional<std::uint64_t> offset{};  ///< byte offset in that file
     std::string expected{};
     std::string found{};
-    std::string remedy{};  ///< what its reader can do about it, where that is known; a clause
+    std::string remedy{};  ///< what the reader can do about it, if known; a clause
 
     /// "what: path, offset N: expected X, found Y; remedy".
     std::string text() const;
 };
 
-/// The error that has nothing but its code. What is left of one for which there is no memory. Lives for ever.
+/// The error that has only its code: what remains of one for which there is no memory. Lives forever.
 const error& bare_error(errc code) noexcept;
 
 namespace detail {
 
 struct error_deleter {
-    /// Leaves alone what lives for ever.
+    /// Does not touch errors that live forever.
     void operator()(error* reason) const noexcept;
 };
-/// An error on its way to who looks at it. Where memory runs out it keeps its code and loses its text: a commit whose
-/// outcome is unknown must never look like one that was rolled back.
+/// An error on its way to its reader. If memory runs out it keeps its code and loses its text: a commit whose outcome
+/// is unknown must never look like one that was rolled back.
 using kept_error = std::unique_ptr<error, error_deleter>;
 
 kept_error keep(error&& reason) noexcept;
-/// The same of a copy.
+/// The same for a copy.
 kept_error keep(const error& reason) noexcept;
 
-/// An error that is made early, to be given out where nothing may be allocated: in a signal handler. Made at most eight
-/// times in a program; lives for ever. Thread-safe.
+/// An error created in advance, to be returned where nothing may be allocated: in a signal handler. Created at most
+/// eight times in a program; lives forever. Thread-safe.
 const error& make_lasting(error reason);
-/// Gives one out, or a bare one.
+/// Returns one, or a bare one.
 kept_error keep_lasting(const error& reason) noexcept;
 
 }  // namespace detail
 
-/// How a failure inside a transaction travels to the `atomically` that returns it, and how
-/// operations without a return value of their own report one. Let it pass.
+/// Carries a failure inside a transaction to the `atomically` that returns it, and reports failures of operations
+/// without a return value. Do not swallow it.
 class failure : public std::exception {
 public:
-    /// Where there is no memory it carries the code alone.
+    /// If there is no memory it carries only the code.
     explicit failure(holdfast::error reason) noexcept;
     explicit failure(detail::kept_error reason) noexcept;
     const holdfast::error& reason() const noexcept { return *reason_; }
@@ -107,8 +107,8 @@ namespace detail {
 [[noreturn]] void throw_failure(const error& reason);
 }  // namespace detail
 
-/// A value or an error. Asking for the one that is not there throws `failure` (value) or is
-/// misuse that throws (error). Success costs no allocation.
+/// A value or an error. value() of an error throws `failure`; error() of a value is misuse and throws. Success costs no
+/// allocation.
 template <class T>
 class [[nodiscard]] result {
 public:
@@ -135,7 +135,7 @@ public:
         if (!error_) fail(errc::misuse, "asked a successful result for its error");
         return *error_;
     }
-    /// Moves the error on, without a copy; nullptr of a success.
+    /// Moves the error out, without a copy; nullptr for a success.
     detail::kept_error give_error() && noexcept { return std::move(error_); }
 
 private:
@@ -168,7 +168,7 @@ public:
         return *error_;
     }
 
-    /// Moves the error on, without a copy; nullptr of a success.
+    /// Moves the error out, without a copy; nullptr for a success.
     detail::kept_error give_error() && noexcept { return std::move(error_); }
 
 private:

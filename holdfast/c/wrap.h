@@ -1,5 +1,5 @@
-/* The papers' names for wraps, for programs written after their listings. They are names only: the library has none but
- * those of holdfast/c/holdfast.h. */
+/* The papers' names for wraps, for programs written after their listings. They are inline functions only: the library's
+ * symbols are those of holdfast/c/holdfast.h. */
 #pragma once
 
 #include <holdfast/c/holdfast.h>

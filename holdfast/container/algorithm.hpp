@@ -1,4 +1,4 @@
-// What all containers offer alike: comparing, and removing by a predicate.
+// What all containers have in common: comparison, and removal by a predicate.
 #pragma once
 
 #include <holdfast/container/element.hpp>
@@ -28,7 +28,7 @@ bool same_elements(const auto& a, const auto& b) {
            });
 }
 
-/// For each element, in order, whether it leaves. It is asked before the first one does: a predicate that throws
+/// For each element, in order, whether it is to be removed. Evaluated before the first removal: a predicate that throws
 /// changes nothing.
 template <class Predicate>
 std::vector<bool> marked(const auto& all, Predicate& leaves) {
@@ -44,7 +44,7 @@ inline std::vector<bool> marked_range(std::size_t size, std::size_t first, std::
               true);
     return marks;
 }
-/// Removes what the predicate is true for, one after the other; returns how many.
+/// Removes the elements for which the predicate is true, one after the other; returns how many.
 template <class Engine, class Predicate>
 std::size_t erase_marked(auto& from, Predicate& leaves) {
     return modify<Engine>(&from, [&] { return marked(std::as_const(from), leaves); },

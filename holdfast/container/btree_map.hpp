@@ -15,24 +15,23 @@ namespace holdfast {
 /// A map with unique keys in order, with the names of std::map: a B+ tree of up to 15 entries a leaf.
 /// Key: trivially copyable, or string<Engine> (looked up by std::string_view); see key_form and key_less.
 /// Less orders keys as functions take them, strictly and totally, and has no state: std::greater<> is one. It is part
-/// of what stands in the pool: check() finds keys that another one ordered. The map is a root, a member of something
-/// in a pool, or an element of a container; zero bytes are an empty one. 24 bytes, and the leaves: full where keys
-/// came in order, else about 2/3 full; see detail::btree_tree for the least.
+/// of the pool's contents: check() finds keys in another order. The map is a root, a member of an object in a pool, or
+/// an element of a container; zero bytes are an empty map. It takes 24 bytes and its leaves, which are full if keys
+/// arrived in order and otherwise about 2/3 full; see detail::btree_tree for the minimum.
 ///
-/// Thread safety: as std::map; a lock of the caller's isolates transactions.
+/// Thread safety: as std::map; callers serialise access with locks of their own.
 /// Each modifying function joins the open transaction or runs its own; reading runs none.
 /// What holds if the process dies inside: nothing of the transaction, or all of it.
 /// Iterators are invalid after any insertion, removal, rollback and close; references to an entry
 /// stay valid until a removal or a split of its leaf.
-/// Costs: all in O(log n). insert logs the entry, a word for its place and the count; a split, every 8th
-/// insertion or so, 7 entries more. clear and destruction log a bit or so for each block
-/// freed; should the log ever be too small for that their transaction fails
-/// (transaction_too_large), and `while (m.erase_some(1000) != 0);` empties it.
+/// Costs: all in O(log n). insert logs the entry, a word for its place and the count; a split, every 8th insertion or
+/// so, 7 entries more. clear and destruction log about one bit per freed block; if the log is too small for that, their
+/// transaction fails (transaction_too_large), and `while (m.erase_some(1000) != 0);` empties it.
 /// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
-/// A function that fails inside a transaction leaves the map as it was: for want of space, by an element's
-/// constructor, by the caller's mistake. What fails after the first change dooms the transaction: where the log
-/// has no room for a store, a block cannot be freed, insert_or_assign is left by an element's own operator=, or
-/// erase by a copy of a key after the first entry of a range.
+/// A function that fails inside a transaction leaves the map unchanged: if space runs out, an element's constructor
+/// throws, or the caller made a mistake. A failure after the first change dooms the transaction: if the log has no room
+/// for a store, a block cannot be freed, an element's own operator= throws in insert_or_assign, or the copy of a key
+/// throws in erase after the first entry of a range.
 template <class Key, class T, class Engine, class Less = key_less<Key>>
 class btree_map {
     static_assert(std::is_empty_v<Less>, "the order of a btree map is a type without members: nothing stores them");
@@ -120,19 +119,19 @@ public:
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
     btree_map() = default;
-    /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
+    /// Frees what the container owns if Engine::destroy runs it; does nothing outside a transaction.
     ~btree_map() noexcept(false) {
         detail::free_in_destructor<Engine>(this, [&] { tree_.free_all(); });
     }
     btree_map(const btree_map&) = delete;
     btree_map& operator=(const btree_map&) = delete;
-    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes: by Engine::make or
-    /// emplace only.
+    /// Takes over the contents of `other`, which is empty afterwards. Inside a transaction, on zeroed bytes: by
+    /// Engine::make or emplace only.
     btree_map(btree_map&& other) {
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { tree_.take(other.tree_, false); });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Frees its contents and takes over those of `other`, which is empty afterwards.
     /// Errors: misuse (it is in no pool, or in another).
     btree_map& operator=(btree_map&& other) {
         if (this == &other) return *this;
@@ -140,7 +139,7 @@ public:
                                [&](bool) { tree_.take(other.tree_, true); });
         return *this;
     }
-    /// Iterators of both are invalid afterwards, references are not.
+    /// Invalidates the iterators of both, but not references.
     void swap(btree_map& other) {
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { tree_.exchange(other.tree_); });
@@ -177,11 +176,11 @@ public:
     }
     mapped_type& at(const key_argument& key) { return require(key)->second; }
     const mapped_type& at(const key_argument& key) const { return require(key)->second; }
-    /// Adds T() for a new key. `m[key] = value` writes a field: inside a transaction; alone there is
+    /// Adds T() for a new key. `m[key] = value` writes a field and needs a transaction; outside one use
     /// insert_or_assign.
     mapped_type& operator[](const key_argument& key) { return try_emplace(key).first->second; }
 
-    /// Adds an entry with the value T(arguments…) if the key is not there.
+    /// Adds an entry with the value T(arguments…) if the key is absent.
     template <class... Arguments>
     std::pair<iterator, bool> try_emplace(const key_argument& key, Arguments&&... arguments) {
         return detail::join<Engine>(this, [&]() -> std::pair<iterator, bool> {
@@ -220,9 +219,9 @@ public:
         });
     }
 
-    /// Replaces the contents by [first, last): pairs of a key and what a value is made of, whose keys ascend strictly.
-    /// Builds full leaves without a search, beside the old entries. In one transaction, which logs all of it; what is
-    /// too large for that is inserted in order, many keys to a transaction, and fills its leaves as well.
+    /// Replaces the contents by [first, last): pairs of a key and the arguments of a value, with strictly ascending
+    /// keys. Builds full leaves without a search, beside the old entries, in one transaction, which logs all of it. For
+    /// a larger range insert the keys in order, many per transaction, which fills the leaves as well.
     /// Errors: misuse (keys out of order; the map is as it was).
     template <std::input_iterator Iterator, std::sentinel_for<Iterator> Sentinel>
     void assign_sorted(Iterator first, Sentinel last) {
@@ -252,7 +251,7 @@ public:
             return 1;
         });
     }
-    /// Returns the place behind the removed entry. Errors: misuse (a place in another map, or the end).
+    /// Returns an iterator behind the removed entry. Errors: misuse (an iterator of another map, or the end).
     iterator erase(const_iterator place) {
         return detail::modify<Engine>(this, [&] { return key_of(require_here(place)); },
                                       [&](const typename tree::owned& key) {
@@ -261,7 +260,7 @@ public:
                                       });
     }
     iterator erase(iterator place) { return erase(const_iterator(place)); }
-    /// Removes [first, last), and returns the place behind. Errors: misuse (a place in another map, or `last` comes
+    /// Removes [first, last) and returns an iterator behind it. Errors: misuse (an iterator of another map, or `last`
     /// before `first`).
     iterator erase(const_iterator first, const_iterator last) {
         const bool to_end = last == cend();
@@ -279,8 +278,8 @@ public:
             return at;
         });
     }
-    /// Removes the entries that `leaves` is true for; returns how many. It is asked about all of them before the first
-    /// leaves: one that throws changes nothing.
+    /// Removes the entries for which `leaves` is true; returns how many. Evaluates it for all entries before it removes
+    /// the first: if it throws, nothing has changed.
     template <class Predicate>
     friend size_type erase_if(btree_map& from, Predicate leaves) {
         return detail::erase_marked<Engine>(from, leaves);
@@ -294,8 +293,8 @@ public:
                           detail::same_element<T, Engine>(x.second, y.second);
                });
     }
-    /// Removes up to `limit` entries, lowest keys first; returns how many. Clears in steps what is
-    /// too large for one transaction.
+    /// Removes up to `limit` entries, lowest keys first; returns how many. For clearing in steps what is too large for
+    /// one transaction.
     size_type erase_some(size_type limit) {
         return detail::modify<Engine>(this, [&] {
             size_type erased = 0;

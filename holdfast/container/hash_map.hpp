@@ -12,24 +12,23 @@
 
 namespace holdfast {
 
-/// A map with unique keys in no order, with the names of std::unordered_map. Key: trivially copyable,
-/// or string<Engine> (looked up by std::string_view); see key_form, key_hash, key_equal. It is a
-/// root, a member of something in a pool, or an element of a container; zero bytes are an empty one.
-/// 24 bytes, a block for each entry, and 8 bytes for each 1 to 4 entries.
+/// A map with unique keys in no order, with the names of std::unordered_map. Key: trivially copyable, or string<Engine>
+/// (looked up by std::string_view); see key_form, key_hash, key_equal. It is a root, a member of an object in a pool,
+/// or an element of a container; zero bytes are an empty map. It takes 24 bytes, a block for each entry, and 8 bytes
+/// for each 1 to 4 entries.
 ///
-/// Thread safety: as std::unordered_map; a lock of the caller's isolates transactions.
+/// Thread safety: as std::unordered_map; callers serialise access with locks of their own.
 /// Each modifying function joins the open transaction or runs its own; reading runs none.
 /// What holds if the process dies inside: nothing of the transaction, or all of it.
 /// References stay valid until their entry is erased, and so do iterators, whose order an insertion
 /// or removal may change; all are invalid after rollback and close.
-/// Costs: insert logs the entry, a link and the count, and every other one splits a bucket, a few words
-/// more; it never grows with the size. clear and destruction log a bit or so for each block freed; should
-/// the log ever be too small for that their transaction fails (transaction_too_large), and
-/// `while (m.erase_some(1000) != 0);` empties it.
+/// Costs: insert logs the entry, a link and the count, and every other one splits a bucket, a few words more; it never
+/// grows with the size. clear and destruction log about one bit per freed block; if the log is too small for that,
+/// their transaction fails (transaction_too_large), and `while (m.erase_some(1000) != 0);` empties it.
 /// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
-/// A function that fails inside a transaction leaves the map as it was: for want of space, by an element's
-/// constructor, by the caller's mistake. What fails after the first change dooms the transaction: where the log
-/// has no room for a store, a block cannot be freed, or insert_or_assign is left by an element's own operator=.
+/// A function that fails inside a transaction leaves the map unchanged: if space runs out, an element's constructor
+/// throws, or the caller made a mistake. A failure after the first change dooms the transaction: if the log has no room
+/// for a store, a block cannot be freed, or an element's own operator= throws in insert_or_assign.
 template <class Key, class T, class Engine>
 class hash_map {
     using node = detail::hash_node<Key, T, Engine>;
@@ -52,7 +51,7 @@ public:
     using const_iterator = basic_iterator<true>;
 
     hash_map() = default;
-    /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
+    /// Frees what the container owns if Engine::destroy runs it; does nothing outside a transaction.
     ~hash_map() noexcept(false) {
         detail::free_in_destructor<Engine>(this, [&] {
             drop_all(table_.now());
@@ -61,8 +60,8 @@ public:
     }
     hash_map(const hash_map&) = delete;
     hash_map& operator=(const hash_map&) = delete;
-    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes: by Engine::make or
-    /// emplace only.
+    /// Takes over the contents of `other`, which is empty afterwards. Inside a transaction, on zeroed bytes: by
+    /// Engine::make or emplace only.
     hash_map(hash_map&& other) {
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); }, [&](bool) {
             table_.take(other.table_);
@@ -70,7 +69,7 @@ public:
             other.count_ = 0;
         });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Frees its contents and takes over those of `other`, which is empty afterwards.
     /// Errors: misuse (it is in no pool, or in another).
     hash_map& operator=(hash_map&& other) {
         if (this == &other) return *this;
@@ -84,7 +83,7 @@ public:
         });
         return *this;
     }
-    /// Iterators of both are invalid afterwards, references are not.
+    /// Invalidates the iterators of both, but not references.
     void swap(hash_map& other) {
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); }, [&](bool) {
             table_.exchange(other.table_);
@@ -110,11 +109,11 @@ public:
     size_type count(const key_argument& key) const { return contains(key) ? 1 : 0; }
     mapped_type& at(const key_argument& key) { return require(key)->entry.second; }
     const mapped_type& at(const key_argument& key) const { return require(key)->entry.second; }
-    /// Adds T() for a new key. `m[key] = value` writes a field: inside a transaction; alone there is
+    /// Adds T() for a new key. `m[key] = value` writes a field and needs a transaction; outside one use
     /// insert_or_assign.
     mapped_type& operator[](const key_argument& key) { return try_emplace(key).first->second; }
 
-    /// Adds an entry with the value T(arguments…) if the key is not there.
+    /// Adds an entry with the value T(arguments…) if the key is absent.
     template <class... Arguments>
     std::pair<iterator, bool> try_emplace(const key_argument& key, Arguments&&... arguments) {
         return detail::join<Engine>(this, [&]() -> std::pair<iterator, bool> {
@@ -150,9 +149,9 @@ public:
         });
     }
 
-    /// Makes room for `count` entries: until there are so many, no insertion splits a bucket. Removals give such
-    /// buckets back, two at a time. In one transaction: 4 bytes for each entry, without a log where the block is large,
-    /// and a move of each entry that is there already. Errors: out_of_space.
+    /// Makes room for `count` entries: below that number no insertion splits a bucket. Removals release such buckets,
+    /// two at a time. One transaction: 4 bytes for each entry, without a log if the block is large, and a move of each
+    /// existing entry. Errors: out_of_space.
     void reserve(size_type count) {
         detail::modify<Engine>(this, [&] { return table_.prepare(count / 2 + count % 2 + (count == 0 ? 1 : 0)); },
                                [&](typename table::reservation& by) { table_.grow(by, empty()); });
@@ -172,8 +171,8 @@ public:
             return 1;
         });
     }
-    /// Returns the place behind the removed entry. Going through the whole map this way never
-    /// misses an entry, and never meets one twice. Errors: misuse (a place in another map, or the end).
+    /// Returns an iterator behind the removed entry. A traversal of the whole map with it visits every entry exactly
+    /// once. Errors: misuse (an iterator of another map, or the end).
     iterator erase(const_iterator place) {
         return detail::modify<Engine>(this, [&] { return link_to(place); }, [&](link* at) {
             iterator after(&table_, place.at_);
@@ -183,8 +182,8 @@ public:
         });
     }
     iterator erase(iterator place) { return erase(const_iterator(place)); }
-    /// Removes [first, last), and returns the place behind. Errors: misuse (a place in another map, or `last` does not
-    /// come behind `first`).
+    /// Removes [first, last) and returns an iterator behind it. Errors: misuse (an iterator of another map, or `last`
+    /// not behind `first`).
     iterator erase(const_iterator first, const_iterator last) {
         return detail::modify<Engine>(this, [&] {
             const_iterator at = first;
@@ -198,13 +197,13 @@ public:
             return iterator(&table_, behind);
         });
     }
-    /// Removes the entries that `leaves` is true for; returns how many. It is asked about all of them before the first
-    /// leaves: one that throws changes nothing.
+    /// Removes the entries for which `leaves` is true; returns how many. Evaluates it for all entries before it removes
+    /// the first: if it throws, nothing has changed.
     template <class Predicate>
     friend size_type erase_if(hash_map& from, Predicate leaves) {
         return detail::erase_marked<Engine>(from, leaves);
     }
-    /// Whether both have the same keys with equal values, in whatever order.
+    /// Whether both have the same keys with equal values, in any order.
     friend bool operator==(const hash_map& a, const hash_map& b)
         requires std::equality_comparable<T>
     {
@@ -218,8 +217,8 @@ public:
         }
         return true;
     }
-    /// Removes up to `limit` entries, whichever; returns how many. Clears in steps what is too large
-    /// for one transaction.
+    /// Removes up to `limit` entries in no order; returns how many. For clearing in steps what is too large for one
+    /// transaction.
     size_type erase_some(size_type limit) {
         return detail::modify<Engine>(this, [&] {
             size_type erased = 0;

@@ -115,7 +115,7 @@ public:
         }
     }
 
-    /// What a table needs to have so many buckets: all that can fail for want of space.
+    /// Prepares a table for that number of buckets: every step that can fail for lack of space.
     struct reservation {
         new_block<Engine> directory;
         std::vector<new_block<Engine>> segments;

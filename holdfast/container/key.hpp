@@ -1,4 +1,4 @@
-// What maps need to know about their keys, and how a program says it for keys of its own.
+// What maps need to know about their keys, and how a program declares it for its own keys.
 #pragma once
 
 #include <holdfast/container/element.hpp>
@@ -44,7 +44,7 @@ struct key_form<string<Engine>> {
 
 namespace detail {
 
-/// A key and a value as they stand in a map: `first` and `second`, as in std::pair.
+/// A key and a value in a map: `first` and `second`, as in std::pair.
 template <class Key, class T, class Engine>
 struct map_entry {
     const held_element<Key, Engine> first;
@@ -74,9 +74,8 @@ inline std::uint64_t hash_bytes(const void* bytes, std::size_t size) noexcept {
 
 }  // namespace detail
 
-/// The hash of a key of hash_map<Key, …>. Specialise it for a key whose equality is not that of its
-/// bytes. It is part of what stands in the pool: it must never change.
-/// Not keyed: who chooses the keys can make them collide.
+/// The hash of a key of hash_map<Key, …>. Specialise it for a key whose equality is not that of its bytes. It is part
+/// of the pool's contents: it must never change. It is not keyed: anyone who chooses the keys can make them collide.
 template <class Key>
 struct key_hash {
     static_assert(std::has_unique_object_representations_v<Key>, "specialise holdfast::key_hash for this key");
@@ -113,8 +112,8 @@ struct key_equal {
     bool operator()(const argument& a, const argument& b) const { return a == b; }
 };
 
-/// The order of btree_map<Key, …>: strict and total. Specialise it for another order; it is part of what
-/// stands in the pool and must never change. Strings are ordered by unsigned bytes.
+/// The order of btree_map<Key, …>: strict and total. Specialise it for another order; it is part of the pool's contents
+/// and must never change. Strings are ordered by unsigned bytes.
 template <class Key>
 struct key_less {
     using argument = typename key_form<Key>::argument;

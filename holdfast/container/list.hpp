@@ -1,4 +1,4 @@
-// list: a doubly linked list whose elements keep their place.
+// list: a doubly linked list whose elements never move.
 #pragma once
 
 #include <holdfast/container/list_node.hpp>
@@ -11,26 +11,27 @@
 
 namespace holdfast {
 
-/// A doubly linked list in a pool, with the names of std::list. It is a root, a member of something in a pool, or an
-/// element of a container; zero bytes are an empty one. 24 bytes, and a block for each element: 16 bytes more than it.
+/// A doubly linked list in a pool, with the names of std::list. It is a root, a member of an object in a pool, or an
+/// element of a container; zero bytes are an empty list. It takes 24 bytes, and for each element a block that is 16
+/// bytes larger than it.
 ///
-/// An element never moves. Its address may stand in the pool, in a field or as the value of a map, and iterator_to
-/// makes an iterator of it: so an element is found and erased in O(1), wherever it is in the list.
+/// An element never moves. Its address may be stored in the pool, in a field or as the value of a map, and iterator_to
+/// turns it into an iterator: so an element is found and erased in O(1), anywhere in the list.
 ///
-/// Thread safety: as std::list; a lock of the caller's isolates transactions.
+/// Thread safety: as std::list; callers serialise access with locks of their own.
 /// Each modifying function joins the open transaction or runs its own; reading runs none.
 /// What holds if the process dies inside: nothing of the transaction, or all of it.
-/// References and iterators stay valid until their element is erased; splice, swap and a move give elements to another
-/// list: references stay valid, and iterators are to be had anew by iterator_to. Iterators are invalid after rollback
-/// and close.
-/// Costs: insertion logs the element and five words, erase three. clear and destruction log a bit or so for each block
-/// freed; should the log ever be too small for that their transaction fails (transaction_too_large), and
+/// References and iterators stay valid until their element is erased. splice, swap and a move transfer elements to
+/// another list: references stay valid, and iterator_to makes new iterators. Iterators are invalid after rollback and
+/// close.
+/// Costs: insertion logs the element and five words, erase three. clear and destruction log about one bit per freed
+/// block; if the log is too small for that, their transaction fails (transaction_too_large), and
 /// `while (l.erase_some(1000) != 0);` empties it.
 /// Errors: failure (out_of_space, transaction_too_large, misuse).
-/// A function that fails inside a transaction leaves the list as it was: for want of space, by an element's constructor
-/// or a predicate, by the caller's mistake. What fails after the first change, where the log has no room for a store or
-/// a block cannot be freed, dooms the transaction. So does a range whose elements are moved out of it, when one of them
-/// cannot be built.
+/// A function that fails inside a transaction leaves the list unchanged: if space runs out, an element's constructor or
+/// a predicate throws, or the caller made a mistake. A failure after the first change dooms the transaction: if the log
+/// has no room for a store, or a block cannot be freed. So does a range whose elements are moved out of it, if one of
+/// them cannot be built.
 template <class T, class Engine>
 class list {
     using node = detail::list_node<T, Engine>;
@@ -48,19 +49,19 @@ public:
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
     list() = default;
-    /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
+    /// Frees what the container owns if Engine::destroy runs it; does nothing outside a transaction.
     ~list() noexcept(false) {
         detail::free_in_destructor<Engine>(this, [&] { chain::free_range(first_, nullptr); });
     }
     list(const list&) = delete;
     list& operator=(const list&) = delete;
-    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes: by Engine::make or
-    /// emplace only.
+    /// Takes over the contents of `other`, which is empty afterwards. Inside a transaction, on zeroed bytes: by
+    /// Engine::make or emplace only.
     list(list&& other) {
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { take(other); });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Frees its contents and takes over those of `other`, which is empty afterwards.
     /// Errors: misuse (it is in no pool, or in another).
     list& operator=(list&& other) {
         if (this == &other) return *this;
@@ -100,13 +101,13 @@ public:
     reference back() { return last_->element; }
     const_reference back() const { return last_->element; }
 
-    /// Where an element stands. Requires: it is one of this list.
+    /// An iterator to an element. Requires: the element is in this list.
     iterator iterator_to(value_type& element) { return iterator(&last_, node::of(&element)); }
     const_iterator iterator_to(const value_type& element) const {
         return const_iterator(&last_, node::of(const_cast<value_type*>(&element)));
     }
 
-    /// Adds an element before that at `place`. Errors: misuse (a place in another list).
+    /// Adds an element before `place`. Errors: misuse (an iterator of another list).
     template <class... Arguments>
     iterator emplace(const_iterator place, Arguments&&... arguments) {
         return iterator(&last_, detail::modify<Engine>(this, [&] {
@@ -129,7 +130,7 @@ public:
     {
         return emplace(place, value);
     }
-    /// Inserts [first, last), which may be in this list, before `place`; returns where the first of them stands.
+    /// Inserts [first, last), which may be in this list, before `place`; returns an iterator to the first of them.
     template <std::input_iterator Iterator, std::sentinel_for<Iterator> Sentinel>
     iterator insert(const_iterator place, Iterator first, Sentinel last) {
         return iterator(&last_, detail::modify<Engine>(this, [&] {
@@ -162,7 +163,7 @@ public:
     {
         emplace_front(value);
     }
-    /// For other elements: whatever T is constructed from.
+    /// For other elements: arguments from which T is constructed.
     template <class Value>
     void push_back(Value&& value)
         requires(!detail::is_plain_value<T>)
@@ -191,8 +192,8 @@ public:
         assign(values.begin(), values.end());
     }
 
-    /// Returns the place behind the removed element. Errors: misuse (the end, a place in another list, or one whose
-    /// element left already; the last as far as its neighbours tell).
+    /// Returns an iterator behind the removed element. Errors: misuse (the end, an iterator of another list, or one
+    /// whose element was already removed, as far as its neighbours show it).
     iterator erase(const_iterator place) {
         return iterator(&last_, detail::modify<Engine>(this, [&] { return require_element(place); }, [&](node* gone) {
             node* const next = gone->next;
@@ -201,7 +202,7 @@ public:
             return next;
         }));
     }
-    /// Errors: misuse (places in another list, or `last` does not come behind `first`).
+    /// Errors: misuse (iterators of another list, or `last` not behind `first`).
     iterator erase(const_iterator first, const_iterator last) {
         return iterator(&last_, detail::modify<Engine>(this, [&] { return require_range(first, last); },
                                                        [&](const range& gone) {
@@ -222,8 +223,8 @@ public:
             return erased;
         });
     }
-    /// Removes the elements that `leaves` is true for; returns how many. It is asked about all of them before the
-    /// first leaves: one that throws changes nothing.
+    /// Removes the elements for which `leaves` is true; returns how many. Evaluates it for all elements before it
+    /// removes the first: if it throws, nothing has changed.
     template <class Predicate>
     friend size_type erase_if(list& from, Predicate leaves) {
         return detail::erase_marked<Engine>(from, leaves);
@@ -240,8 +241,8 @@ public:
         });
     }
 
-    /// Moves the element at `element` of `other` before that at `place`: no block, no copy. `other` may be this list.
-    /// Errors: misuse (places in other lists, the end, a list in no pool or in another).
+    /// Moves the element at `element` of `other` before `place`, without a block or a copy. `other` may be this list.
+    /// Errors: misuse (iterators of other lists, the end, a list in no pool or in another).
     void splice(const_iterator place, list& other, const_iterator element) {
         detail::modify<Engine>(this, [&] {
             detail::require_also<Engine>(&other);
@@ -254,7 +255,7 @@ public:
             if (!stays) transfer(other, moved, moved, 1, next);
         });
     }
-    /// The same for [first, last), which does not hold `place`; in O(n).
+    /// The same for [first, last), which must not contain `place`; in O(n).
     void splice(const_iterator place, list& other, const_iterator first, const_iterator last) {
         detail::modify<Engine>(this, [&] {
             detail::require_also<Engine>(&other);

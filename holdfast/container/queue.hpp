@@ -15,7 +15,7 @@ namespace detail {
 template <class T, class Engine>
 struct queue_chunk {
     using element = held_element<T, Engine>;
-    /// A chunk of about 500 bytes: an allocation for every so many elements.
+    /// A chunk of about 500 bytes: one allocation for several elements.
     static constexpr std::uint64_t length = sizeof(element) >= 248 ? 2 : 496 / sizeof(element);
 
     basic_field<Engine, queue_chunk*> next;
@@ -24,22 +24,21 @@ struct queue_chunk {
 
 }  // namespace detail
 
-/// A queue in a pool, with the names of std::queue, and iterators from front to back. It is a root, a
-/// member of something in a pool, or an element of a container; zero bytes are an empty one.
-/// 32 bytes, and chunks of about 500 bytes; a chunk is freed when its last element leaves.
+/// A queue in a pool, with the names of std::queue, and iterators from front to back. It is a root, a member of an
+/// object in a pool, or an element of a container; zero bytes are an empty queue. It takes 32 bytes, and chunks of
+/// about 500 bytes; a chunk is freed when its last element is removed.
 ///
-/// Thread safety: as std::queue; a lock of the caller's isolates transactions.
+/// Thread safety: as std::queue; callers serialise access with locks of their own.
 /// Each modifying function joins the open transaction or runs its own; reading runs none.
 /// What holds if the process dies inside: nothing of the transaction, or all of it.
-/// References stay valid until their element leaves; all are invalid after rollback and close.
-/// Costs: push logs the element and a counter, pop a counter; one in each chunk's length also
-/// allocates or frees. clear and destruction log a bit or so for each block freed; should the log
-/// ever be too small for that their transaction fails (transaction_too_large), and
-/// `while (q.erase_some(1000) != 0);` empties it.
+/// References stay valid until their element is removed; all are invalid after rollback and close.
+/// Costs: push logs the element and a counter, pop a counter; one call per chunk also allocates or frees. clear and
+/// destruction log about one bit per freed block; if the log is too small for that, their transaction fails
+/// (transaction_too_large), and `while (q.erase_some(1000) != 0);` empties it.
 /// Errors: failure (out_of_space, transaction_too_large, misuse).
-/// A function that fails inside a transaction leaves the queue as it was: for want of space, by an element's
-/// constructor, by the caller's mistake. What fails after the first change, where the log has no room for a
-/// store or a block cannot be freed, dooms the transaction.
+/// A function that fails inside a transaction leaves the queue unchanged: if space runs out, an element's constructor
+/// throws, or the caller made a mistake. A failure after the first change dooms the transaction: if the log has no room
+/// for a store, or a block cannot be freed.
 template <class T, class Engine>
 class queue {
     using chunk = detail::queue_chunk<T, Engine>;
@@ -92,19 +91,19 @@ public:
     using const_iterator = basic_iterator<true>;
 
     queue() = default;
-    /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
+    /// Frees what the container owns if Engine::destroy runs it; does nothing outside a transaction.
     ~queue() noexcept(false) {
         detail::free_in_destructor<Engine>(this, [&] { free_all(); });
     }
     queue(const queue&) = delete;
     queue& operator=(const queue&) = delete;
-    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes: by Engine::make or
-    /// emplace only.
+    /// Takes over the contents of `other`, which is empty afterwards. Inside a transaction, on zeroed bytes: by
+    /// Engine::make or emplace only.
     queue(queue&& other) {
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { take(other, false); });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Frees its contents and takes over those of `other`, which is empty afterwards.
     /// Errors: misuse (it is in no pool, or in another).
     queue& operator=(queue&& other) {
         if (this == &other) return *this;
@@ -164,7 +163,7 @@ public:
     {
         emplace(value);
     }
-    /// For other elements: whatever T is constructed from.
+    /// For other elements: arguments from which T is constructed.
     template <class Value>
     void push(Value&& value)
         requires(!detail::is_plain_value<T>)
@@ -183,8 +182,8 @@ public:
             if (number % chunk::length == 0) drop_first_chunk();
         });
     }
-    /// Removes [first, last), and returns the place behind. Every element behind moves: in O(n).
-    /// Errors: misuse (places in another queue, or in the wrong order).
+    /// Removes [first, last) and returns an iterator behind it. Every later element moves: O(n). Errors: misuse
+    /// (iterators of another queue, or in the wrong order).
     iterator erase(const_iterator first, const_iterator last) {
         const std::uint64_t front = popped_.get();
         detail::modify<Engine>(this, [&] {
@@ -202,8 +201,8 @@ public:
         ++behind.number_;
         return erase(place, behind);
     }
-    /// Removes the elements that `leaves` is true for; returns how many. It is asked about all of them before the
-    /// first leaves: one that throws changes nothing.
+    /// Removes the elements for which `leaves` is true; returns how many. Evaluates it for all elements before it
+    /// removes the first: if it throws, nothing has changed.
     template <class Predicate>
     friend size_type erase_if(queue& from, Predicate leaves) {
         return detail::modify<Engine>(&from, [&] { return detail::marked(std::as_const(from), leaves); },

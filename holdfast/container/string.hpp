@@ -15,8 +15,8 @@
 
 namespace holdfast {
 
-/// The characters of a string with a zero behind them, for functions that take a const char*. It is a copy: the pointer
-/// is gone with it, so of `string.c_str()` at the end of the expression, as that of `str().c_str()`.
+/// The characters of a string, zero-terminated, for functions that take a const char*. It is a copy, and the pointer is
+/// valid as long as the copy: that of `string.c_str()` to the end of the expression, like that of `str().c_str()`.
 class c_string {
 public:
     explicit c_string(std::string text) : text_(std::move(text)) {}
@@ -32,20 +32,20 @@ private:
     std::string text_;
 };
 
-/// A string of bytes in a pool, with the names of std::string. It is a root, a member of something
-/// in a pool, or an element or key of a container; zero bytes are an empty one. 24 bytes; up to 16
-/// characters stand in it, longer ones in one block. Not terminated by a zero: c_str() gives a copy that is.
+/// A string of bytes in a pool, with the names of std::string. It is a root, a member of an object in a pool, or an
+/// element or key of a container; zero bytes are an empty string. It takes 24 bytes, which hold up to 16 characters;
+/// more are in one block. It is not zero-terminated: c_str() returns a copy that is.
 ///
-/// Thread safety: as std::string; a lock of the caller's isolates transactions.
-/// Each modifying function joins the open transaction or runs its own; reading runs none. Inside a
-/// transaction the characters may still be on their way, so reading them copies: str().
+/// Thread safety: as std::string; callers serialise access with locks of their own.
+/// Each modifying function joins the open transaction or runs its own; reading runs none. Inside a transaction the
+/// characters may still be in the write set, so reading copies them: str().
 /// What holds if the process dies inside: nothing of the transaction, or all of it.
 /// Iterators and references are plain pointers: invalid after any change of the length, rollback
 /// and close. Costs: assign logs all characters and one word; append only the new ones.
 /// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
-/// A function that fails inside a transaction leaves the string as it was: for want of space, by the caller's
-/// mistake. What fails after the first change, where the log has no room for a store or a block cannot be
-/// freed, dooms the transaction.
+/// A function that fails inside a transaction leaves the string unchanged: if space runs out, or the caller made a
+/// mistake. A failure after the first change dooms the transaction: if the log has no room for a store, or a block
+/// cannot be freed.
 template <class Engine>
 class string {
 public:
@@ -58,7 +58,7 @@ public:
     using const_iterator = const value_type*;
     static constexpr size_type npos = std::string_view::npos;
     static constexpr size_type inline_capacity = 16;
-    /// An assignment that fails leaves the string as it was.
+    /// A failing assignment leaves the string unchanged.
     using holdfast_assigned_whole = void;
 
     string() = default;
@@ -66,17 +66,18 @@ public:
     explicit string(std::string_view text) { assign(text); }
     explicit string(const char* text) { assign(text); }
     explicit string(const std::string& text) { assign(text); }
-    /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
+    /// Frees what the container owns if Engine::destroy runs it; does nothing outside a transaction.
     ~string() noexcept(false) {
         detail::free_in_destructor<Engine>(this, [&] { free_block(); });
     }
     string(const string&) = delete;
-    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes, as the others.
+    /// Takes over the contents of `other`, which is empty afterwards. Inside a transaction, on zeroed bytes, like the
+    /// others.
     string(string&& other) {
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { take(other); });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Frees its contents and takes over those of `other`, which is empty afterwards.
     /// Errors: misuse (it is in no pool, or in another).
     string& operator=(string&& other) {
         if (this == &other) return *this;
@@ -106,9 +107,9 @@ public:
         return text;
     }
     operator std::string() const { return str(); }
-    /// The characters where they stand, until the string changes, the transaction ends or the pool closes.
-    /// Throws failure: misuse, when the open transaction changed them and keeps them aside until it commits: str() and
-    /// with_view read these. For engines without alias tables, where what is committed stands in its place.
+    /// The characters in place, until the string changes, the transaction ends or the pool closes. Throws failure:
+    /// misuse, if the open transaction changed them and keeps them aside until it commits: str() and with_view read
+    /// these. For engines without alias tables, where committed values are in place.
     std::string_view view() const
         requires(!Engine::has_shared_aliases)
     {
@@ -123,8 +124,8 @@ public:
         return view();
     }
     c_string c_str() const { return c_string(str()); }
-    /// Calls f with the characters: in place outside a transaction (but for softwrap), copied inside one. The view is
-    /// gone when f returns.
+    /// Calls f with the characters: in place outside a transaction (except with softwrap), copied inside one. The view
+    /// is invalid once f returns.
     template <class F>
     decltype(auto) with_view(F&& f) const {
         const size_type length = size();
@@ -219,8 +220,8 @@ public:
         });
         return *this;
     }
-    /// Removes [first, last), and returns where the character behind stands.
-    /// Errors: misuse (a place in another string).
+    /// Removes [first, last) and returns an iterator to the character behind. Errors: misuse (an iterator of another
+    /// string).
     template <class Place>
         requires(std::is_pointer_v<Place> && std::convertible_to<Place, const_iterator>)
     iterator erase(Place first, std::type_identity_t<Place> last) {
@@ -251,7 +252,7 @@ public:
         detail::modify<Engine>(this, [&] { return room_for_more(count - size()); }, [&](room& in) { adopt(in); });
     }
     void clear() { resize(0); }
-    /// Gives back room that is not used.
+    /// Releases unused capacity.
     void shrink_to_fit() {
         if (capacity() > size() && !is_inline()) {
             detail::modify<Engine>(this, [&] {
@@ -275,7 +276,7 @@ public:
         });
     }
     friend void swap(string& a, string& b) { a.swap(b); }
-    /// Removes the characters that `leaves` is true for; returns how many.
+    /// Removes the characters for which `leaves` is true; returns how many.
     template <class Predicate>
     friend size_type erase_if(string& from, Predicate leaves) {
         return detail::modify<Engine>(&from, [&] {

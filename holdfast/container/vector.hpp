@@ -11,22 +11,21 @@
 
 namespace holdfast {
 
-/// A growing array in a pool, as std::vector. It is a root, a member of something in a pool, or an
-/// element of another container; zero bytes are an empty one. 24 bytes and one block.
+/// A growing array in a pool, like std::vector. It is a root, a member of an object in a pool, or an element of another
+/// container; zero bytes are an empty vector. It takes 24 bytes and one block.
 ///
-/// Thread safety: as std::vector; a lock of the caller's isolates transactions.
+/// Thread safety: as std::vector; callers serialise access with locks of their own.
 /// Each modifying function joins the open transaction or runs its own; reading runs none.
 /// What holds if the process dies inside: nothing of the transaction, or all of it.
 /// Iterators and references are plain pointers: invalid after growth, rollback and close.
-/// Costs: push_back logs the element and the size. Growth copies into a block twice as large, whose
-/// stores need no log when it is at least 16 KiB and clean (see heap_block); the transaction may
-/// otherwise fail with transaction_too_large, and succeeds after pool.checkpoint(). insert and erase
-/// log every element behind the place.
+/// Costs: push_back logs the element and the size. Growth copies into a block twice as large, whose stores need no log
+/// if it is at least 16 KiB and clean (see heap_block); otherwise the transaction may fail with transaction_too_large,
+/// and succeeds after pool.checkpoint(). insert and erase log every later element.
 /// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
-/// A function that fails inside a transaction leaves the vector as it was, and iterators valid: for want of
-/// space, by an element's constructor, by the caller's mistake. What fails after the first change, where the
-/// log has no room for a store or a block cannot be freed, dooms the transaction.
-/// A range whose elements are moved out of it dooms the transaction when one of them cannot be built.
+/// A function that fails inside a transaction leaves the vector unchanged and iterators valid: if space runs out, an
+/// element's constructor throws, or the caller made a mistake. A failure after the first change dooms the transaction:
+/// if the log has no room for a store, or a block cannot be freed. So does a range whose elements are moved out of it,
+/// if one of them cannot be built.
 template <class T, class Engine>
 class vector : detail::vector_storage<T, Engine> {
     using storage = detail::vector_storage<T, Engine>;
@@ -42,7 +41,7 @@ public:
     using const_iterator = const value_type*;
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
-    /// An assignment that fails leaves the vector as it was.
+    /// A failing assignment leaves the vector unchanged.
     using holdfast_assigned_whole = void;
 
     vector() = default;
@@ -58,17 +57,18 @@ public:
     {
         assign(values.begin(), values.end());
     }
-    /// Frees what it owns when Engine::destroy runs it, and does nothing outside a transaction.
+    /// Frees what the container owns if Engine::destroy runs it; does nothing outside a transaction.
     ~vector() noexcept(false) {
         detail::free_in_destructor<Engine>(this, [&] { storage::free_all(); });
     }
     vector(const vector&) = delete;
-    /// Takes over what `other` holds, which is empty then. Inside a transaction, on zeroed bytes, as the others.
+    /// Takes over the contents of `other`, which is empty afterwards. Inside a transaction, on zeroed bytes, like the
+    /// others.
     vector(vector&& other) {
         detail::modify<Engine>(this, [&] { return detail::require_also<Engine>(&other); },
                                [&](bool) { storage::take(other, false); });
     }
-    /// Frees what it holds and takes over what `other` holds, which is empty then.
+    /// Frees its contents and takes over those of `other`, which is empty afterwards.
     /// Errors: misuse (it is in no pool, or in another).
     vector& operator=(vector&& other) {
         if (this == &other) return *this;
@@ -125,7 +125,7 @@ public:
     {
         emplace_back(value);
     }
-    /// For other elements: whatever T is constructed from.
+    /// For other elements: arguments from which T is constructed.
     template <class Value>
     void push_back(Value&& value)
         requires(!detail::is_plain_value<T>)
@@ -143,7 +143,7 @@ public:
         });
     }
 
-    /// The arguments may refer to elements of this vector. Errors: misuse (a place in another container).
+    /// The arguments may refer to elements of this vector. Errors: misuse (an iterator of another container).
     template <class... Arguments>
     iterator emplace(const_iterator place, Arguments&&... arguments) {
         return storage::add(storage::place_of(place), std::forward<Arguments>(arguments)...);
@@ -152,7 +152,7 @@ public:
     iterator insert(const_iterator place, Value&& value) {
         return emplace(place, std::forward<Value>(value));
     }
-    /// Inserts [first, last), which may be in this vector, before `place`; returns where the first of them stands.
+    /// Inserts [first, last), which may be in this vector, before `place`; returns an iterator to the first of them.
     template <std::input_iterator Iterator, std::sentinel_for<Iterator> Sentinel>
     iterator insert(const_iterator place, Iterator first, Sentinel last) {
         if constexpr (detail::is_plain_value<T>) {
@@ -240,8 +240,8 @@ public:
             if (size() != count) this->size_ = count;
         });
     }
-    /// Replaces the contents by [first, last), which may be in this vector. Builds the new elements first: of a
-    /// trivially copyable T in ordinary memory, of any other in a block of their own.
+    /// Replaces the contents by [first, last), which may be in this vector. Builds the new elements first: those of a
+    /// trivially copyable T in ordinary memory, others in their own block.
     template <std::input_iterator Iterator, std::sentinel_for<Iterator> Sentinel>
     void assign(Iterator first, Sentinel last) {
         if constexpr (detail::is_plain_value<T>) {
@@ -273,7 +273,7 @@ public:
             if (size() != count) this->size_ = count;
         });
     }
-    /// Appends `count` elements from ordinary memory as one range: the fast way to load many.
+    /// Appends `count` elements from ordinary memory as one range: the fastest way to load many.
     void append(const T* values, size_type count)
         requires detail::is_plain_value<T>
     {
@@ -289,7 +289,7 @@ public:
     void clear() {
         detail::modify<Engine>(this, [&] { storage::shrink_to(0); });
     }
-    /// Gives back room when less than half is used.
+    /// Releases unused capacity if less than half is used.
     void shrink_to_fit() {
         detail::modify<Engine>(this, [&] {
             const bool is_large = !empty() && capacity() > 2 * size();
@@ -304,8 +304,8 @@ public:
                                [&](bool) { storage::exchange(other); });
     }
     friend void swap(vector& a, vector& b) { a.swap(b); }
-    /// Removes the elements that `leaves` is true for; returns how many. It is asked about all of them before the
-    /// first leaves: one that throws changes nothing.
+    /// Removes the elements for which `leaves` is true; returns how many. Evaluates it for all elements before it
+    /// removes the first: if it throws, nothing has changed.
     template <class Predicate>
     friend size_type erase_if(vector& from, Predicate leaves) {
         return from.storage::erase_where(leaves);

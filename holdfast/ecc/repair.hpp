@@ -8,10 +8,10 @@
 
 namespace holdfast::ecc {
 
-/// How often bits may be flipped in the 128 of a word and its code.
-inline constexpr unsigned always_repaired_flips = 6;   ///< up to so many are always put right
-inline constexpr unsigned most_repaired_flips = 7;     ///< so many are put right, or refused if two repairs would fit
-inline constexpr unsigned always_detected_flips = 13;  ///< up to so many never look valid
+/// How many of the 128 bits of a word and its code may be flipped.
+inline constexpr unsigned always_repaired_flips = 6;   ///< up to this number are always corrected
+inline constexpr unsigned most_repaired_flips = 7;     ///< this number are corrected, or refused if two repairs fit
+inline constexpr unsigned always_detected_flips = 13;  ///< up to this number never look valid
 
 enum class repair_outcome : std::uint8_t {
     intact,         ///< the code is the word's: nothing to repair
@@ -23,7 +23,7 @@ enum class repair_outcome : std::uint8_t {
 /// "intact", "repaired", "ambiguous", "beyond_repair".
 std::string_view name_of(repair_outcome outcome) noexcept;
 
-/// What came of a repair. Plain data.
+/// The result of a repair. Plain data.
 struct repair_result {
     repair_outcome outcome = repair_outcome::intact;
     coded_word right{};    ///< word and code as they should be; as they were found if refused
@@ -38,12 +38,11 @@ struct repair_result {
 
 /// Finds the flipped bits of a word and its code.
 ///
-/// If at most 6 bits were flipped, the result is what was there before. If 7 were, it is that or `ambiguous`, which
-/// 12.163 of a million such patterns are. If 8 to 13 were, the outcome is not `intact`, but the repair may be a wrong
-/// one; from 14 on anything is possible.
-/// Pure, without state; thread-safe. Takes tens of nanoseconds for one flip and some microseconds for seven; never
-/// looks at more than detail::most_candidates patterns (repair_run.hpp). Nothing is stored: the caller does that, and
-/// what holds if the process dies before it is what was found.
+/// If at most 6 bits were flipped, the result is the original word. If 7 were, it is the original or `ambiguous`, as
+/// for 12.163 in a million such patterns. If 8 to 13 were, the outcome is not `intact`, but the repair may be wrong;
+/// from 14 on anything is possible. Pure, without state; thread-safe. Takes tens of nanoseconds for one flip and some
+/// microseconds for seven; examines at most detail::most_candidates patterns (repair_run.hpp). Stores nothing: the
+/// caller does, and until then the found word remains if the process dies.
 /// Source: DNV Memory, section 3.2, which searches differently.
 repair_result repair(coded_word found) noexcept;
 

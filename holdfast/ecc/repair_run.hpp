@@ -1,16 +1,30 @@
 // The decoder of the word code.
 //
-// *The code.* E is a linear function of W over GF(2), E = G W, so the pairs (W, E) are a linear [128, 64] code. Its
-// minimum distance is 14, and 335 of its words have that weight (minimum_distance_test.cpp enumerates them). So no 13
-// flips lead from one pair to another.
+// Protocol (DNV Memory, section 3.2, "Error Detection and Correction"; W = A || B, E = C || D)
+//   1. Recompute E' from W and compare it with E (`syndrome` S = E' ^ E). Equal: nothing to correct.
+//   2. The error vector F = A ^ B ^ C ^ D (equation 2), which is C ^ D of S: the bit positions at which an odd number
+//      of the four half words is flipped.
+//   3. Repair candidates: each distributes errors over the four half words, so that they account for F (equation 3,
+//      with the masking vectors Ma to Md). Positions at which flips cancel out in F are candidates too.
+//      The paper forms all 4^f masks of the f positions; here candidates come by weight, the lightest first, and only
+//      one side of each is enumerated: the other follows from S.
+//   4. Validate each candidate: recompute E'_i from W_i and compare it with E_i. Here: what S leaves for the other side
+//      must have exactly the flips that are left (`judge`).
+//   5. Stop at the first hit of at most 6 flips, which is the only one. At n = 7 (the paper's limit) search to the end,
+//      and refuse if a second candidate is valid. Beyond 7: refuse.
+// The paper estimates n from the population of E ^ E'; here its parity leaves out every second weight.
+//
+// *The code.* E is a linear function of W over GF(2), E = G W, so the pairs (W, E) form a linear [128, 64] code. Its
+// minimum distance is 14, and 335 of its code words have that weight (minimum_distance_test.cpp enumerates them). So at
+// most 13 flips never turn one valid pair into another.
 //
 // *The syndrome.* If the bits w of the word and e of the code were flipped, S = G W' ^ E' = G w ^ e, whatever W was.
-// The decoder looks for the lightest (w, e) with this syndrome. Two that share it differ by a word of the code:
-//   - If their weights add up to less than 14, they are the same one. So a hit of weight 6 or less is final: the next
-//     one has at least 8. In particular popcount(S) <= 6 says that only the code was hit.
+// The decoder looks for the lightest (w, e) with this syndrome. Two that share it differ by a code word:
+//   - If their weights add up to less than 14, they are the same. So a hit of weight 6 or less is final: any other has
+//     weight 8 or more. In particular popcount(S) <= 6 means that only the code was hit.
 //   - Two of weight 7 are the halves of a word of weight 14. There are 335 C(14, 7) = 1,149,720 such halves among the
 //     C(128, 7) patterns of 7 flips: 1.2163 in 100,000. Those are refused, so weight 7 is searched to its end.
-//   - From 8 on, the right pattern may share its syndrome with a lighter one, which nothing can tell.
+//   - From 8 on, the right pattern may share its syndrome with a lighter one, and the two cannot be distinguished.
 //
 // *What G looks like.* CRC32C's polynomial is (x + 1) q with q of degree 31. Dividing by x + 1 keeps the parity, so D
 // has the parity of W, and C = A ^ B ^ D an even number of bits: one parity check on what G gives. G W = 0 means
@@ -171,7 +185,7 @@ private:
     std::uint64_t syndrome_;
     std::uint64_t inverse_ = 0;  ///< of the syndrome, where it has one
     unsigned weight_ = 0;        ///< that is searched now
-    unsigned rest_ = 0;          ///< so many of those flips are on the other side
+    unsigned rest_ = 0;          ///< the number of those flips on the other side
     unsigned hits_ = 0;
     coded_word flipped_{};
     std::uint64_t candidates_ = 0;

@@ -2,6 +2,7 @@
 
 #include <holdfast/engine/line_check.hpp>
 #include <holdfast/engine/line_pool.hpp>
+#include <holdfast/log/replay.hpp>
 #include <holdfast/log/truncation.hpp>
 #include <holdfast/pool/superblock.hpp>
 

@@ -1,5 +1,6 @@
 // Several threads in one pool with a small log: truncations, allocations, large transactions.
 #include <holdfast/engine/engine_test_support.hpp>
+#include <holdfast/log/lanes.hpp>
 
 #include <atomic>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What an engine offers a program: `using store = holdfast::redo;` and then store::pool,
-// store::field<T>, store::make<T>(…). Changing engine is changing that one line.
+// The interface of an engine for programs: `using store = holdfast::redo;` and then store::pool, store::field<T>,
+// store::make<T>(…). To change the engine, change that one line.
 #pragma once
 
 #include <holdfast/engine/actions.hpp>
@@ -26,14 +26,14 @@ struct engine_interface {
     using pool = basic_pool<Engine>;
     /// Whether its transactions can be opened by hand (wrap.hpp).
     static constexpr bool opens_wraps = false;
-    /// Whether what is committed may stand in alias tables of the pool, and not at home. `Engine::read` finds it.
+    /// Whether committed values may be in alias tables of the pool instead of at home. `Engine::read` finds them.
     static constexpr bool has_shared_aliases = false;
     template <class T>
     using field = basic_field<Engine, T>;
 
-    /// Allocates `bytes` of the open transaction's pool, contents arbitrary. Requires: inside a
-    /// transaction. What holds if the process dies inside: a block of an uncommitted transaction
-    /// is free again. Throws failure: out_of_space, misuse (outside a transaction).
+    /// Allocates `bytes` of the open transaction's pool, uninitialised. Requires: inside a transaction.
+    /// What holds if the process dies inside: a block of an uncommitted transaction is free again. Throws failure:
+    /// out_of_space, misuse (outside a transaction).
     static std::byte* allocate(std::size_t bytes, std::size_t alignment = 16) {
         return Engine::allocate_block(bytes, alignment).address;
     }
@@ -42,7 +42,7 @@ struct engine_interface {
         return current_transaction<Engine>().allocate(bytes, alignment);
     }
 
-    /// Frees a block; others get it only after the commit is durable. nullptr does nothing.
+    /// Frees a block; it is reused only after the commit is durable. nullptr does nothing.
     /// Throws failure: misuse (not an allocated block, or outside a transaction).
     static void deallocate(const void* address) {
         auto& transaction = current_transaction<Engine>();
@@ -50,9 +50,9 @@ struct engine_interface {
     }
 
     /// Allocates a T and constructs it in the open transaction. T is zero-filled and then constructed in place, and all
-    /// its members must be fields or types made of them: what a constructor writes past fields is not logged. A value
-    /// that never changes is `make<const T>`, for a trivially copyable T.
-    /// Strong: when it throws, nothing was made, the block is free again, and the transaction may go on.
+    /// its members must be fields or types made of them: other writes of a constructor are not logged. A value that
+    /// never changes is `make<const T>`, for a trivially copyable T. Strong: if it throws, no object exists, the block
+    /// is free again, and the transaction may continue.
     template <class T, class... Arguments>
     static T* make(Arguments&&... arguments) {
         detail::new_block<Engine> block(sizeof(T), alignof(T));
@@ -62,7 +62,7 @@ struct engine_interface {
         return made;
     }
 
-    /// The same over a block of the caller's. When the constructor throws, the block's contents are arbitrary.
+    /// The same in a block of the caller. If the constructor throws, the block's contents are undefined.
     template <class T, class... Arguments>
     static void construct_at(void* address, Arguments&&... arguments) {
         static_assert(detail::can_live<std::remove_const_t<T>,
@@ -85,8 +85,8 @@ struct engine_interface {
         }
     }
 
-    /// Destroys and frees what make returned. nullptr does nothing. Throws failure as deallocate; what fails after
-    /// the destructor dooms the transaction.
+    /// Destroys and frees what make returned. nullptr does nothing. Throws failure like deallocate; a failure after the
+    /// destructor dooms the transaction.
     template <class T>
     static void destroy(T* object) {
         if (object == nullptr) return;
@@ -109,20 +109,20 @@ struct engine_interface {
                         bytes - done < sizeof zeros ? bytes - done : sizeof zeros);
     }
 
-    /// Says that the range is about to be written. undo logs it with one record and shares the
-    /// fence; other engines ignore it. The range must be isolated by the caller's locks.
+    /// Announces that the range is about to be written. undo logs it with one record and shares the fence; other
+    /// engines ignore it. The caller's locks must isolate the range.
     static void will_write(const void* begin, std::size_t bytes) {
         current_transaction<Engine>().will_write(begin, bytes);
     }
 
-    /// Runs `action` once the open transaction is as durable as its level promises, after the locks
-    /// are released. Requires: inside a transaction. What it throws goes to the handler of action failures
-    /// (actions.hpp): the transaction is committed, and its other actions run.
+    /// Runs `action` once the open transaction is as durable as its level promises, after the locks are released.
+    /// Requires: inside a transaction. An exception of the action goes to the handler of action failures (actions.hpp):
+    /// the transaction is committed, and its other actions run.
     template <class F>
     static void on_commit(F&& action) {
         current_transaction<Engine>().on_commit.emplace_back(std::forward<F>(action));
     }
-    /// Runs `action` after the open transaction was rolled back. What it throws goes there, too.
+    /// Runs `action` after the open transaction was rolled back. Its exceptions go to the same handler.
     template <class F>
     static void on_abort(F&& action) {
         current_transaction<Engine>().on_abort.emplace_back(std::forward<F>(action));
@@ -130,9 +130,8 @@ struct engine_interface {
 
     static bool in_transaction() noexcept { return open_transaction_of<Engine> != nullptr; }
 
-    /// Runs f in the open transaction, or else in one of its own on the pool that holds `object`.
-    /// How containers work alone and composed. Throws failure when its own transaction fails, and misuse where one may
-    /// not be begun (basic_pool says where).
+    /// Runs f in the open transaction, or otherwise in its own on the pool that holds `object`; containers use it alone
+    /// and composed. Throws failure if its own transaction fails, and misuse where none may begin (see basic_pool).
     template <class F>
     static auto transact(const void* object, F&& f) {
         if (in_transaction()) return f();

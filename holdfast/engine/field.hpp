@@ -9,8 +9,8 @@
 
 namespace holdfast {
 
-/// A pointer to what is not in the pool, for a field that has to hold one: the program sees to it that nobody follows
-/// it after a start.
+/// A pointer to an object outside the pool, for a field that has to hold one. The program ensures that it is not
+/// followed after a restart.
 template <class T>
 struct outside_pointer {
     T* address;
@@ -20,13 +20,12 @@ struct outside_pointer {
 
 /// A T whose writes belong to the open transaction of `Engine`. Layout identical to T.
 ///
-/// Requires: T trivially copyable, and such that its bytes mean the same to the next process (lives_in_pool.hpp): no
-/// view, no address of a function. Reading inside a transaction gives its own writes; reading
-/// outside needs the caller's lock. A write outside a transaction throws failure (misuse).
-/// A field of a pointer in the pool points into the same pool or is null: any other pointer is refused, by failure
-/// (misuse), since the next process has nothing there. A pointer inside a struct is not looked at, nor is an
-/// outside_pointer.
-/// A default-constructed field holds whatever bytes were there, like a T.
+/// Requires: T is trivially copyable, and its bytes mean the same to the next process (lives_in_pool.hpp): no view, no
+/// address of a function. A read inside a transaction returns the transaction's own writes; a read outside needs the
+/// caller's lock. A write outside a transaction throws failure (misuse). A pointer field in the pool points into the
+/// same pool or is null: any other pointer is refused by failure (misuse), because it would dangle in the next process.
+/// A pointer inside a struct is not checked, nor is an outside_pointer. A default-constructed field is uninitialised,
+/// like a T.
 /// What holds if the process dies inside: the value before the transaction, or after it.
 template <class Engine, class T>
 class basic_field : public value_operators<basic_field<Engine, T>, T> {
@@ -46,8 +45,8 @@ public:
         if constexpr (std::is_pointer_v<T>) transaction.check_pointer(&value_, value);
         store_value(transaction, &value_, value);
     }
-    /// Exchanges two fields' values in a transaction. Throws failure: misuse, with nothing changed, when only one of
-    /// them is in the pool. Rolling back would restore that one alone, and the other's value would be nowhere.
+    /// Exchanges two fields' values in a transaction. Throws failure: misuse, with nothing changed, if only one of them
+    /// is in the pool: a rollback would restore only that one, and the other's value would be lost.
     void swap(basic_field& other) {
         auto& transaction = current_transaction<Engine>();
         transaction.check_both_or_neither_in_pool(this, &other);

@@ -2,6 +2,7 @@
 
 #include <holdfast/engine/run.hpp>
 #include <holdfast/line/medium.hpp>
+#include <holdfast/log/lanes.hpp>
 
 #include <pthread.h>
 
@@ -46,7 +47,7 @@ struct pool_to_let_go {
 void let_go_after_transaction(std::unique_ptr<open_pool> pool, letting_go how) {
     transaction_base& open = *open_transaction;
     open_pool& leaked_if_this_throws = *pool.release();
-    open.doom(misuse("the pool's handle was given up inside a transaction on it", &leaked_if_this_throws));
+    open.doom(misuse("the pool's handle was released inside a transaction on it", &leaked_if_this_throws));
     // Room first: then only one thing is left that may fail, and the pool stays open if it does.
     open.on_commit.reserve(open.on_commit.size() + 1);
     open.on_abort.reserve(open.on_abort.size() + 1);
@@ -62,10 +63,12 @@ void lose_transactions() noexcept {
     for (thread_state* each = states_of_thread; each != nullptr; each = each->next_) each->lose();
 }
 
+void begin_thread() noexcept { lane_log::begin_thread(); }
+
 thread_state::thread_state() : next_(states_of_thread) {
     static std::once_flag registered;
     std::call_once(registered, [] { pthread_atfork(nullptr, nullptr, lose_transactions); });
-    lane_log::begin_thread();
+    begin_thread();
     states_of_thread = this;
 }
 
@@ -78,12 +81,12 @@ thread_state::~thread_state() {
 error closed_error() { return misuse("the pool is closed"); }
 
 error lost_in_child() {
-    return misuse("the process was forked inside the transaction; it goes on in the parent alone");
+    return misuse("the process was forked inside the transaction; it continues in the parent only");
 }
 
 kept_error refused_by_stage() {
     if (!thread_is_gone()) return refused_in_signal_handler();
-    return keep(misuse("the thread is ending and its state is destroyed; use the pool before"));
+    return keep(misuse("the thread is ending and its state is destroyed; use the pool earlier"));
 }
 
 result<void> check_entry_without_pool() {
@@ -96,7 +99,7 @@ result<void> check_entry(const open_pool* pool, inside_transaction rule) {
     if (pool->is_inherited()) return refused_in_child(*pool);
     if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) return refused_in_signal_handler();
     if (rule == inside_transaction::refused && (in_transaction_on(*pool) || in_line_transaction_on(*pool)))
-        return misuse("the call would wait for the transaction that it is made in, or end its pool", pool);
+        return misuse("the call would wait for the enclosing transaction, or close its pool", pool);
     return {};
 }
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
-#include <holdfast/log/lanes.hpp>
 #include <holdfast/pool/open_pool.hpp>
 
 #include <cstdint>
@@ -30,6 +29,9 @@ struct end_of_thread {
     end_of_thread(const end_of_thread&) = delete;
     end_of_thread& operator=(const end_of_thread&) = delete;
 };
+
+/// Makes the thread's state on lower floors, which is thus destroyed later than what is made afterwards.
+void begin_thread() noexcept;
 
 /// An engine's transaction object of this thread, as the gate knows it.
 class thread_state {

@@ -1,6 +1,7 @@
 #include <holdfast/engine/line_check.hpp>
 
 #include <holdfast/format/line_copies.hpp>
+#include <holdfast/format/log_record.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -54,7 +55,7 @@ std::optional<std::string> problem_of(const std::byte* element, const kind_of_el
     }
     const std::uint64_t lines = format::lines_of_copy(kind.object_bytes);
     if (is_whole(element, lines) || is_whole(element + lines * format::cache_line_bytes, lines)) return {};
-    return "expected a copy whose sum is right, found none";
+    return "expected a copy with a right sum, found none";
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 // a moment ago. On an ordinary file at `power`, where every commit is in the log, order of the log is enough.
 #include <holdfast/engine/line_pool.hpp>
 
+#include <holdfast/log/groups.hpp>
+
 #include <pthread.h>
 
 #include <algorithm>
@@ -218,7 +220,7 @@ void line_pool::abandon() noexcept { let_go(detail::letting_go::abandons); }
 
 result<void> line_pool::grow(std::uint64_t bytes) {
     if (auto entered = detail::check_entry(core_.get(), detail::inside_transaction::allowed); !entered) return entered;
-    if (core_->is_shared()) return about(*core_, errc::misuse, "a shared pool does not grow; open it alone");
+    if (core_->is_shared()) return about(*core_, errc::misuse, "a shared pool does not grow; open it for one process");
     return core_->grow(bytes);
 }
 
@@ -235,7 +237,7 @@ result<std::byte*> line_pool::find_shared(std::string_view name, const root_type
     auto found = find_root(*core_, name, type);
     if (found && *found == nullptr)
         return about(*core_, errc::not_found,
-                     "a shared pool has no root \"" + std::string(name) + "\"; open it alone to make it");
+                     "a shared pool has no root \"" + std::string(name) + "\"; open it for one process to create it");
     return found;
 }
 

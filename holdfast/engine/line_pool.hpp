@@ -1,4 +1,4 @@
-// A pool of lines: where line_array and lines_array live, alone or shared by several processes.
+// A pool of lines: holds line_array and lines_array, for one process or shared by several.
 #pragma once
 
 #include <holdfast/engine/engine.hpp>
@@ -7,6 +7,7 @@
 #include <holdfast/line/line.hpp>
 #include <holdfast/line/lines.hpp>
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/options.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -18,8 +19,8 @@
 
 namespace holdfast {
 
-/// The engine of such a pool. It has a log for making roots, which is redo's; on an ordinary file at `power` commits of
-/// lines go through it as well.
+/// The engine of such a pool. It has redo's log for creating roots; on an ordinary file at `power` commits of lines go
+/// through it as well.
 struct line_engine : engine_interface<line_engine> {
     using transaction = redo_transaction;
     static constexpr engine_description description{.name = "line", .stores_itself = true};
@@ -27,15 +28,15 @@ struct line_engine : engine_interface<line_engine> {
 
 namespace detail {
 
-/// What a root of lines holds, for the pool to keep and compare.
+/// What a root of lines holds; the pool records and compares it.
 struct lines_root {
     std::size_t element_bytes = 0;   ///< of an element in the pool: whole lines
     std::size_t count = 0;           ///< of elements
     std::size_t object_bytes = 0;    ///< of the object in each
-    bool many_lines = false;         ///< copies with sums; else one line with an index
-    /// An element as it is when it is new.
+    bool many_lines = false;         ///< copies with sums; otherwise one line with an index
+    /// A new element.
     void (*construct)(void* element) = nullptr;
-    /// Recovers an element; false where it is damaged.
+    /// Recovers an element; false if it is damaged.
     bool (*recover)(void* element) = nullptr;
 };
 
@@ -104,34 +105,33 @@ struct list_with_room {
 
 /// An open pool of lines. Move-only; closes on destruction (`close` reports errors).
 ///
-/// Its roots are line<T>, line_array<T, N>, lines<T>, lines_array<T, N> and woven objects; each of them is changed by
-/// its own transactions, which need no call of the pool. On byte-addressable media at `power` one fence makes them
-/// durable; at `process` nothing is written back; on an ordinary file at `power` the lines go through the pool's log,
-/// one sync for those that commit together.
-/// Thread safety, and misuse in which states: as basic_pool. While several pools of lines are open, each commit does
-/// what the most demanding of them needs.
+/// Its roots are line<T>, line_array<T, N>, lines<T>, lines_array<T, N> and woven objects. Each is changed by its own
+/// transactions, without a call on the pool. On byte-addressable media at `power` one fence makes them durable; at
+/// `process` nothing is written back; on an ordinary file at `power` the lines go through the pool's log, with one sync
+/// for those that commit together.
+/// Thread safety and misuse: as basic_pool. While several pools of lines are open, each commit does what the most
+/// demanding of them needs.
 class line_pool {
 public:
     /// As basic_pool's.
     static result<line_pool> create(const std::string& path, const create_options& options = {});
     static result<line_pool> open(const std::string& path, const open_options& options = {});
     static result<line_pool> open_or_create(const std::string& path, const create_options& options = {});
-    /// Opens it for several processes at once, all at one level; see open_pool::open_shared. Each line has one writer
-    /// at any moment, which is theirs to see to. A process that takes over from a writer that died first calls
-    /// `recover` of what it takes over.
-    /// Roots must be there: open it alone to make them.
+    /// Opens it for several processes at once, all at one level; see open_pool::open_shared. Callers serialise access
+    /// to each line: it has one writer at any moment. A process that takes over from a dead writer first calls
+    /// `recover` on the objects that it takes over. Roots must exist: create them in a pool that is opened by `open`.
     static result<line_pool> open_shared(const std::string& path, const open_options& options = {});
 
     line_pool(line_pool&&) noexcept = default;
     line_pool& operator=(line_pool&&) noexcept;
     ~line_pool();
 
-    /// The root `name`, default-constructed when it is not there. `version` is the user's name for T's layout; with
-    /// size, number and kind of the objects it must match.
-    /// What holds if the process dies inside: all of the root is there, or none.
-    /// Errors: root_mismatch, out_of_space, corrupt (also: an element of which neither copy is whole),
-    /// invalid_argument, transaction_too_large (an ordinary file at `power`, whose log could not take a transaction on
-    /// it), not_found (a shared pool without it), misuse (closed).
+    /// The root `name`, default-constructed if it does not exist. `version` is the user's name for T's layout; it must
+    /// match, as must size, number and kind of the objects.
+    /// What holds if the process dies inside: all of the root exists, or none of it.
+    /// Errors: root_mismatch, out_of_space, corrupt (also: neither copy of an element is valid), invalid_argument,
+    /// transaction_too_large (an ordinary file at `power` whose log cannot hold a transaction on it), not_found (a
+    /// shared pool without it), misuse (closed).
     template <class T>
     result<T*> root(std::string_view name, std::string_view version = "1") {
         auto found = root_of(name, version, detail::lines_root_of<T>::value());
@@ -139,13 +139,13 @@ public:
         return std::launder(reinterpret_cast<T*>(*found));
     }
 
-    /// Makes the pool larger; see open_pool::grow. Errors besides: misuse (closed, or shared).
+    /// Makes the pool larger; see open_pool::grow. Further errors: misuse (closed, or shared).
     result<void> grow(std::uint64_t bytes);
-    /// Closes cleanly; a shared pool is clean when the last closes it. Errors as of basic_pool::close; also misuse
-    /// inside a transaction of this thread on an object of the pool.
+    /// Closes cleanly; a shared pool is clean when the last process closes it. Errors: as basic_pool::close; also
+    /// misuse inside a transaction of this thread on an object of the pool.
     result<void> close();
-    /// Lets the pool go as a killed process would, for tests of recovery. In a transaction, a child and a signal
-    /// handler as destruction, which is as basic_pool's; inside a line's transaction the pool stays open.
+    /// Releases the pool as a killed process would, for tests of recovery. In a transaction, a child and a signal
+    /// handler it acts like destruction, which is that of basic_pool; inside a line's transaction the pool stays open.
     void abandon() noexcept;
     bool is_open() const noexcept { return core_ != nullptr; }
 
@@ -167,7 +167,7 @@ private:
     void let_go(detail::letting_go how) noexcept;
 
     std::unique_ptr<open_pool> core_;
-    /// Roots that were recovered since the pool was opened: others may be changing them by now.
+    /// Roots that were recovered since the pool was opened: other threads may already be changing them.
     std::unique_ptr<detail::list_with_room<const std::byte*>> recovered_;
 };
 

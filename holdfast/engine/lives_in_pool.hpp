@@ -1,4 +1,4 @@
-// Which types can live in a pool. What cannot is refused by the compiler, with the member that is wrong.
+// Which types can live in a pool. The compiler rejects others and names the member that is wrong.
 #pragma once
 
 #include <holdfast/engine/members.hpp>
@@ -17,17 +17,17 @@
 
 namespace holdfast {
 
-/// Says that a T can live in a pool, whatever the compiler finds in it:
+/// Declares that a T can live in a pool, whatever the compiler finds in it:
 ///
 ///     template <>
 ///     inline constexpr bool holdfast::lives_in_pool<my_type> = true;
 ///
-/// Then nothing looks into T. Whoever says so sees to it that its bytes mean the same to the next process, and that
-/// each store to it goes through a field, a wrap or an atomic block.
+/// Then T is not checked. The program ensures that its bytes mean the same to the next process, and that each store to
+/// it goes through a field, a wrap or an atomic block.
 template <class T>
 inline constexpr bool lives_in_pool = false;
 
-/// Bytes between two members, that they may lie apart. Nobody reads them, so no transaction need know of them.
+/// Bytes that keep two members apart. They are never read, so no transaction needs to know of them.
 template <std::size_t Bytes>
 struct padding {
     std::byte unused[Bytes];
@@ -35,7 +35,7 @@ struct padding {
 template <std::size_t Bytes>
 inline constexpr bool lives_in_pool<padding<Bytes>> = true;
 
-/// What is changed by transactions of its own, which know nothing of a log: line<T> and its like, and woven classes.
+/// A type changed by its own transactions, which use no log: line<T>, lines<T> and woven classes.
 template <class T>
 concept made_of_lines = requires { typename T::holdfast_of_lines; } || requires { typename T::holdfast_woven; };
 
@@ -44,7 +44,7 @@ namespace detail {
 /// Why a type cannot live in a pool.
 enum class misfit { none, plain, owner, view, function, virtual_functions, lock, lines, unseen };
 
-/// How a type is going to be held: as the value of a field, or as an object that is made of fields.
+/// How a type is held: as the value of a field, or as an object made of fields.
 enum class held_as { value, object };
 
 /// The compiler's name for T stands in this function's name, behind "T = ".
@@ -151,7 +151,7 @@ consteval misfit misfit_of() {
     }
 }
 
-/// The compiler stops here. Number counts the members of T from 1; 0 is T itself.
+/// Compilation stops here. Number counts the members of T from 1; 0 is T itself.
 template <class T, int Number, misfit Reason>
 struct refused;
 
@@ -272,10 +272,10 @@ consteval bool check_type() {
     }
 }
 
-/// True, or the compiler stops at a sentence that says what cannot live in a pool.
+/// True; otherwise compilation stops with a message that says what cannot live in a pool.
 ///
-/// It looks into aggregates, arrays, pairs, tuples, optionals and variants. Private members, members of bases and of
-/// classes with constructors are not seen.
+/// It checks aggregates, arrays, pairs, tuples, optionals and variants. It does not see private members, or members of
+/// bases and of classes with constructors.
 template <class T, held_as As>
 inline constexpr bool can_live = check_member<T, 0, T, As>();
 

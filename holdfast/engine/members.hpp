@@ -1,4 +1,4 @@
-// The members of an aggregate, found by the compiler: so many names a structured binding takes.
+// The members of an aggregate, found by the compiler: as many as the names that a structured binding takes.
 #pragma once
 
 #include <cstddef>

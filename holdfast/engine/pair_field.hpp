@@ -10,14 +10,14 @@ namespace holdfast {
 
 namespace detail {
 
-/// Whether a T is held as one field: it is trivially copyable, or a std::pair of such.
+/// Whether a T is held as one field: it is trivially copyable, or a std::pair of such types.
 template <class T>
 inline constexpr bool is_plain_value = std::is_trivially_copyable_v<T>;
 template <class First, class Second>
 inline constexpr bool is_plain_value<std::pair<First, Second>> =
     is_plain_value<First> && is_plain_value<Second> && !std::is_const_v<First> && !std::is_const_v<Second>;
 
-/// A pair as it stands in a pool.
+/// A pair as stored in a pool.
 template <class First, class Second>
 struct plain_pair {
     First first;

@@ -20,6 +20,7 @@
 //   * A home is stored only after its record is sealed, and at `power` durable.
 //   * The sequence is drawn while the caller's locks are held: replay order is lock order.
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/log/lanes.hpp>
 
 namespace holdfast {
 

@@ -2,6 +2,7 @@
 // container/corruption_test.cpp.)
 #include <holdfast/engine/engine_test_support.hpp>
 #include <holdfast/engine/repair.hpp>
+#include <holdfast/format/superblock.hpp>
 
 #include <cstdio>
 #include <string>

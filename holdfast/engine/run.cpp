@@ -44,7 +44,7 @@ kept_error refused_in_signal_handler() noexcept {
 error refused_in_child(const open_pool& pool) {
     return refusal(
         errc::misuse,
-        "the pool was opened before a fork and is not mapped in the child; open it there once the parent is gone",
+        "the pool was opened before a fork and is not mapped in the child; open it there once the parent has ended",
         &pool);
 }
 
@@ -59,7 +59,7 @@ error doomed_by_inner() {
 }
 
 error heap_store_failed() {
-    return refusal(errc::aborted, "a store of the heap failed in this transaction; the whole was rolled back");
+    return refusal(errc::aborted, "a store of the heap failed in this transaction; all of it was rolled back");
 }
 
 }  // namespace detail
@@ -78,7 +78,7 @@ void fail_outside_transaction() {
 
 void transaction_base::fail_exchange_across() const {
     throw failure(refusal(errc::misuse,
-                          "an exchange of an object in the pool with one outside: what is outside is not rolled back, "
+                          "a swap of an object in the pool with one outside: the latter is not rolled back, "
                           "so its value could be lost; copy it instead",
                           pool_));
 }
@@ -86,8 +86,8 @@ void transaction_base::fail_exchange_across() const {
 void transaction_base::fail_outside_pool(const void* home) const {
     check_in_no_other_pool(home);
     throw failure(refusal(errc::misuse,
-                          "a wrap's store to what is outside its pool: a close would not keep it, nor an abort take it "
-                          "back; store it plainly",
+                          "a wrap's store outside its pool: a close would not make it durable, nor an abort undo it; "
+                          "store it directly",
                           pool_));
 }
 
@@ -96,8 +96,8 @@ void transaction_base::check_outside_pointer(const void* home, const void* point
     // The pool may have grown since the caller looked.
     if (is_end || pool_->contains(pointer) || !pool_->contains(home)) return;
     throw failure(refusal(errc::misuse,
-                          "a pointer to what is outside the pool, where the next process finds nothing; allocate it in "
-                          "the pool, or hold an outside_pointer",
+                          "a pointer to an object outside the pool, which the next process lacks; allocate it in "
+                          "the pool, or use an outside_pointer",
                           pool_));
 }
 
@@ -121,7 +121,7 @@ void tell_of_failed_action(std::exception_ptr thrown) noexcept {
         return;
     } catch (...) {
     }
-    std::fputs("holdfast: an action of a transaction threw something that is no std::exception\n", stderr);
+    std::fputs("holdfast: an action of a transaction threw something that is not a std::exception\n", stderr);
 }
 
 constinit std::atomic<action_failure_handler> failed_actions{&tell_of_failed_action};

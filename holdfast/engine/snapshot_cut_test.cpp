@@ -1,5 +1,6 @@
 // A snapshot that ends at any call of the seam: the pool is what it was, and the copy is whole or not there.
 #include <holdfast/engine/engine_test_support.hpp>
+#include <holdfast/log/replay.hpp>
 #include <holdfast/persist/test_observer.hpp>
 
 #include <string>

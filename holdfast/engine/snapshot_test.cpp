@@ -1,5 +1,7 @@
 // Copying a pool that is in use: a transaction boundary, every engine and medium, and what is refused.
 #include <holdfast/engine/snapshot_test_support.hpp>
+#include <holdfast/log/groups.hpp>
+#include <holdfast/log/replay.hpp>
 
 #include <sys/mount.h>
 #include <sys/wait.h>

@@ -26,6 +26,8 @@
 //   * A value is in a shared table only when its record is whole, and at `power` durable.
 //   * A wrap enters a table with its locks held, and leaves it before they are released.
 #include <holdfast/engine/softwrap.hpp>
+#include <holdfast/log/alias_buffers.hpp>
+#include <holdfast/log/lanes.hpp>
 
 namespace holdfast {
 namespace {
@@ -35,7 +37,7 @@ using persist::site;
 /// What a thread sees that names no wrap.
 struct outside_view {
     const open_pool& pool;
-    alias_buffers* aliases;
+    const alias_tables* aliases;
 
     std::uint64_t load(const pool_word* home) const {
         std::uint64_t value = aliases != nullptr ? aliases->load(home) : __atomic_load_n(home, __ATOMIC_RELAXED);
@@ -51,7 +53,8 @@ struct outside_view {
 result<void> softwrap_transaction::seal_in_lane() {
     const auto lane = take_lane();
     if (!lane) return lane.error();
-    auto entered = aliases_->enter(writes_.payload_words());
+    alias_buffers& aliases = *pool_->aliases();
+    auto entered = aliases.enter(writes_.payload_words());
     draw_sequence(**lane);
     log_and_fence(**lane);
     if (entered.stores_homes()) {
@@ -59,14 +62,14 @@ result<void> softwrap_transaction::seal_in_lane() {
     } else {
         publish(entered);
     }
-    aliases_->leave(entered, sequence_);
+    aliases.leave(entered, sequence_);
     pool_->lanes()->release(**lane);
     clear();
     return {};
 }
 
-void softwrap_transaction::publish(alias_buffers::entrance& entered) {
-    aliases_->publish(entered, [this](auto&& publish) {
+void softwrap_transaction::publish(alias_entrance& entered) {
+    pool_->aliases()->publish(entered, [this](auto&& publish) {
         writes_.for_each_entry([&](const format::entry& each, const std::uint64_t* values) {
             publish(each.offset, values[0], each.mask);
             for (std::uint64_t i = 1; i < each.words; ++i) publish(each.offset + i * 8, values[i], 0xFF);
@@ -86,19 +89,19 @@ void softwrap_transaction::store_homes() {
 
 closed_values::closed_values(open_pool& pool)
     : pool_(&pool),
-      aliases_(pool.aliases()),
+      aliases_(pool.alias_values()),
       instance_(pool.instance()),
       changes_(pool_changes.load(std::memory_order_acquire)) {
     if (pool.is_inherited()) throw failure(detail::refused_in_child(pool));
     if (pool.engine_name() != softwrap::description.name)
-        fail(errc::misuse, "closed values of a pool that is not softwrap's: there plain loads see them");
+        fail(errc::misuse, "closed_values needs a pool of softwrap: elsewhere plain loads see what was closed");
 }
 
 void closed_values::check_load(const void* home) const {
     const std::uint64_t now = pool_changes.load(std::memory_order_relaxed);
     if (!is_open_pool(pool_, instance_)) fail(errc::misuse, "the pool was closed, or opened before a fork");
     changes_ = now;
-    if (!pool_->contains(home)) fail(errc::misuse, "a load of closed values outside of their pool");
+    if (!pool_->contains(home)) fail(errc::misuse, "a load of closed values outside their pool");
 }
 
 void softwrap::require_shared(const void* home) {
@@ -113,7 +116,7 @@ void softwrap::read(const void* home, void* to, std::size_t bytes) {
         std::memcpy(to, home, bytes);
         return;
     }
-    outside_view view{*pool, pool->aliases()};
+    outside_view view{*pool, pool->alias_values()};
     load_bytes(view, home, to, bytes);
 }
 

@@ -1,9 +1,9 @@
-// The softwrap engine: what must be inlined. The protocol stands in softwrap.cpp.
+// The softwrap engine: what must be inlined. The protocol is in softwrap.cpp.
 #pragma once
 
 #include <holdfast/engine/open_wraps.hpp>
 #include <holdfast/engine/streaming.hpp>
-#include <holdfast/log/alias_buffers.hpp>
+#include <holdfast/log/alias_tables.hpp>
 #include <holdfast/pool/registry.hpp>
 
 namespace holdfast {
@@ -13,14 +13,14 @@ class softwrap_transaction final : public streaming_transaction {
 public:
     void begin(open_pool& pool) noexcept {
         streaming_transaction::begin(pool);
-        aliases_ = pool.aliases();
+        aliases_ = pool.alias_values();
     }
 
     std::uint64_t load(const pool_word* home) noexcept {
         const auto committed = [&] { return load_committed(home); };
         return writes_.empty() ? committed() : writes_.load(offset_of(home), committed);
     }
-    /// The word as this wrap sees it, where it would be `below` without the wrap.
+    /// The word as this wrap sees it; without the wrap it would be `below`.
     std::uint64_t load_over(const pool_word* home, std::uint64_t below) noexcept {
         return writes_.load(offset_of(home), [below] { return below; });
     }
@@ -37,14 +37,14 @@ private:
     }
     result<void> seal_in_lane() override;
     void store_homes();
-    void publish(alias_buffers::entrance& entered);
+    void publish(alias_entrance& entered);
 
-    alias_buffers* aliases_ = nullptr;
+    const alias_tables* aliases_ = nullptr;
 };
 
 /// SoftWrAP with a shared alias table: closing costs one fence and stores no home; values wait in two tables that take
-/// turns, and a thread of the pool brings them home. Loads look in the tables, also outside of transactions. Also
-/// opened by hand: wrap.hpp. `using store = holdfast::softwrap;`
+/// turns, and a thread of the pool retires them. Loads consult the tables, also outside transactions. Transactions can
+/// also be opened by hand: wrap.hpp. `using store = holdfast::softwrap;`
 struct softwrap : engine_interface<softwrap> {
     using transaction = softwrap_transaction;
     static constexpr engine_description description{.name = "softwrap", .homes_come_late = true};
@@ -54,16 +54,16 @@ struct softwrap : engine_interface<softwrap> {
     using wrapped = basic_wrapped<softwrap, T>;
     static constexpr bool has_shared_aliases = true;
 
-    /// Copies bytes of an open pool as the commits so far left them, with what this thread's open wraps and transaction
-    /// have stored on top. Requires: the caller's locks guard them; without, what it gets is what some commit
-    /// left there, whole in words, perhaps not the last. Bytes in no open pool are copied as they are.
+    /// Copies bytes of an open pool as the commits so far left them, overlaid with the stores of this thread's open
+    /// wraps and transaction. Requires: the caller's locks guard them; without locks each word is from some commit,
+    /// perhaps not the last one. Bytes in no open pool are copied as they are.
     static void read(const void* home, void* to, std::size_t bytes);
     /// Throws failure: misuse (not in an open pool of this engine).
     static void require_shared(const void* home);
 };
 
-/// What was closed last, for many loads. It names the pool, which wrapLoad without a wrap looks for each time, and does
-/// not look into this thread's open wraps. A copy is cheap; one for each thread.
+/// Reads what was closed last, for many loads. It names the pool, for which wrapLoad without a wrap searches each time,
+/// and ignores this thread's open wraps. A copy is cheap; use one per thread.
 ///
 ///     const closed_values closed(pool);
 ///     total += closed.load(&data.x);
@@ -73,8 +73,8 @@ public:
     template <class Pool>
     explicit closed_values(Pool& pool) : closed_values(pool.core()) {}
 
-    /// Without the caller's lock perhaps not the last value, but whole in words. Throws failure: misuse (the pool was
-    /// closed meanwhile; not in the pool).
+    /// Without the caller's lock perhaps not the last value, but never a torn word. Throws failure: misuse (the pool
+    /// was closed meanwhile; address not in the pool).
     template <class T>
     T load(const T* home) const {
         static_assert(std::is_trivially_copyable_v<T>, "a wrap loads bytes: T must be trivially copyable");
@@ -92,13 +92,14 @@ private:
     void check_load(const void* home) const;
 
     open_pool* pool_;
-    alias_buffers* aliases_;
+    const alias_tables* aliases_;
     std::uint64_t instance_;
     mutable std::uint64_t changes_;  ///< the pool was open at that count of pool_changes
 };
 
-/// wrapLoad of algorithm 1, which names no wrap: what this thread's open wraps have stored, else what was closed last;
-/// see softwrap::read. Throws failure: misuse (not in an open pool of softwrap: no other engine shares its table).
+/// wrapLoad of algorithm 1, which names no wrap: returns what this thread's open wraps have stored, otherwise what was
+/// closed last; see softwrap::read. Throws failure: misuse (not in an open pool of softwrap: no other engine shares its
+/// table).
 template <class T>
 T wrapLoad(const T* home) {
     static_assert(std::is_trivially_copyable_v<T>, "a wrap loads bytes: T must be trivially copyable");

@@ -27,6 +27,8 @@
 //   * No line of an open wrap can be read as a record: the first, with the header, is sent at the close.
 //   * A record is trimmed only when its homes, and those of all before it, are durable.
 #include <holdfast/engine/softwrap_lat.hpp>
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/pool/options.hpp>
 
 #include <new>
 
@@ -38,6 +40,12 @@ using persist::site;
 constexpr std::uint64_t no_line = ~std::uint64_t{0};
 
 }  // namespace
+
+result<void> softwrap_lat_transaction::settle() {
+    auto settled = streaming_transaction::settle();
+    if (trim_is_due_) pool_->lanes()->trim();
+    return settled;
+}
 
 result<void> softwrap_lat_transaction::seal_in_lane() {
     const auto lane = take_lane();

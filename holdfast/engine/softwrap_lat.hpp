@@ -1,4 +1,4 @@
-// The softwrap_lat engine: what must be inlined. The protocol stands in softwrap_lat.cpp.
+// The softwrap_lat engine: what must be inlined. The protocol is in softwrap_lat.cpp.
 #pragma once
 
 #include <holdfast/base/word_map.hpp>
@@ -6,18 +6,14 @@
 
 namespace holdfast {
 
-/// A wrap: a transaction with an alias table of its own. One thread at a time.
+/// A wrap: a transaction with its own alias table. One thread at a time.
 class softwrap_lat_transaction final : public streaming_transaction {
 public:
     void begin(open_pool& pool) noexcept {
         streaming_transaction::begin(pool);
         trim_is_due_ = false;
     }
-    result<void> settle() {
-        auto settled = streaming_transaction::settle();
-        if (trim_is_due_) pool_->lanes()->trim();
-        return settled;
-    }
+    result<void> settle();
 
 private:
     result<void> seal_in_lane() override;
@@ -28,8 +24,9 @@ private:
     word_map lines_;  ///< of homes, while they are written back
 };
 
-/// SoftWrAP with a local alias table: values stream to the log as they come; closing costs one fence, and homes are
-/// written back without one. Also opened by hand: wrap.hpp. `using store = holdfast::softwrap_lat;`
+/// SoftWrAP with a local alias table: values stream to the log as they are stored; closing costs one fence, and homes
+/// are written back without another. Transactions can also be opened by hand: wrap.hpp. `using store =
+/// holdfast::softwrap_lat;`
 struct softwrap_lat : engine_interface<softwrap_lat> {
     using transaction = softwrap_lat_transaction;
     static constexpr engine_description description{"softwrap_lat", true, true, true, true};

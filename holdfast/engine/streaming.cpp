@@ -2,6 +2,9 @@
 // behind them. No line of an open wrap can be read as a record: the first, with the header, is sent at the close.
 #include <holdfast/engine/streaming.hpp>
 
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/pool/options.hpp>
+
 #include <algorithm>
 
 namespace holdfast {

@@ -28,12 +28,12 @@ protected:
     ~streaming_transaction() = default;
 
     /// Sends what the log has not got of the record yet, and makes it durable.
-    void log_and_fence(lane_log::lane& lane);
+    void log_and_fence(log_lane& lane);
 
 private:
     void send_early() noexcept(persist::noexcept_seam);
 
-    std::uint64_t next_early_words_ = 0;  ///< a record of so many has a whole line that was not sent yet
+    std::uint64_t next_early_words_ = 0;  ///< a record of this size has a whole line that was not sent yet
 };
 
 }  // namespace holdfast

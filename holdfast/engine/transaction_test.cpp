@@ -327,7 +327,7 @@ TYPED_TEST(Transaction, WhatAnActionThrowsIsPrintedWhereNobodyAskedForIt) {
     }));
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
               "holdfast: an action of a transaction threw: no such thing\n"
-              "holdfast: an action of a transaction threw something that is no std::exception\n");
+              "holdfast: an action of a transaction threw something that is not a std::exception\n");
 }
 
 TYPED_TEST(Transaction, AnEmptyWriteSetCostsNothingOnTheMedium) {

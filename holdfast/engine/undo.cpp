@@ -26,6 +26,8 @@
 #include <holdfast/engine/undo.hpp>
 
 #include <holdfast/base/planted.hpp>
+#include <holdfast/format/log_record.hpp>
+#include <holdfast/log/lanes.hpp>
 
 #include <new>
 #include <utility>

@@ -1,4 +1,4 @@
-// The undo engines: what must be inlined. The protocol stands in undo.cpp.
+// The undo engines: what must be inlined. The protocol is in undo.cpp.
 #pragma once
 
 #include <holdfast/engine/engine.hpp>
@@ -67,7 +67,7 @@ private:
     void for_each_dirty_line(F&& f);
 
     undo_style style_;
-    lane_log::lane* lane_ = nullptr;
+    log_lane* lane_ = nullptr;
     std::uint64_t sequence_ = 0;
     std::uint32_t records_ = 0;
     bool fence_owed_ = false;
@@ -103,13 +103,13 @@ public:
     void load_into(const void* home, void* bytes, std::size_t size) override { load_bytes(*this, home, bytes, size); }
 };
 
-/// Undo logging as good as we can make it.
+/// Undo logging, optimised: hinted ranges share a fence.
 struct undo : engine_interface<undo> {
     using transaction = undo_transaction_of<undo_style::best>;
     static constexpr engine_description description{"undo", false, true, false};
 };
 
-/// Undo logging as the papers had it: a fence for every range.
+/// Undo logging as in the papers: a fence for every range.
 struct undo_paper : engine_interface<undo_paper> {
     using transaction = undo_transaction_of<undo_style::paper>;
     static constexpr engine_description description{"undo_paper", false, true, false};

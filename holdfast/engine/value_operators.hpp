@@ -1,18 +1,19 @@
-// The operators of a value that is read by get() and written by set().
+// The operators of a value that get() reads and set() writes.
 #pragma once
 
 #include <type_traits>
 
 namespace holdfast {
 
-/// A value that lives as long as the expression in which its members are read.
+/// A value that lives to the end of the expression that reads its members.
 template <class T>
 struct value_in_passing {
     const T value;
     const T* operator->() const { return &value; }
 };
 
-/// What T can do, for a Holder with `T get() const` and `void set(const T&)`. Empty; a base of field<T> and its like.
+/// The operators of T, for a Holder with `T get() const` and `void set(const T&)`. Empty; a base of field<T> and
+/// wrapped<T>.
 template <class Holder, class T>
 class value_operators {
 public:
@@ -30,7 +31,7 @@ public:
     std::remove_pointer_t<U>& operator*() const {
         return *self().get();
     }
-    /// A copy's members, to read: `position->x`. What is changed goes through set or update.
+    /// Reads members of a copy: `position->x`. Changes go through set or update.
     value_in_passing<T> operator->() const
         requires std::is_class_v<T>
     {

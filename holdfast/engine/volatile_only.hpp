@@ -1,4 +1,4 @@
-// volatile_only: transactions without durability, the floor that the others are measured against.
+// volatile_only: transactions without durability, the floor for measurements of the others.
 //
 // What it owns: the old values of the open transaction, in DRAM, for rolling back. Stores go home
 // at once. Nothing is logged, written back or fenced: a killed process leaves a torn pool, and
@@ -57,7 +57,7 @@ private:
     std::vector<old_word> old_;
 };
 
-/// No durability: atomic against exceptions, not against crashes.
+/// No durability: atomic with respect to exceptions, not crashes.
 struct volatile_only : engine_interface<volatile_only> {
     using transaction = volatile_transaction;
     static constexpr engine_description description{"volatile_only", false, false, false};

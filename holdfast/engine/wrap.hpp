@@ -1,5 +1,5 @@
-// Wraps: transactions that are opened and closed by hand, as in the SoftWrAP papers. For code that has its locks and
-// its control flow already; elsewhere `pool.atomically` is safer.
+// Wraps: transactions that are opened and closed by hand, as in the SoftWrAP papers. For code that already has its
+// locks and its control flow; elsewhere `pool.atomically` is safer.
 //
 //     auto id = OpenWrap(pool);
 //     wrapStore(id, &x, 1);
@@ -7,6 +7,7 @@
 //     CloseWrap(id).value();
 #pragma once
 
+#include <holdfast/base/planted.hpp>
 #include <holdfast/base/words.hpp>
 #include <holdfast/engine/gate.hpp>
 #include <holdfast/engine/open_wraps.hpp>
@@ -42,7 +43,7 @@ public:
         if (thread_is_gone()) return;
         try {
             auto& spare = of_this_thread();
-            // Room was reserved: a vector of so many does not allocate.
+            // Room was reserved: a vector of that capacity does not allocate.
             if (spare.size() < most) spare.push_back(std::move(done));
         } catch (const std::bad_alloc&) {
             // A thread that opened none has no room yet. Then it is not kept.
@@ -52,7 +53,7 @@ public:
 private:
     static constexpr std::size_t most = 8;
     static std::vector<std::unique_ptr<transaction>> room_of_thread() {
-        lane_log::begin_thread();
+        begin_thread();
         std::vector<std::unique_ptr<transaction>> room;
         room.reserve(most);
         return room;
@@ -86,15 +87,15 @@ inline void check_thread_and_handler() {
 
 /// One failure-atomic region on a pool of `Engine` (softwrap_lat, softwrap). Move-only.
 ///
-/// It is misuse, as a result or a thrown failure, to use one whose pool was closed, or that was opened before a fork,
-/// or on a thread whose state is destroyed; and to open, close, allocate and free in a signal handler. Destroying it is
-/// harmless there: then nothing of it happened.
+/// It is misuse, as a result or a thrown failure, to use a wrap whose pool was closed, or that was opened before a
+/// fork, or on a thread whose state is destroyed; and to open, close, allocate and free in a signal handler. Destroying
+/// it there is harmless: the wrap then has no effect.
 ///
-/// What it stores is its own until it is closed: loads through it see it, nobody else does. Isolation is the caller's,
-/// and a lock that guards what the wrap touches may be released only after `close` returns: before, others would read
-/// what a crash may still take back, and their wrap could come before this one in the log.
-/// A thread may have any number open, beside each other; a wrap may go from thread to thread, which the caller orders.
-/// Transactions (`atomically`) do not join wraps, nor wraps transactions.
+/// Its stores are private until it is closed: only loads through it see them. The caller isolates wraps: a lock that
+/// guards what the wrap touches may be released only after `close` returns. Otherwise other threads could read what a
+/// crash may still revert, and their wrap could precede this one in the log. A thread may have any number of wraps open
+/// at the same time. A wrap may be passed between threads; the caller orders this. Transactions (`atomically`) do not
+/// join wraps, nor wraps transactions.
 /// What holds if the process dies inside, or at level `power` the power fails: nothing of an open wrap; all of one
 /// whose `close` returned.
 template <class Engine>
@@ -128,8 +129,8 @@ public:
 
     bool is_open() const noexcept { return transaction_ != nullptr; }
 
-    /// Makes it this thread's innermost wrap, which wrapped<T> and wrap_allocator use: for one that came from another
-    /// thread. Throws failure: misuse (not open), std::bad_alloc.
+    /// Makes it this thread's innermost wrap, which wrapped<T> and wrap_allocator use: for a wrap from another thread.
+    /// Throws failure: misuse (not open), std::bad_alloc.
     void continue_here() { listing_.use(opened(), instance_); }
 
     /// wrapStore of a value, of any size and alignment. Throws failure: misuse (not open, or not in the wrap's pool).
@@ -148,22 +149,21 @@ public:
     }
     void load(const void* home, void* bytes, std::size_t size) { load_bytes(opened(), home, bytes, size); }
 
-    /// A block of the pool, contents arbitrary; free again if the wrap is not closed. Throws failure: out_of_space,
-    /// misuse.
+    /// A block of the pool, uninitialised; free again if the wrap is not closed. Throws failure: out_of_space, misuse.
     void* allocate(std::size_t bytes, std::size_t alignment = 16) {
         detail::check_thread_and_handler();
         return opened().allocate(bytes, alignment).address;
     }
-    /// Others get it only after the wrap is durable. nullptr does nothing. Throws failure: misuse.
+    /// The block is reused only after the wrap is durable. nullptr does nothing. Throws failure: misuse.
     void free(void* address) {
         detail::check_thread_and_handler();
         auto& transaction = opened();
         if (address != nullptr) transaction.deallocate(address);
     }
 
-    /// CloseWrap: durable, as the pool's level promises, when it returns. After an error the wrap is gone and nothing
-    /// of it happened, but for outcome_unknown. So it is when std::bad_alloc leaves. Errors:
-    /// transaction_too_large, busy, outcome_unknown, poisoned, io, misuse (not open).
+    /// CloseWrap: durable, as the pool's level promises, when it returns. After an error, or if std::bad_alloc leaves,
+    /// the wrap has ended without effect, except for outcome_unknown. Errors: transaction_too_large, busy,
+    /// outcome_unknown, poisoned, io, misuse (not open).
     result<void> close() {
         if (!transaction_) return not_open();
         if (!is_pool_there()) {
@@ -183,7 +183,7 @@ public:
         detail::spare_transactions<Engine>::give(std::move(transaction_));
         return settled;
     }
-    /// AbortWrap: nothing of it happened. Does nothing when it is not open, and in a signal handler, where it stays
+    /// AbortWrap: ends the wrap without effect. Does nothing if it is not open, and in a signal handler, where it stays
     /// open.
     void abort() noexcept(persist::noexcept_seam) {
         if (!transaction_) return;
@@ -264,8 +264,8 @@ private:
     typename open_wraps<typename Engine::transaction>::listing listing_;
 };
 
-/// A lock with a wrap inside: the lock is released only after the wrap is closed, or aborted, which it is if it was not
-/// closed.
+/// A lock with a wrap inside: the lock is released only after the wrap is closed or aborted. Destruction aborts a wrap
+/// that was not closed.
 ///
 ///     wrapped_lock region(pool, mutex);
 ///     region->store(&balance, region->load(&balance) + 1);
@@ -273,7 +273,7 @@ private:
 template <class Engine, class Lock>
 class wrapped_lock {
 public:
-    /// Takes the lock, then opens the wrap. Throws failure: misuse.
+    /// Acquires the lock, then opens the wrap. Throws failure: misuse.
     wrapped_lock(basic_pool<Engine>& pool, Lock& lock) : held_(lock), wrap_(pool) {}
     ~wrapped_lock() { wrap_.abort(); }
     wrapped_lock(const wrapped_lock&) = delete;
@@ -294,10 +294,10 @@ private:
     wrap<Engine> wrap_;
 };
 
-/// Reads a value that wraps of other threads may be closing over, without a lock: it is what some closed wrap left
-/// there, perhaps not the last one, and perhaps not durable yet; never a mixture. Between two such reads there is no
-/// order. For counters that are shown, and for hints that are checked again under the lock. With softwrap_lat; with
-/// softwrap it may be long out of date, and `wrapLoad` without a wrap is not.
+/// Reads, without a lock, a value to which closing wraps of other threads may be storing: the value is from some closed
+/// wrap, perhaps not the last one and perhaps not durable yet, and never torn. Two such reads are not ordered. For
+/// counters that are displayed, and for hints that are checked again under the lock. For softwrap_lat; with softwrap
+/// the value may be long out of date, and `wrapLoad` without a wrap returns the current one.
 template <class T>
 T eager_load(const T* home) noexcept {
     static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 ||

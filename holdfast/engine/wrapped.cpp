@@ -3,7 +3,7 @@
 namespace holdfast::detail {
 
 void fail_without_wrap() {
-    fail(errc::misuse, "an allocation of the innermost wrap, where this thread has neither a wrap nor a transaction "
+    fail(errc::misuse, "an allocation from the innermost wrap, but this thread has neither a wrap nor a transaction "
                        "open");
 }
 

@@ -1,5 +1,5 @@
-// Variables and memory of the innermost open wrap, for programs whose types are templates: a structure that was written
-// for memory becomes persistent when its members are wrapped and its allocator is a wrap_allocator.
+// Variables and memory of the innermost open wrap, for programs whose types are templates: a structure written for
+// memory becomes persistent if its members are wrapped and its allocator is a wrap_allocator.
 #pragma once
 
 #include <holdfast/engine/engine.hpp>
@@ -19,8 +19,7 @@ namespace detail {
 /// Where a variable is written that is in no pool: nowhere but there. Throws failure: misuse, where it is in one.
 void require_in_no_pool(const void* home);
 
-/// The wrap that this thread opened last of those it has open, on the pool that holds `home`; nullptr where there is
-/// none.
+/// The innermost wrap that this thread has open on the pool that holds `home`; nullptr if there is none.
 template <class Engine>
 typename Engine::transaction* innermost_wrap_over(const void* home) {
     auto* const wrap = open_wraps<typename Engine::transaction>::innermost();
@@ -32,12 +31,12 @@ typename Engine::transaction* innermost_wrap_over(const void* home) {
 /// A T that is loaded and stored through the innermost wrap that this thread has open on the T's pool; inside a
 /// transaction, through that. Layout identical to T. `softwrap_lat::wrapped<long>`.
 ///
-/// Reading with neither gives what was closed last (the caller's locks guard it, as ever). A T that is in no pool is a
-/// plain variable. Storing to one in a pool with neither throws failure: misuse, since nothing would keep it; so does a
-/// pointer out of the pool, as for field<T>. A wrap that came from another thread is this one's after
+/// A read without either returns what was closed last (guarded by the caller's locks). Outside pools a wrapped T is a
+/// plain variable. A store in a pool without either throws failure: misuse, because it would not be durable; so does
+/// storing a pointer out of the pool, as for field<T>. A wrap from another thread becomes this thread's by
 /// `wrap::continue_here`.
-/// Requires: T as for field<T>. A default-constructed one holds whatever bytes were there.
-/// What holds if the process dies inside: the value that the last closed wrap left.
+/// Requires: T as for field<T>. A default-constructed one is uninitialised.
+/// What holds if the process dies inside: the value of the last closed wrap.
 template <class Engine, class T>
 class basic_wrapped : public value_operators<basic_wrapped<Engine, T>, T> {
     static_assert(Engine::opens_wraps, "this engine's transactions are not opened by hand: use a field");
@@ -80,10 +79,9 @@ private:
     T value_;
 };
 
-/// An allocator as the standard library has them, with blocks of the innermost wrap this thread has open, or of the
-/// open transaction. They are free again when the wrap is aborted; a block that is freed is given to others when the
-/// wrap is durable. All allocators are equal. The container's members and elements must be wrapped, or stored to by
-/// wrapStore: an allocator sees no stores.
+/// A standard allocator, with blocks of the innermost wrap that this thread has open, or of the open transaction. They
+/// are free again if the wrap is aborted; a freed block is reused only after the wrap is durable. All allocators are
+/// equal. The container's members and elements must be wrapped, or stored to by wrapStore: an allocator sees no stores.
 ///
 /// Throws failure: misuse (neither is open), out_of_space; std::bad_array_new_length.
 template <class Engine, class T>

@@ -6,6 +6,10 @@
 // record what was stored to it is written back and FENCED: were the record durable first, a cut
 // would commit a block whose bytes are not there. Only transactions with such a block pay this.
 #include <holdfast/engine/write_aside.hpp>
+#include <holdfast/log/groups.hpp>
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/log/private_pages.hpp>
+#include <holdfast/persist/file.hpp>
 
 #include <new>
 #include <utility>
@@ -101,8 +105,7 @@ result<void> write_aside_transaction::seal_in_group() {
         written = pool_->backing_file().write_at(offset, at, bytes, persist::site::redo_fresh);
     });
     if (!written) return written;
-    ticket_ = log.append(writes_.payload(), writes_.payload_words(), sync_first, new_pages);
-    sequence_ = ticket_.group;
+    sequence_ = log.append(writes_.payload(), writes_.payload_words(), sync_first, new_pages).group;
     store_private_homes();
     clear();
     return {};
@@ -122,7 +125,7 @@ void write_aside_transaction::store_private_homes() {
 result<void> write_aside_transaction::settle_in_group() {
     const auto wait = [this]() -> result<void> {
         try {
-            return pool_->groups()->wait(ticket_);
+            return pool_->groups()->wait({sequence_});
         } catch (const std::bad_alloc&) {
             // The log has the record: that the call cannot be told more does not take it back.
             return detail::keep_lasting(bare_error(errc::outcome_unknown));

@@ -5,6 +5,7 @@
 #include <holdfast/engine/engine.hpp>
 #include <holdfast/engine/fresh_blocks.hpp>
 #include <holdfast/engine/write_set.hpp>
+#include <holdfast/persist/seam.hpp>
 
 namespace holdfast {
 
@@ -76,9 +77,9 @@ protected:
     ~write_aside_transaction() = default;
 
     /// A lane with room for the record: the last step that can fail.
-    result<lane_log::lane*> take_lane();
+    result<log_lane*> take_lane();
     /// Draws the sequence; what was stored to fresh blocks is durable then.
-    void draw_sequence(lane_log::lane& lane);
+    void draw_sequence(log_lane& lane);
     /// Makes the record durable that was appended.
     void fence_record();
     /// The engine's commit where homes are shared memory.
@@ -101,8 +102,6 @@ private:
     void write_fresh_back();
     void store_private_homes();
     void store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask);
-
-    group_log::ticket ticket_;
 };
 
 }  // namespace holdfast

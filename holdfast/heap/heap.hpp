@@ -103,7 +103,7 @@ public:
     /// The caller makes it durable. `pool` is the mapped first byte of the pool.
     /// Requires: offset and bytes page-aligned, bytes at least the smallest, the end below 16 TiB.
     static void format_zone(std::byte* pool, heap_zone zone);
-    /// The same as bytes, for who writes them to a file: what a new zone begins with; the rest of it is zero.
+    /// The same as bytes, for callers that write through a file: the beginning of a new zone; the rest of it is zero.
     /// Errors: invalid_argument (unaligned, too small, or too far out).
     static result<std::array<std::byte, 64>> zone_header(heap_zone zone);
     /// Opens the zones; cost grows with their number and not with their size (metadata is read

@@ -39,7 +39,7 @@ result<void> check_places(std::span<const heap_zone> zones) {
         if (each.offset % page_bytes != 0 || each.bytes % page_bytes != 0)
             return bad_place("a heap zone is not a whole number of pages", each);
         if (each.bytes < heap::smallest_zone_bytes()) return bad_place("a heap zone is too small", each);
-        if (each.offset < end) return bad_place("a heap zone overlaps what stands before it", each);
+        if (each.offset < end) return bad_place("a heap zone overlaps what precedes it", each);
         if (each.offset > end_max || each.bytes > end_max - each.offset)
             return bad_place("a heap zone ends too far out", each);
         end = each.offset + each.bytes;

@@ -1,6 +1,6 @@
-// What a source with `__transaction_atomic` includes: it refuses to compile with flags under which blocks would be
-// wrong, and does not link with another runtime than this library's. docs/guide/atomic-blocks.md says what can stand
-// in a block.
+// Included by sources with `__transaction_atomic`: it refuses to compile with flags under which blocks would be wrong,
+// and does not link with a runtime other than this library's. docs/guide/atomic-blocks.md says what a block may
+// contain.
 #pragma once
 
 #if !defined(__GNUC__) || defined(__clang__)
@@ -10,7 +10,7 @@
 #if !defined(__cpp_transactional_memory)
 #error "holdfast: compile with -fgnu-tm (CMake: holdfast_target_tm(target); pkg-config: holdfast-itm-value)"
 #endif
-// No macro of the compiler tells of the two other flags; who brings them brings this one. Without them g++ 12 moves
+// No compiler macro shows the two other flags; the build that sets them defines this one. Without them g++ 12 moves
 // loads out of atomic blocks.
 #if !defined(HOLDFAST_TM_FLAGS)
 #error "holdfast: compile with -fno-code-hoisting -fno-tree-pre -DHOLDFAST_TM_FLAGS (CMake: holdfast_target_tm(target))"
@@ -19,18 +19,18 @@
 #include <cstddef>
 #include <cstdint>
 
-/// `__transaction_cancel`, also in templates: g++ 12 drops that one from them without a word.
+/// `__transaction_cancel` that also works in templates, from which g++ 12 silently drops the statement.
 #define HOLDFAST_CANCEL __builtin__ITM_abortTransaction(1)
 
 extern "C" {
 extern const char holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked;
 using holdfast_itm_action = void(void*);
 
-/// Runs `run(argument)` after the outermost block has committed; never, if it is rolled back or a nested block that
-/// this was called in is cancelled. Actions run in the order of the calls, outside of transactions. `id`: any.
+/// Runs `run(argument)` after the outermost block has committed; never if that block is rolled back, or if the nested
+/// block of the call is cancelled. Actions run in the order of the calls, outside transactions. `id`: any.
 [[gnu::transaction_pure]] void _ITM_addUserCommitAction(holdfast_itm_action* run, std::uint64_t id, void* argument);
-/// Runs `run(argument)` when what was stored until now is rolled back: before each new attempt, and at a cancel. Newest
-/// first, outside of transactions, but that of a nested block runs in the outer one.
+/// Runs `run(argument)` when the stores so far are rolled back: before each new attempt, and at a cancel. Newest first,
+/// outside transactions; the action of a nested block runs in the outer one.
 [[gnu::transaction_pure]] void _ITM_addUserUndoAction(holdfast_itm_action* run, void* argument);
 /// 0: in no transaction, 1: in one, 2: in one that is irrevocable.
 [[gnu::transaction_pure]] int _ITM_inTransaction();
@@ -40,13 +40,13 @@ using holdfast_itm_action = void(void*);
 
 namespace holdfast::itm {
 
-/// Aligned memory as from operator new, which the compiler takes for unsafe in blocks, in a form that it does not;
-/// outside of blocks the same. Throws std::bad_alloc.
+/// Aligned memory as from operator new, in a form that the compiler accepts in blocks; works outside blocks as well.
+/// Throws std::bad_alloc.
 [[nodiscard, gnu::transaction_safe]] void* allocate_aligned(std::size_t bytes, std::size_t alignment);
-/// Gives such a block back; in a block, at its commit. nullptr does nothing.
+/// Frees such memory; inside an atomic block, at its commit. nullptr does nothing.
 [[gnu::transaction_safe]] void free_aligned(void* block, std::size_t alignment) noexcept;
 
-/// A base of types with more alignment than usual, whose objects blocks make by new and destroy by delete:
+/// A base of over-aligned types whose objects are created by new and destroyed by delete inside blocks:
 ///     struct alignas(64) line : holdfast::itm::aligned_new<64> { … };
 template <std::size_t Alignment>
 struct aligned_new {
@@ -59,6 +59,6 @@ struct aligned_new {
 }  // namespace holdfast::itm
 
 namespace holdfast::itm::detail {
-/// The reference by which a program without the runtime does not link.
+/// A reference that keeps a program without the runtime from linking.
 [[gnu::used]] inline const char* const runtime_mark = &holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked;
 }  // namespace holdfast::itm::detail

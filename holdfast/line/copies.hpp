@@ -83,10 +83,10 @@ public:
         return of.sequence() != 0 && (of.sum() == sum_of(of) || is_planted(planted::copy_believed_unsummed));
     }
 
-    /// Whether the valid copy is the newer one. Else a commit did not come to its end.
+    /// Whether the valid copy is the newer one. Otherwise a commit was not completed.
     bool is_settled() const noexcept { return is_whole(both_[valid()]); }
 
-    /// What a line adds: of the first, without the header.
+    /// What a line adds to the sum; the first line without its header.
     static uint64_t sum_of_line(const copy& of, size_t index) noexcept {
         if (index != 0) return format::sum_of_line(of.all[index].words, index);
         line first = of.all[0];
@@ -107,8 +107,9 @@ public:
         }
     }
 
-    /// Puts right what a crash, or another process that died, left. Requires: nobody has the object in a transaction.
-    /// False, and nothing is changed: neither copy is whole. What holds if the process dies inside: the same object.
+    /// Repairs the state after a crash or the death of another process. Requires: no transaction on the object. Returns
+    /// false, with nothing changed, if neither copy is valid.
+    /// What holds if the process dies inside: the same object.
     template <class Medium>
     bool recover() noexcept(noexcept(Medium::make_recovered_durable(nullptr, nullptr, 0))) {
         size_t whole = valid();
@@ -128,7 +129,7 @@ private:
     copy both_[2];
 };
 
-/// One transaction on such an object, for as long as this lives. The rest is as of `transaction`.
+/// One transaction on such an object, for the lifetime of this object. Otherwise like `transaction`.
 template <class Medium, size_t Bytes>
 class copies_transaction {
     using all = copies<Bytes>;

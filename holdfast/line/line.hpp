@@ -20,13 +20,13 @@ inline constexpr bool is_woven = false;
 template <class T>
 inline constexpr bool is_woven<T, std::void_t<typename T::holdfast_woven>> = T::holdfast_woven::value;
 
-/// A T that is changed in transactions, in one cache line. For counters, small records, slots of a ring: what fits into
-/// 31 bytes, or 24 where T has members of 8 bytes (its size is a multiple of 8, and 32 would take the index's place).
+/// A T that is changed in transactions, in one cache line. For counters, small records and slots of a ring: objects of
+/// at most 31 bytes, or 24 if T has members of 8 bytes (its size is a multiple of 8, and 32 would overlap the index).
 ///
-/// Isolation is the caller's: one thread at a time in a transaction on one line, and no reader meanwhile. A crash
-/// needs no recovery (line/mechanism.hpp has the protocol). It holds where the medium takes a line whole and its
-/// stores in order, as x86-64 and aarch64 processors do with persistent memory; it does not where a line may tear.
-/// Lines lie in a line_pool, or anywhere, where they are atomic against exceptions only.
+/// Callers serialise access to each line: one thread at a time in a transaction on it, and no reader meanwhile. A crash
+/// needs no recovery (line/mechanism.hpp has the protocol). This requires a medium that takes a line whole and its
+/// stores in order, as x86-64 and aarch64 processors do with persistent memory; it does not work if a line may tear.
+/// Lines live in a line_pool, or anywhere else, where they are atomic with respect to exceptions only.
 template <class T>
 class alignas(format::cache_line_bytes) line {
 public:
@@ -49,21 +49,21 @@ public:
     line(const line&) = delete;
     line& operator=(const line&) = delete;
 
-    /// Runs f(T&) as one transaction and returns what it returns. An exception that leaves it rolls back. Called again
-    /// inside f it is part of the same transaction; on other lines it is a transaction of its own.
+    /// Runs f(T&) as one transaction and returns its result. An exception that leaves f rolls back. A nested call
+    /// inside f is part of the same transaction; on another line it is a transaction of its own.
     /// What holds if the process dies inside, or at level `power` the power fails: T as it was before, or, from the
     /// commit on, as f left it.
     /// Errors: none on byte-addressable media and at level `process`. In a pool on an ordinary file at `power` throws
     /// failure, and T is as it was before: poisoned, transaction_too_large; and outcome_unknown, after which the pool
-    /// commits no more, and once it is opened anew T may be either.
+    /// accepts no more commits, and after the next opening T may be in either state.
     template <class F>
     decltype(auto) transact(F&& f) {
         cache_line::transaction<line_medium, sizeof(T)> open(bytes_);
         return cache_line::run<T>(open, std::forward<F>(f));
     }
 
-    /// The valid T; inside a transaction of this thread on this line, the one that is being changed. A reference ends
-    /// with the next transaction.
+    /// The valid T; inside a transaction of this thread on this line, the one that is being changed. A reference is
+    /// valid until the next transaction.
     const T& get() const noexcept {
         const void* half = cache_line::is_open<line_medium>(bytes_)
                                ? bytes_ + (cache_line::valid_offset(bytes_) ^ format::half_line_bytes)
@@ -73,9 +73,9 @@ public:
     const T* operator->() const noexcept { return &get(); }
     const T& operator*() const noexcept { return get(); }
 
-    /// A copy of the valid T, for who reads while another thread or process may commit: what it holds was valid at one
-    /// moment, provided that no two commits happen meanwhile, for the second writes over what is being read. Who cannot
-    /// know that guards it with a number that the writer counts up before and after. It may not be durable yet.
+    /// A copy of the valid T, for readers while another thread or process may commit. The copy is consistent if at most
+    /// one commit happens meanwhile, because a second one overwrites what is being read. Readers that cannot exclude
+    /// that use a counter that the writer increments before and after. The value may not be durable yet.
     T load() const noexcept {
         T copy;
         const std::size_t offset =
@@ -84,15 +84,15 @@ public:
         return copy;
     }
 
-    /// Takes over from a process that died: what this one sees of the object is durable then, before it acts on it.
-    /// (Opening a pool alone does it for all.) Requires: nobody has it in a transaction.
+    /// Takes over from a process that died: makes what this process sees of the object durable before it acts on it.
+    /// (Opening a pool for one process does this for all objects.) Requires: no transaction on the object.
     void recover() { cache_line::take_over<line_medium>(bytes_); }
 
 private:
     unsigned char bytes_[format::cache_line_bytes];
 };
 
-/// N elements, each changed by transactions of its own: a root of a line_pool.
+/// N elements, each changed by its own transactions: a root of a line_pool.
 template <class Element, std::size_t N>
 class array_of_lines {
 public:
@@ -112,7 +112,7 @@ private:
     Element all_[N];
 };
 
-/// N lines, each a T of its own; a woven T is a line already.
+/// N lines, each with its own T; a woven T is already a line.
 template <class T, std::size_t N>
 using line_array = array_of_lines<std::conditional_t<is_woven<T>, T, line<T>>, N>;
 

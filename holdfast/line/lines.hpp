@@ -14,11 +14,11 @@
 namespace holdfast {
 
 /// A T that is changed in transactions which cost one fence, and a write-back for each line whose bytes change: those
-/// of the transaction, those of the one before it, and the first. For records of 48 bytes to a few KiB; what fits into
-/// a line<T> is cheaper there. Takes twice the lines of 16 + sizeof(T) bytes.
+/// of the transaction, those of the previous transaction, and the first line. For records of 48 bytes to a few KiB;
+/// smaller objects are cheaper in a line<T>. Takes twice the lines of 16 + sizeof(T) bytes.
 ///
-/// Isolation is the caller's, as of line<T>. After a crash the pool's opening recovers it. Neither the order of stores
-/// in a line nor whole lines are relied on (line/copies.hpp has the protocol).
+/// Callers serialise access, as for line<T>. After a crash the opening of the pool recovers it. It relies neither on
+/// the order of stores in a line nor on whole lines (line/copies.hpp has the protocol).
 template <class T>
 class alignas(format::cache_line_bytes) lines {
 public:
@@ -36,7 +36,7 @@ public:
     lines(const lines&) = delete;
     lines& operator=(const lines&) = delete;
 
-    /// Runs f(T&) as one transaction and returns what it returns; exceptions, nesting, crashes and errors as of
+    /// Runs f(T&) as one transaction and returns its result; exceptions, nesting, crashes and errors as for
     /// line<T>::transact.
     template <class F>
     decltype(auto) transact(F&& f) {
@@ -54,18 +54,18 @@ public:
     const T& operator*() const noexcept { return get(); }
 
     /// Takes over from a process that died: call it before the first transaction on an object of a shared pool whose
-    /// writer is gone (opening a pool alone does it by itself). Requires: nobody has it in a transaction. False, and
-    /// nothing is changed: neither copy is whole, which no crash leaves. What holds if the process dies inside: the
-    /// same T.
+    /// writer has died (opening a pool for one process does this automatically). Requires: no transaction on the
+    /// object. Returns false, with nothing changed, if neither copy is valid, which no crash causes.
+    /// What holds if the process dies inside: the same T.
     bool recover() { return copies_.template recover<line_medium>(); }
-    /// What the opening of a pool does, which has made durable whatever the process that had it before stored.
+    /// For the opening of a pool, which has already made the stores of the previous process durable.
     bool recover_opened() { return copies_.is_settled() || recover(); }
 
 private:
     cache_line::copies<sizeof(T)> copies_;
 };
 
-/// N of them: a root of a line_pool.
+/// N such objects: a root of a line_pool.
 template <class T, std::size_t N>
 using lines_array = array_of_lines<lines<T>, N>;
 

@@ -26,8 +26,8 @@
 namespace holdfast {
 namespace cache_line {
 
-/// An object that a thread has in a transaction, in a list on the thread's stack, innermost first. Nothing of it is in
-/// the line: a crash leaves nothing to take back.
+/// An object that a thread has in a transaction, in a list on the thread's stack, innermost first. The line contains
+/// nothing of it: a crash leaves nothing to roll back.
 struct open_object {
     const void* object;
     open_object* outer;
@@ -41,7 +41,7 @@ inline bool is_open(const void* object) noexcept {
     return false;
 }
 
-/// Bits that no index has are not followed out of the line.
+/// Invalid bits of an index do not lead out of the line.
 inline size_t valid_offset(const void* line) noexcept {
     return static_cast<const unsigned char*>(line)[format::line_index_offset] & format::half_line_bytes;
 }
@@ -52,17 +52,17 @@ inline void* active_half(void* line) noexcept {
     return static_cast<unsigned char*>(line) + (valid_offset(line) ^ format::half_line_bytes);
 }
 
-/// Makes durable what a process stored that died, before its successor acts on what it sees. Requires: nobody has the
-/// object in a transaction.
+/// Makes the stores of a dead process durable before its successor acts on them. Requires: no transaction on the
+/// object.
 template <class Medium>
 inline void take_over(void* line) noexcept(noexcept(Medium::make_durable(nullptr))) {
     Medium::make_durable(line);
 }
 
-/// One transaction on the object of `Bytes` bytes in a line, for as long as this lives. Without `commit` it is rolled
-/// back. Inside another of the same thread on the same object it is part of that one. Requires: no other thread has the
-/// object in a transaction. What holds if the process dies inside: the object as it was, or, from step 4 of `commit`
-/// on, as it is to be.
+/// One transaction on the object of `Bytes` bytes in a line, for the lifetime of this object. Without `commit` it is
+/// rolled back. Inside another transaction of the same thread on the same object it is part of that one. Requires: no
+/// other thread has a transaction on the object.
+/// What holds if the process dies inside: the old object, or, from step 4 of `commit` on, the new one.
 template <class Medium, size_t Bytes>
 class transaction {
     static_assert(Bytes <= format::line_payload_bytes, "the object must fit twice into a line, beside its index");
@@ -91,7 +91,7 @@ public:
 
     void* active() const noexcept { return active_; }
 
-    /// Does nothing in a transaction that is part of another: that one commits.
+    /// Does nothing in a transaction that is part of another, which commits.
     void commit() noexcept(noexcept(Medium::order()) && noexcept(Medium::make_durable(nullptr))) {
         if (joins_) return;
         Medium::order();

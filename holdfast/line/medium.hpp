@@ -1,4 +1,4 @@
-// What the mechanisms of this room ask of the machine, by the seam, in a program.
+// What the mechanisms of this room ask of the machine in a program, through the seam.
 #pragma once
 
 #include <holdfast/format/line_copies.hpp>
@@ -11,8 +11,7 @@
 
 namespace holdfast::line_medium_state {
 
-/// How a commit becomes durable: the most that any open pool of lines needs. A pool that needs less is served all the
-/// same.
+/// How a commit becomes durable: the strongest need of any open pool of lines. This also serves pools that need less.
 enum need : std::uint32_t {
     fences = 1,
     write_backs = 2,
@@ -21,7 +20,7 @@ enum need : std::uint32_t {
 inline constinit std::atomic<std::uint32_t> needs{0};
 
 /// Makes lines durable where write-backs do not: `dirty` has a bit for each of `count` lines from `first` on. Set
-/// before `needs` says `otherwise`. Throws failure: outcome_unknown, io, poisoned, transaction_too_large.
+/// before `needs` becomes `otherwise`. Throws failure: outcome_unknown, io, poisoned, transaction_too_large.
 using commit_function = void (*)(void* first, const std::uint64_t* dirty, std::size_t count);
 inline constinit std::atomic<commit_function> commit_otherwise{nullptr};
 
@@ -31,7 +30,7 @@ inline constinit thread_local cache_line::open_object* innermost = nullptr;
 
 namespace holdfast {
 
-/// The Medium of this process. Objects in no pool, on the stack say, are changed as those in pools are.
+/// The Medium of this process. Objects outside pools, for example on the stack, are treated like those in pools.
 struct line_medium {
     static cache_line::open_object*& innermost() noexcept { return line_medium_state::innermost; }
     static void order() noexcept(persist::noexcept_seam) { persist::order_stores(persist::site::line_order); }
@@ -48,7 +47,7 @@ struct line_medium {
         persist::fence({}, persist::site::line_fence);
     }
 
-    /// The same of the lines whose bits are set, with one fence.
+    /// The same for the lines whose bits are set, with one fence.
     static void make_durable(void* first, const std::uint64_t* dirty, std::size_t count,
                              persist::site where = persist::site::lines_write_back,
                              persist::site fence = persist::site::lines_fence) {
@@ -63,7 +62,7 @@ struct line_medium {
         persist::fence({}, fence);
     }
 
-    /// The same in recovery: of what a process stored that died, and of what recovery stores.
+    /// The same in recovery, for the stores of a dead process and of recovery itself.
     static void make_taken_over_durable(void* first, const std::uint64_t* dirty, std::size_t count) {
         make_durable(first, dirty, count, persist::site::lines_taken_over, persist::site::lines_taken_over_fence);
     }

@@ -25,31 +25,32 @@ struct woven_medium {
 
 namespace woven {
 
-/// Called by probing functions of the object `line`. By a transaction that is about to commit and finds that the half
-/// to which recovery would return was written: past the transaction, by a cast or a pointer that was kept. By a const
-/// function that returns and finds that the half that it read is not the valid one any more: it had a transaction on
-/// the same object inside. The default writes a message and aborts. Set it while nothing runs.
+/// Called by probing functions of the object `line`: by a transaction that is about to commit and finds that the half
+/// to which recovery would return was written, bypassing the transaction by a cast or a kept pointer; and by a const
+/// function that returns and finds that the half that it read is no longer the valid one, because it ran a transaction
+/// on the same object. The default writes a message and aborts. Set it while no woven function runs.
 using probe_handler = void (*)(const void* line);
 extern probe_handler on_wrong_half;
 
-/// The line in which `address` lies. Compilers believe that an object of the class is aligned as a line is, which a
-/// half is not: they must not see where the address comes from.
+/// The line that contains `address`. Compilers assume that an object of the class is aligned like a line, which a half
+/// is not: they must not see the origin of the address.
 inline void* line_of(const volatile void* address) noexcept {
     uintptr_t number = reinterpret_cast<uintptr_t>(address);
     __asm__("" : "+r"(number));
     return reinterpret_cast<void*>(number & ~static_cast<uintptr_t>(format::cache_line_bytes - 1));
 }
 
-/// The half that a const function reads: in a transaction of this thread on the object the one that is being changed.
+/// The half that a const function reads: inside a transaction of this thread on the object, the half that is being
+/// changed.
 inline const void* readable_half(const void* line) noexcept {
     const size_t valid = cache_line::valid_offset(line);
     const size_t chosen = cache_line::is_open<woven_medium>(line) ? valid ^ format::half_line_bytes : valid;
     return static_cast<const unsigned char*>(line) + chosen;
 }
 
-/// Behind the members of a woven class, where it marks their end. A copy of the object is its readable half, whichever
-/// half of the source that is. Assignment would write over a valid half: a class that is to be assigned declares an
-/// operator= of its own, which is a transaction then.
+/// Follows the members of a woven class and marks their end. A copy of the object is its readable half, whichever half
+/// of the source that is. Assignment would overwrite a valid half: an assignable class declares its own operator=,
+/// which is then a transaction.
 struct end_of_members {
     end_of_members() noexcept { clear(); }
     end_of_members(const end_of_members& other) noexcept {
@@ -123,7 +124,7 @@ struct check {
 };
 
 #ifdef HOLDFAST_WOVEN_PROBE
-/// What the valid half was when the transaction began.
+/// The valid half at the beginning of the transaction.
 template <size_t Bytes>
 class probe {
 public:
@@ -172,7 +173,7 @@ HOLDFAST_FUNCTION(volatile&, false)
 HOLDFAST_FUNCTION(const volatile&, true)
 #undef HOLDFAST_FUNCTION
 
-/// One execution of a member function: on which half, and as part of what.
+/// One execution of a member function: the half on which it runs, and the transaction of which it is part.
 template <class That, bool IsConst>
 class execution {
 public:
@@ -200,7 +201,7 @@ private:
     That* that_;
 };
 
-/// The half that is meant for each argument of type `const Class&`, so that `other.member` is right as well.
+/// The correct half for each argument of type `const Class&`, so that `other.member` is right as well.
 template <class JoinPoint, int Index = 0>
 inline void show_readable_halves(JoinPoint* at) noexcept {
     if constexpr (Index < int{JoinPoint::ARGS}) {

@@ -47,7 +47,7 @@ struct takes_pointer_behind<T, Members, std::index_sequence<Index...>,
                             std::void_t<decltype(T{anything_at<Index>{}..., writable_pointer<Members>{}})>>
     : std::true_type {};
 
-/// Whether one of the members of a structure that come behind so many others is such a pointer.
+/// Whether one of the members of a structure behind that number of others is such a pointer.
 template <class T, class Members, size_t... Before>
 constexpr bool has_pointer(std::index_sequence<Before...>) {
     return (takes_pointer_behind<T, Members, std::make_index_sequence<Before>>::value || ...);

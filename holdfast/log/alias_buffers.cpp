@@ -64,10 +64,9 @@ std::thread start_without_signals(F&& f) {
 }  // namespace
 
 alias_buffers::alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log& lanes, const alias_options& options)
-    : pool_(pool),
+    : alias_tables(pool, options.words),
       lanes_(lanes),
       options_(options),
-      tables_{alias_table(options.words), alias_table(options.words)},
       pool_bytes_(pool_bytes),
       touched_(pool_bytes) {
     open(0);
@@ -103,7 +102,7 @@ alias_buffers::entrance alias_buffers::enter(std::size_t words) {
     }
 }
 
-std::uint64_t alias_buffers::look(const pool_word* home, std::uint64_t word, std::uint64_t hash) const noexcept {
+std::uint64_t alias_tables::look(const pool_word* home, std::uint64_t word, std::uint64_t hash) const noexcept {
     const unsigned newer = newest_.load(std::memory_order_acquire);
     const alias_table::alias first = tables_[newer].find(word, hash);
     if (first.mask == 0xFF) return first.value;

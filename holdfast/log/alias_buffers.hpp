@@ -1,7 +1,7 @@
 // Two alias tables that take turns: what is committed and not home yet. The protocol stands in alias_buffers.cpp.
 #pragma once
 
-#include <holdfast/log/alias_table.hpp>
+#include <holdfast/log/alias_tables.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/late_homes.hpp>
 #include <holdfast/log/line_set.hpp>
@@ -22,21 +22,23 @@ struct alias_options {
     bool in_background = true;     ///< a thread of its own retires; else whoever closes a table, or asks
 };
 
-class alias_buffers final : public late_homes {
-public:
-    /// A commit's right to publish, from `enter` to `leave`.
-    class entrance {
-        friend class alias_buffers;
-        unsigned table = 0;
-        std::uint32_t reserved = 0;
-        std::uint32_t inserted = 0;
-        bool alone = false;
+/// A commit's right to publish, from `enter` to `leave`.
+class alias_entrance {
+    friend class alias_buffers;
+    unsigned table = 0;
+    std::uint32_t reserved = 0;
+    std::uint32_t inserted = 0;
+    bool alone = false;
 
-    public:
-        /// The commit is larger than a table: nothing is in them, nobody else publishes, and it stores and makes
-        /// durable its homes itself before it leaves.
-        bool stores_homes() const noexcept { return alone; }
-    };
+public:
+    /// The commit is larger than a table: nothing is in them, nobody else publishes, and it stores and makes
+    /// durable its homes itself before it leaves.
+    bool stores_homes() const noexcept { return alone; }
+};
+
+class alias_buffers final : public alias_tables, public late_homes {
+public:
+    using entrance = alias_entrance;
 
     /// `lanes` is the log of the commits; both live as long as the pool is open.
     alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log& lanes, const alias_options& options);
@@ -44,17 +46,6 @@ public:
     ~alias_buffers();
     alias_buffers(const alias_buffers&) = delete;
     alias_buffers& operator=(const alias_buffers&) = delete;
-
-    /// A word as the commits so far left it. Thread-safe, without a lock. Of bytes that no lock of the caller guards it
-    /// is what some commit left there, perhaps not the last.
-    std::uint64_t load(const pool_word* home) const noexcept {
-        const auto word = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - pool_) / 8;
-        const std::uint64_t hash = alias_table::hash_of(word);
-        const std::uint64_t filter = tables_[0].filter_word(hash) | tables_[1].filter_word(hash);
-        if ((filter & tables_[0].filter_bit(hash)) == 0) [[likely]]
-            return __atomic_load_n(home, __ATOMIC_RELAXED);
-        return look(home, word, hash);
-    }
 
     /// Room for `words` words in the active table; waits while both are full. Call with the caller's locks held, the
     /// lane taken and room in the log reserved, before the sequence is drawn. Thread-safe.
@@ -86,7 +77,7 @@ public:
     void bring_home() override;
     void hurry() noexcept override;
 
-    /// The pool has so many bytes from now on. Returns before an alias may name the new ones. Thread-safe.
+    /// The pool has this number of bytes from now on. Returns before an alias may name the new ones. Thread-safe.
     void grow(std::uint64_t pool_bytes) noexcept { pool_bytes_.store(pool_bytes, std::memory_order_release); }
 
     /// Tables that came home so far.
@@ -109,8 +100,6 @@ private:
         std::atomic<std::uint64_t> first_sequence{never};
     };
 
-    std::uint64_t look(const pool_word* home, std::uint64_t word, std::uint64_t hash) const noexcept;
-
     using guard = std::unique_lock<std::mutex>;
     bool is_used(unsigned table) const noexcept { return gates_[table].all.load() != gate::open; }
     std::optional<unsigned> closed_table() const noexcept;
@@ -126,12 +115,9 @@ private:
     void write_homes_back();
     void retire_in_background();
 
-    std::byte* pool_;
     lane_log& lanes_;
     alias_options options_;
-    std::array<alias_table, 2> tables_;
     std::array<gate, 2> gates_;
-    alignas(128) std::atomic<unsigned> newest_{0};
     std::atomic<std::uint64_t> pool_bytes_;
     std::atomic<std::uint64_t> retired_{0};
     std::atomic<std::uint64_t> waits_{0};

@@ -21,7 +21,7 @@ public:
         std::uint8_t mask = 0;
     };
 
-    /// A table with room for so many words, at least one.
+    /// A table with room for that number of words, at least one.
     explicit alias_table(std::size_t words)
         : slot_count_(std::bit_ceil(words < 8 ? 16 : words * 2)),
           shift_(64u - static_cast<unsigned>(std::countr_zero(slot_count_ / line_words))),

@@ -9,7 +9,7 @@ namespace holdfast {
 /// Lines of a record that were sent before its transaction ended. One thread at a time.
 class early_lines {
 public:
-    /// So many of the record's first lines need not be sent again, but for its first and for the changed ones.
+    /// The number of the record's first lines that need not be sent again, except its first and the changed ones.
     std::uint64_t sent() const noexcept { return sent_; }
     /// The record has changed in this word, counted from its first.
     void note_change(std::uint64_t word) {

@@ -89,7 +89,7 @@ result<void> group_log::admit(std::uint64_t payload_words) const {
     const std::uint64_t capacity = (segments_.geometry().segment_payload_words() - 2) * segments_.count();
     if (payload_words <= capacity) return {};
     return error{.code = errc::transaction_too_large,
-                 .what = "the transaction does not fit into the pool's log; make the log larger or the transaction "
+                 .what = "the transaction does not fit in the pool's log; make the log larger or the transaction "
                          "smaller",
                  .path = file_.path(),
                  .expected = "at most " + std::to_string(capacity * 8) + " bytes",

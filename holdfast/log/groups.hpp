@@ -51,11 +51,10 @@ public:
 
     /// Whether a payload can be logged at all. Errors: transaction_too_large, poisoned.
     result<void> admit(std::uint64_t payload_words) const;
-    /// Adds a payload to the open group; waits while that is full. Call with the caller's locks
-    /// held. `sync_first`: the commit wrote data of its own to the file that must be durable before
-    /// the group. `new_pages`: so many pages of homes that the commit will store to are not held yet; waits for a
-    /// checkpoint where there is no room for them. Requires: admitted. Thread-safe. Throws std::bad_alloc: the commit
-    /// has not joined.
+    /// Adds a payload to the open group; waits while that is full. Call with the caller's locks held. `sync_first`: the
+    /// commit wrote data of its own to the file that must be durable before the group. `new_pages`: the number of pages
+    /// of homes that the commit will store to and that are not held yet; waits for a checkpoint where there is no room
+    /// for them. Requires: admitted. Thread-safe. Throws std::bad_alloc: the commit has not joined.
     ticket append(const std::uint64_t* payload, std::uint64_t payload_words, bool sync_first,
                   std::uint64_t new_pages = 0);
     /// Returns when the group is durable. Errors: outcome_unknown, poisoned. Thread-safe.

@@ -218,7 +218,7 @@ result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload
         return reason;
     }
     reason.code = errc::transaction_too_large;
-    reason.what = "the transaction does not fit into the pool's log; make the log larger or the transaction smaller";
+    reason.what = "the transaction does not fit in the pool's log; make the log larger or the transaction smaller";
     reason.expected = "at most about " + std::to_string(per_segment * (segments_.count() - 1) * 8) + " bytes";
     reason.found = std::to_string((held.filled_.size() * per_segment + payload_words) * 8) + " bytes";
     return reason;

@@ -61,37 +61,39 @@ struct lane_log_options {
     bool homes_come_late = false;    ///< `follow` says who stores them
 };
 
+/// One stream of records. Held by one thread between `acquire` and `release`.
+class log_lane {
+    friend class lane_log;
+    friend class lane_owner;
+    static constexpr std::uint64_t idle = ~std::uint64_t{0};
+
+    alignas(128) std::atomic<std::uint64_t> in_flight_{idle};
+    std::atomic<bool> owned_{false};  ///< a living thread keeps it; nobody else takes it
+    bool sequence_drawn_ = false;
+    std::uint32_t index_ = 0;
+    std::uint32_t segment_ = no_segment;
+    std::uint32_t seed_ = 0;
+    bool salt_owed_ = false;  ///< the segment's header goes with its first record
+    std::uint64_t salt_ = 0;
+    std::uint64_t ended_ = 0;  ///< the last commit or end that was sent whole; the next lap's header names it
+    std::uint64_t position_ = 0;          ///< in the segment, of the next record
+    std::uint64_t claim_ = 0;             ///< who sends lines there early; 0: nobody
+    /// A commit whose homes were written back by this thread, which has not fenced since; `idle`: none.
+    std::atomic<std::uint64_t> unfenced_{idle};
+    std::uint64_t writer_ = 0;
+    std::uint32_t untrimmed_ = 0;  ///< commits since it was asked to trim
+    std::vector<std::uint32_t> reserved_; ///< segments for the parts of a large record
+    std::vector<std::uint64_t> part_;  ///< where a part of a large record is built; empty when there is none
+    /// Segments before the current one that go free when the commit ends: parts of a record that
+    /// is taken back, or undo records (then others look at it, under the log's mutex).
+    std::vector<std::uint32_t> filled_;
+};
+
 class lane_log {
     friend class lane_owner;
 
 public:
-    /// One stream of records. Held by one thread between `acquire` and `release`.
-    class lane {
-        friend class lane_log;
-        friend class lane_owner;
-        static constexpr std::uint64_t idle = ~std::uint64_t{0};
-
-        alignas(128) std::atomic<std::uint64_t> in_flight_{idle};
-        std::atomic<bool> owned_{false};  ///< a living thread keeps it; nobody else takes it
-        bool sequence_drawn_ = false;
-        std::uint32_t index_ = 0;
-        std::uint32_t segment_ = no_segment;
-        std::uint32_t seed_ = 0;
-        bool salt_owed_ = false;  ///< the segment's header goes with its first record
-        std::uint64_t salt_ = 0;
-        std::uint64_t ended_ = 0;  ///< the last commit or end that was sent whole; the next lap's header names it
-        std::uint64_t position_ = 0;          ///< in the segment, of the next record
-        std::uint64_t claim_ = 0;             ///< who sends lines there early; 0: nobody
-        /// A commit whose homes were written back by this thread, which has not fenced since; `idle`: none.
-        std::atomic<std::uint64_t> unfenced_{idle};
-        std::uint64_t writer_ = 0;
-        std::uint32_t untrimmed_ = 0;  ///< commits since it was asked to trim
-        std::vector<std::uint32_t> reserved_; ///< segments for the parts of a large record
-        std::vector<std::uint64_t> part_;  ///< where a part of a large record is built; empty when there is none
-        /// Segments before the current one that go free when the commit ends: parts of a record that
-        /// is taken back, or undo records (then others look at it, under the log's mutex).
-        std::vector<std::uint32_t> filled_;
-    };
+    using lane = log_lane;
 
     /// Requires: the log is formatted or recovered, so that no record on the media is above
     /// `options.last_sequence`.
@@ -107,7 +109,7 @@ public:
     /// Takes the lane that this thread owns, without an atomic exchange, or where no lane is left to
     /// own, an idle shared one; waits while all of those are in use. Thread-safe.
     lane& acquire() noexcept { return *try_acquire(~std::size_t{0}); }
-    /// The same, giving up with nullptr after so many looks at a lane.
+    /// The same, giving up with nullptr after that number of attempts at a lane.
     lane* try_acquire(std::size_t tries_at_most) noexcept {
         lane* own = last_instance_ == instance_ ? last_lane_ : find_lane_to_own();
         if (own == nullptr) [[unlikely]]
@@ -196,7 +198,7 @@ public:
     /// Ends what `hold` began.
     void resume() noexcept;
 
-    /// The pool has so many bytes from now on. Returns before a record may name the new ones. Thread-safe.
+    /// The pool has this number of bytes from now on. Returns before a record may name the new ones. Thread-safe.
     void grow(std::uint64_t pool_bytes) {
         const std::lock_guard guard(mutex_);
         touched_.grow(pool_bytes);

@@ -4,6 +4,7 @@
 #include <holdfast/base/result.hpp>
 #include <holdfast/log/geometry.hpp>
 #include <holdfast/log/line_set.hpp>
+#include <holdfast/log/replay_report.hpp>
 #include <holdfast/log/scan.hpp>
 #include <holdfast/log/segments.hpp>
 #include <holdfast/persist/seam.hpp>
@@ -14,15 +15,6 @@
 #include <vector>
 
 namespace holdfast {
-
-/// What recovery found and did.
-struct replay_report {
-    std::uint64_t records = 0;         ///< whole records above the truncation point
-    std::uint64_t applied = 0;         ///< of these, applied
-    std::uint64_t truncated = 0;       ///< the truncation point S
-    std::uint64_t last_sequence = 0;   ///< highest number seen; the next commit draws one above
-    std::uint64_t words = 0;           ///< stored to homes
-};
 
 /// The log as recovery finds it. `read` looks and judges, `apply` stores; nothing is stored
 /// before everything was judged.

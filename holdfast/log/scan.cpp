@@ -156,7 +156,7 @@ private:
         const bool half_emptied =
             own().front().kind != record_kind::redo && (header.salt == 0 || header.other_salt == 0);
         if (half_emptied || !acknowledged(own())) return;
-        error reason = damage(begin_, "a log segment's header is damaged though its records were acknowledged");
+        error reason = damage(begin_, "a log segment's header is damaged although its records were acknowledged");
         reason.expected = "the header that record " + std::to_string(own().front().sequence) + " was sent with";
         reason.found = "another";
         found_.damage.push_back(std::move(reason));
@@ -208,7 +208,7 @@ private:
                      .offset = offset_of(at)};
     }
     void note_bad_record(const std::byte* at, const found_record& witness) {
-        error reason = damage(at, "a log record is damaged: it was acknowledged, for a later one stands behind it");
+        error reason = damage(at, "a log record is damaged: it was acknowledged, because a later one follows it");
         reason.expected = "a record that verifies";
         reason.found = "none, and record " + std::to_string(witness.sequence) + " at offset " +
                        std::to_string(witness.payload_offset - sizeof(format::record_header));
@@ -216,7 +216,7 @@ private:
     }
     void note_lost_salt() {
         const auto* words = reinterpret_cast<const std::uint64_t*>(first_record());
-        error reason = damage(begin_, "a log segment's header is lost though records stand behind it");
+        error reason = damage(begin_, "a log segment's header is lost although records follow it");
         reason.expected = "the salt under which record " + std::to_string(sequence_of(words)) + " verifies";
         reason.found = found_.header.is == state::unused ? "zeros" : "other bytes";
         found_.damage.push_back(std::move(reason));

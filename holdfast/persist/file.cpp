@@ -125,7 +125,7 @@ result<new_file> make_file(const std::string& directory, bool unnamed) {
     if (descriptor < 0) {
         error reason = system_error("mkostemp", directory, errno);
         // The directory is there, and holds what its file system makes by itself.
-        if (reason.code == errc::not_found) reason.what = "no file can be made in this directory";
+        if (reason.code == errc::not_found) reason.what = "no file can be created in this directory";
         if (reason.code == errc::not_found) reason.remedy = "name a path on another file system";
         return reason;
     }
@@ -146,7 +146,7 @@ error no_directory_for(const std::string& path) {
                  .path = path,
                  .expected = "a directory " + directory_of(path),
                  .found = "none",
-                 .remedy = "make the directory first, or name another path"};
+                 .remedy = "create the directory first, or name another path"};
 }
 
 file::file(std::string path, int descriptor, access how) noexcept
@@ -290,7 +290,7 @@ result<file> file::open_locked(const std::string& path, access how) {
         if (*current) return opened;
         if (attempt < tries) continue;
         return error{.code = errc::busy,
-                     .what = "the file is replaced again and again while it is being opened",
+                     .what = "the file is replaced repeatedly while it is being opened",
                      .path = path,
                      .expected = "a file that keeps its name",
                      .found = std::to_string(tries) + " files of this name"};

@@ -5,10 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace holdfast::persist {
 
 #ifdef HOLDFAST_OBSERVED
@@ -67,7 +63,7 @@ inline void order_visible_stores() noexcept { asm volatile("" ::: "memory"); }
 
 inline void stream_words(std::uint64_t* home, const std::uint64_t* from, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i)
-        _mm_stream_si64(reinterpret_cast<long long*>(home + i), static_cast<long long>(from[i]));
+        asm volatile("movnti %1, %0" : "=m"(home[i]) : "r"(from[i]));
 }
 
 #elif defined(__aarch64__)

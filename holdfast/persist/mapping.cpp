@@ -60,8 +60,8 @@ error no_addresses(const std::string& path, std::uintptr_t base, std::uint64_t r
     struct rlimit limit {};
     if (number != ENOMEM || ::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return reason;
     reason.what = "this process may not use that many addresses";
-    reason.found = "a limit of " + std::to_string(limit.rlim_cur) + " bytes in all";
-    reason.remedy = "raise the limit (ulimit -v), or make the pool with fewer addresses in reserve (reserved_bytes, "
+    reason.found = "a limit of " + std::to_string(limit.rlim_cur) + " bytes in total";
+    reason.remedy = "raise the limit (ulimit -v), or create the pool with a smaller address reserve (reserved_bytes, "
                     "holdfast pool create --reserve)";
     return reason;
 }

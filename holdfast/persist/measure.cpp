@@ -1,5 +1,8 @@
 #include <holdfast/persist/measure.hpp>
 
+#include <holdfast/persist/file.hpp>
+#include <holdfast/persist/seam.hpp>
+
 #include <algorithm>
 #include <array>
 #include <chrono>

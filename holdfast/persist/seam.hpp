@@ -6,6 +6,7 @@
 
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/instructions.hpp>
+#include <holdfast/persist/line_path.hpp>
 #include <holdfast/persist/site.hpp>
 
 #include <cstddef>
@@ -19,14 +20,6 @@
 namespace holdfast::persist {
 
 inline constexpr std::size_t line_bytes = 64;
-
-/// How the lines of one mapping reach its persistence domain. Plain data, copied to where it is used.
-struct line_path {
-    /// False where the CPU caches are inside the persistence domain: a fence alone orders.
-    bool write_back_needed = true;
-    /// Extra time for each line sent to the medium, paid at the fence; stands for slower media.
-    std::uint32_t delay_ns = 0;
-};
 
 namespace detail {
 inline constinit thread_local std::uint64_t lines_owed_delay = 0;

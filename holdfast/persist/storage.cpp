@@ -1,5 +1,6 @@
 #include <holdfast/persist/storage.hpp>
 
+#include <holdfast/persist/file.hpp>
 #include <holdfast/persist/system_error.hpp>
 
 #include <sys/stat.h>
@@ -161,7 +162,7 @@ result<storage> discover_at(const std::string& path, const discovery& where, con
     if (::stat(path.c_str(), &status) != 0) return system_error("stat", path, errno);
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
         return error{.code = errc::invalid_argument,
-                     .what = "cannot tell what holds this",
+                     .what = "cannot determine what this path is",
                      .path = path,
                      .expected = "a regular file or a directory"};
     }

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
-#include <holdfast/persist/file.hpp>
-#include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/line_path.hpp>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace holdfast::persist {
+
+class file;
 
 /// What holds the bytes, as far as durability is concerned.
 enum class medium : std::uint8_t {

@@ -32,23 +32,23 @@ struct plain_words {
 /// What the kernel's number means to somebody who has not called the kernel.
 plain_words words_of(int number) noexcept {
     switch (number) {
-        case ENOENT: return {"there is no file or directory of that name", "make it first, or name another path"};
-        case ENOTDIR: return {"a part of the path is no directory", "name another path"};
-        case EEXIST: return {"there is a file of that name already", "open what is there, or name another path"};
+        case ENOENT: return {"there is no file or directory of that name", "create it first, or name another path"};
+        case ENOTDIR: return {"a part of the path is not a directory", "name another path"};
+        case EEXIST: return {"a file of that name already exists", "open the existing file, or name another path"};
         case EACCES:
-        case EPERM: return {"this user may not do that here", "change the mode or owner of the file or its directory"};
+        case EPERM: return {"this user lacks the permission", "change the mode or owner of the file or its directory"};
         case EROFS: return {"the file system is read-only", "mount it for writing, or name a path on another one"};
         case ETXTBSY: return {"the file is a program that is running", "name another path"};
         case ENAMETOOLONG: return {"the path is too long", "name a shorter one"};
-        case ELOOP: return {"the path goes round in symbolic links", "name another path"};
+        case ELOOP: return {"the path loops through symbolic links", "name another path"};
         case ENOSPC: return {"the file system has no room for it", "make room, ask for less, or name another path"};
         case EDQUOT: return {"the quota has no room for it", "make room, ask for less, or raise the quota"};
         case EFBIG: return {"a file here may not be that large", "ask for less, or raise the limit (ulimit -f)"};
         case ENOMEM: return {"the kernel has no memory or addresses for it", "free some, or raise a limit (ulimit)"};
         case EMFILE:
         case ENFILE: return {"too many files are open", "close some, or raise the limit (ulimit -n)"};
-        case EIO: return {"the device reported a failure", "see what the kernel says of the device (dmesg)"};
-        default: return {"the kernel refused it", ""};
+        case EIO: return {"the device reported a failure", "see the kernel's messages about the device (dmesg)"};
+        default: return {"the kernel refused the call", ""};
     }
 }
 

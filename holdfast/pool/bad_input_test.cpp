@@ -1,6 +1,7 @@
 // Every kind of bad input has its own error, names what is wrong, and changes nothing.
 #include <holdfast/log/segment_header.hpp>
 #include <holdfast/log/truncation.hpp>
+#include <holdfast/pool/options.hpp>
 #include <holdfast/pool/pool_test_support.hpp>
 #include <holdfast/pool/superblock.hpp>
 

@@ -1,5 +1,7 @@
 // Creating, opening, closing; sizes, modes, addresses.
+#include <holdfast/log/replay.hpp>
 #include <holdfast/pool/address.hpp>
+#include <holdfast/pool/options.hpp>
 #include <holdfast/pool/pool_test_support.hpp>
 
 #include <sys/mman.h>

@@ -15,7 +15,7 @@
 //   * No log record names a byte of the zone before the superblock that has it is durable: the heap gets the zone last.
 //   * Whoever holds the address of a block in the zone sees the new size: it is stored before the heap gets the
 //     zone, and an address comes from the heap or from one who had it from there.
-#include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/base/planted.hpp>
 #include <holdfast/pool/superblock.hpp>
 
@@ -41,54 +41,54 @@ error refused(const std::string& path, std::string what, std::string expected, s
 result<heap_zone> zone_of_growth(const std::string& path, const format::superblock& now, std::uint64_t bytes) {
     if (bytes > now.reserved_bytes)
         return refused(path,
-                       "a pool cannot grow beyond the addresses reserved when it was made; move the data to a pool "
-                       "made with a larger reserve (pool create --reserve)",
+                       "a pool cannot grow beyond the addresses reserved at its creation; move the data to a pool "
+                       "created with a larger reserve (pool create --reserve)",
                        "at most " + std::to_string(now.reserved_bytes) + " bytes", bytes);
     bytes = (bytes + format::page_bytes - 1) / format::page_bytes * format::page_bytes;
     if (bytes <= now.pool_bytes)
         return refused(path, "a pool only grows", "more than " + std::to_string(now.pool_bytes) + " bytes", bytes);
     if (now.zone_count == format::zone_limit)
         return refused(path,
-                       "each growth adds a heap zone, and the pool has all it can have; move the data to a larger "
+                       "each growth adds a heap zone, and the pool has the maximum number; move the data to a larger "
                        "pool, and grow that one by larger steps",
                        "fewer than " + std::to_string(format::zone_limit) + " zones", now.zone_count);
     if (bytes - now.pool_bytes < heap::smallest_zone_bytes())
-        return refused(path, "too little to grow by",
+        return refused(path, "the growth is too small",
                        "at least " + std::to_string(now.pool_bytes + heap::smallest_zone_bytes()) + " bytes", bytes);
     const heap_zone zone{now.pool_bytes, bytes - now.pool_bytes};
     if (auto header = heap::zone_header(zone); !header) return header.error();
     return zone;
 }
 
-error open_pool::poisoned_error() const {
+error mapped_pool::poisoned_error() const {
     return error{.code = errc::poisoned,
                  .what = "an earlier sync failed; close and reopen the pool to see what is durable",
                  .path = path_};
 }
 
-error open_pool::note_failed_sync(error reason) noexcept {
+error mapped_pool::note_failed_sync(error reason) noexcept {
     // The kernel reports a failed write to one sync only, and this one has taken the report.
     sync_failed_.store(true, std::memory_order_release);
     if (groups_) groups_->poison();
     return reason;
 }
 
-result<void> open_pool::check_usable(const char* what_for) const {
+result<void> mapped_pool::check_usable(const char* what_for) const {
     if (sync_failed_.load(std::memory_order_acquire) || (groups_ && groups_->poisoned())) return poisoned_error();
     return check_here(what_for);
 }
 
-result<void> open_pool::check_here(const char* what_for) const {
+result<void> mapped_pool::check_here(const char* what_for) const {
     if ((lanes_ || groups_) && process_ == ::getpid()) return {};
     error reason{.code = errc::misuse,
                  .what = lanes_ || groups_ ? "a forked child has no part in its parent's pool and cannot "
-                                           : "a pool that is only looked at cannot "};
+                                           : "a pool that is only inspected cannot "};
     reason.what += what_for;
     reason.path = path_;
     return reason;
 }
 
-result<void> open_pool::prepare_zone(heap_zone zone) {
+result<void> mapped_pool::prepare_zone(heap_zone zone) {
     const auto header = heap::zone_header(zone).value();
     // What an interrupted growth, or anyone else, left behind the pool's end must not pass for the zone's.
     if (auto cut = file_->shrink(zone.offset); !cut) return cut;
@@ -99,7 +99,7 @@ result<void> open_pool::prepare_zone(heap_zone zone) {
     return mapping_->extend(*file_, zone.offset + zone.bytes);
 }
 
-result<void> open_pool::write_grown_superblocks(heap_zone zone) {
+result<void> mapped_pool::write_grown_superblocks(heap_zone zone) {
     format::superblock next = superblock_;
     next.zones[next.zone_count++] = {zone.offset, zone.bytes};
     next.pool_bytes = zone.offset + zone.bytes;
@@ -118,7 +118,7 @@ result<void> open_pool::write_grown_superblocks(heap_zone zone) {
 }
 
 /// What a growth that failed left behind the pool's end. A file that stays longer than it needs to be does no harm.
-void open_pool::take_back(std::uint64_t bytes) noexcept {
+void mapped_pool::take_back(std::uint64_t bytes) noexcept {
     mapping_->retract(bytes);
     try {
         static_cast<void>(file_->shrink(bytes));
@@ -127,7 +127,7 @@ void open_pool::take_back(std::uint64_t bytes) noexcept {
     }
 }
 
-result<void> open_pool::grow(std::uint64_t bytes) {
+result<void> mapped_pool::grow(std::uint64_t bytes) {
     // Before the lock, which in a child nobody lets go.
     if (auto here = check_here("grow it"); !here) return here;
     const std::lock_guard lock(growing_);

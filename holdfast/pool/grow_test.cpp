@@ -1,4 +1,6 @@
 // Growing a pool: what stands in file and header, what is refused, and what a kill or a failing device leaves.
+#include <holdfast/log/replay.hpp>
+#include <holdfast/pool/options.hpp>
 #include <holdfast/pool/pool_test_support.hpp>
 
 #include <sys/syscall.h>

@@ -1,4 +1,5 @@
 // One holder at a time: other processes, this process, killed processes, children.
+#include <holdfast/pool/options.hpp>
 #include <holdfast/pool/pool_test_support.hpp>
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 // Looking at a pool without changing it.
 #include <holdfast/log/replay.hpp>
-#include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/pool/registry.hpp>
 #include <holdfast/pool/superblock.hpp>
 
@@ -31,11 +31,11 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(persist::file file) {
     // Also of a pool that says clean, where this is nothing: the copy that said dirty may be damaged.
     line_set touched(block->pool_bytes);
     replay->apply(bytes, touched);
-    std::unique_ptr<open_pool> pool(new open_pool);
+    std::unique_ptr<mapped_pool> pool(new mapped_pool);
     pool->take_zones(zones_of(*block));
     auto heap = heap::open(bytes.data(), pool->zones());
     if (!heap) return blame(heap.error());
-    pool->heap_ = std::move(*heap);
+    mapped_pool::own(pool->owned_heap_, pool->heap_, std::move(*heap));
     pool->recovery_ = replay->report();
     pool->superblock_ = *block;
     pool->path_ = path;
@@ -46,7 +46,7 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(persist::file file) {
     pool->base_ = pool->mapping_->data();
     pool->size_ = block->pool_bytes;
     register_pool(*pool);
-    return pool;
+    return std::unique_ptr<open_pool>(std::move(pool));
 }
 
 }  // namespace holdfast

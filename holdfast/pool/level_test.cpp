@@ -1,7 +1,9 @@
 // Durability levels: what is on offer where, what is recorded when, and what a reboot means.
 #include <holdfast/pool/pool_test_support.hpp>
 
+#include <holdfast/log/replay.hpp>
 #include <holdfast/persist/test_observer.hpp>
+#include <holdfast/pool/options.hpp>
 
 #include <algorithm>
 

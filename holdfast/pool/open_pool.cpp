@@ -1,4 +1,4 @@
-#include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/mapped_pool.hpp>
 
 #include <holdfast/base/planted.hpp>
 #include <holdfast/format/roots.hpp>
@@ -166,8 +166,8 @@ result<void> pool_opener::format(persist::file& file, const engine_description& 
     return {};
 }
 
-result<std::unique_ptr<open_pool>> pool_opener::create(const std::string& path, const engine_description& engine,
-                                                       const create_options& options,
+result<std::unique_ptr<mapped_pool>> pool_opener::create(const std::string& path, const engine_description& engine,
+                                                         const create_options& options,
                                                        const persist::storage& storage) {
     auto file = persist::file::prepare(path, options.mode);
     if (!file) return file.error();
@@ -203,7 +203,7 @@ result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, co
     for (int attempt = 1;; ++attempt) {
         auto created = pool_opener::create(path, engine, *options, *storage);
         const bool again = !created && created.error().code == errc::address_taken && options->base == 0;
-        if (!again || attempt == tries) return created;
+        if (!again || attempt == tries) return as_open_pool(std::move(created));
     }
 }
 
@@ -216,8 +216,10 @@ result<std::unique_ptr<open_pool>> open_pool::open(const std::string& path, cons
     if (auto synced = persist::sync_directory(persist::directory_of(path));
         !synced && synced.error().code != errc::permission_denied)
         return synced.error();
-    return pool_opener::open(std::move(*file), engine, options);
+    return as_open_pool(pool_opener::open(std::move(*file), engine, options));
 }
+
+result<pool_info> open_pool::info(const std::string& path) { return info(path, persist::discovery{}); }
 
 result<pool_info> open_pool::info(const std::string& path, const persist::discovery& where) {
     for (;;) {
@@ -234,7 +236,7 @@ result<pool_info> open_pool::info(const std::string& path, const persist::discov
     }
 }
 
-pool_info open_pool::info() const {
+pool_info mapped_pool::info() const {
     const std::lock_guard lock(header_);
     pool_info info = info_of(path_, superblock_, storage_);
     if (!pages_) return info;
@@ -243,12 +245,14 @@ pool_info open_pool::info() const {
     return info;
 }
 
-void open_pool::take_zones(std::span<const heap_zone> zones) noexcept {
+void mapped_pool::take_zones(std::span<const heap_zone> zones) noexcept {
     std::copy(zones.begin(), zones.end(), zones_.begin());
     zone_count_.store(zones.size(), std::memory_order_release);
 }
 
-open_pool::~open_pool() {
+open_pool::~open_pool() = default;
+
+mapped_pool::~mapped_pool() {
     try {
         if (file_ && (lanes_ || groups_ || shared_)) static_cast<void>(close());
     } catch (...) {
@@ -259,7 +263,7 @@ open_pool::~open_pool() {
     unregister_pool(*this);
 }
 
-void open_pool::connect_heap() {
+void mapped_pool::connect_heap() {
     heap_->begin(std::move(named_at_open_));
     const auto tell = [this](std::uint64_t sequence) { heap_->truncated_to(sequence); };
     // Where no record of an ended transaction is ever applied, every free block is clean.
@@ -270,7 +274,7 @@ void open_pool::connect_heap() {
     if (groups_) groups_->on_truncated = tell;
 }
 
-result<void> open_pool::write_superblock(format::pool_state state, level promise) {
+result<void> mapped_pool::write_superblock(format::pool_state state, level promise) {
     format::superblock next = superblock_;
     next.state = state;
     const bool opens = state == format::pool_state::dirty;
@@ -290,27 +294,27 @@ result<void> open_pool::write_superblock(format::pool_state state, level promise
 }
 
 /// Makes everything durable that the file holds, also what no sync would write again.
-result<void> open_pool::strengthen(persist::site where) {
+result<void> mapped_pool::strengthen(persist::site where) {
     if (unsettled_)
         if (auto written = file_->write_anew(0, superblock_.pool_bytes); !written) return written;
     return file_->sync(where);
 }
 
-void open_pool::read(const void* home, void* to, std::size_t bytes) const noexcept {
+void mapped_pool::read(const void* home, void* to, std::size_t bytes) const noexcept {
     if (aliases_) return load_bytes(*aliases_, home, to, bytes);
     std::memcpy(to, home, bytes);
 }
 
-result<void> open_pool::checkpoint() {
+result<void> mapped_pool::checkpoint() {
     if (auto here = check_here("empty its log"); !here) return here;
     if (groups_) return groups_->checkpoint();
     lanes_->truncate();
     return {};
 }
 
-result<void> open_pool::close() {
+result<void> mapped_pool::close() {
     struct releaser {
-        open_pool& pool;
+        mapped_pool& pool;
         ~releaser() { pool.abandon(); }
     };
     if (shared_) {
@@ -336,21 +340,22 @@ result<void> open_pool::close() {
     return done;
 }
 
-void open_pool::abandon() noexcept {
+void mapped_pool::abandon() noexcept {
     unregister_pool(*this);
     if (inherited_ || process_ != ::getpid()) {
         // In a forked child there is no thread that could be waited for, and what the parent's threads were in the
         // middle of stays so for ever: a lock that is held, a condition that is waited for. It is left as it is.
-        static_cast<void>(aliases_.release());
-        static_cast<void>(heap_.release());
-        static_cast<void>(lanes_.release());
-        static_cast<void>(groups_.release());
+        static_cast<void>(owned_aliases_.release());
+        static_cast<void>(owned_heap_.release());
+        static_cast<void>(owned_lanes_.release());
+        static_cast<void>(owned_groups_.release());
     }
-    aliases_.reset();
-    heap_.reset();
-    lanes_.reset();
-    groups_.reset();
-    pages_.reset();
+    alias_values_ = nullptr;
+    own(owned_aliases_, aliases_, {});
+    own(owned_heap_, heap_, {});
+    own(owned_lanes_, lanes_, {});
+    own(owned_groups_, groups_, {});
+    own(owned_pages_, pages_, {});
     mapping_.reset();
     file_.reset();
     base_ = nullptr;

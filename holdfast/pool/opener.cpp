@@ -57,7 +57,7 @@ persist::mapping::kind mapping_kind(const persist::storage& storage, level promi
 
 std::unique_ptr<open_pool> pool_opener::over(std::span<std::byte> bytes, const pool_info& info,
                                              std::vector<heap_zone> zones) {
-    std::unique_ptr<open_pool> pool(new open_pool);
+    std::unique_ptr<mapped_pool> pool(new mapped_pool);
     pool->path_ = info.path;
     pool->engine_name_ = info.engine;
     pool->base_ = bytes.data();
@@ -98,15 +98,15 @@ result<void> pool_opener::check_level(const std::string& path, const engine_desc
     if (promise != level::power)
         return refuse(engine_cannot(engine, " does not offer this level"), "process or power");
     if (!engine.recovers)
-        return refuse("volatile_only keeps nothing through a crash and cannot promise power", "process");
+        return refuse("volatile_only survives no crash and cannot promise power", "process");
     if (storage.kind == medium::tmpfs)
-        return refuse("tmpfs is memory: it survives the process and not the power", "process");
+        return refuse("tmpfs is memory: it survives the process, not power loss", "process");
     if (storage.kind == medium::file && !engine.power_on_files)
         return refuse(engine_cannot(engine, " cannot keep power on an ordinary file; redo can"), "process");
     return {};
 }
 
-result<void> pool_opener::check_header(const open_pool& pool, const engine_description& engine,
+result<void> pool_opener::check_header(const mapped_pool& pool, const engine_description& engine,
                                        const open_options& options) {
     const auto& block = pool.superblock_;
     if (text_of(block.engine) != engine.name) {
@@ -124,7 +124,7 @@ result<void> pool_opener::check_header(const open_pool& pool, const engine_descr
     return {};
 }
 
-result<void> pool_opener::check_durable(const open_pool& pool, const engine_description& engine,
+result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_description& engine,
                                         const open_options& options) {
     const auto& block = pool.superblock_;
     if (block.state == pool_state::clean || options.accept_not_durable) return {};
@@ -139,14 +139,14 @@ result<void> pool_opener::check_durable(const open_pool& pool, const engine_desc
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
     error reason = about(pool.path_, errc::not_durable,
-                         "the pool was in use below level power when the machine went down; its last moments may "
+                         "the pool was in use below level power when the machine went down; its latest changes may "
                          "be lost or torn (accept_not_durable opens it)");
     reason.expected = "boot " + std::string(current_boot_id().text());
     reason.found = "boot " + std::string(text_of(block.boot_id));
     return reason;
 }
 
-result<void> pool_opener::map(open_pool& pool, const open_options& options) {
+result<void> pool_opener::map(mapped_pool& pool, const open_options& options) {
     const auto& block = pool.superblock_;
     auto mapped = persist::mapping::map(*pool.file_, block.base, block.reserved_bytes, block.pool_bytes,
                                         mapping_kind(pool.storage_, pool.level_));
@@ -161,7 +161,7 @@ result<void> pool_opener::map(open_pool& pool, const open_options& options) {
     return {};
 }
 
-result<void> pool_opener::write_recovered_homes(open_pool& pool, line_set& touched) {
+result<void> pool_opener::write_recovered_homes(mapped_pool& pool, line_set& touched) {
     result<void> written;
     touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
         if (!written) return;
@@ -171,11 +171,11 @@ result<void> pool_opener::write_recovered_homes(open_pool& pool, line_set& touch
     return pool.file_->sync(site::recovery_home_fence);
 }
 
-bool pool_opener::keeps_log(const open_pool& pool, const log_replay& replay) {
+bool pool_opener::keeps_log(const mapped_pool& pool, const log_replay& replay) {
     return pool.superblock_.level == static_cast<std::uint32_t>(level::power) && replay.all_whole();
 }
 
-result<void> pool_opener::recover(open_pool& pool, log_replay& replay) {
+result<void> pool_opener::recover(mapped_pool& pool, log_replay& replay) {
     const log_geometry geometry = log_of(pool.superblock_);
     const std::span<std::byte> bytes(pool.base_, pool.size_);
     if (mapping_kind(pool.storage_, pool.level_) != persist::mapping::kind::private_copy) {
@@ -198,33 +198,37 @@ result<void> pool_opener::recover(open_pool& pool, log_replay& replay) {
     return group_log::reset(*pool.file_, geometry, pool.recovery_.last_sequence);
 }
 
-void pool_opener::start_aliases(open_pool& pool) {
+void pool_opener::start_aliases(mapped_pool& pool) {
     alias_options options;
     options.persists = pool.persists_lines_;
     options.lines = pool.lines_;
     options.words = pool.wraps_.alias_words;
     options.in_background = pool.wraps_.retires_in_background;
-    pool.aliases_ = std::make_unique<alias_buffers>(pool.base_, pool.size_, *pool.lanes_, options);
+    mapped_pool::own(pool.owned_aliases_, pool.aliases_,
+                     std::make_unique<alias_buffers>(pool.base_, pool.size_, *pool.lanes_, options));
+    pool.alias_values_ = pool.aliases_;
     pool.lanes_->follow(*pool.aliases_);
 }
 
-void pool_opener::bound_memory(open_pool& pool, const engine_description& engine) {
+void pool_opener::bound_memory(mapped_pool& pool, const engine_description& engine) {
     if (engine.stores_itself || !private_pages::can_be_kept()) return;
     const std::uint64_t most = pool.private_bytes_ != 0 ? pool.private_bytes_ : persist::memory_bytes() / 4;
-    pool.pages_ = std::make_unique<private_pages>(*pool.mapping_, *pool.file_, most);
+    mapped_pool::own(pool.owned_pages_, pool.pages_,
+                     std::make_unique<private_pages>(*pool.mapping_, *pool.file_, most));
     // Recovery has stored to the pages that the records name which it kept.
     for (const std::uint32_t page : pool.named_at_open_.pages)
         pool.pages_->found(page, pool.named_at_open_.up_to);
     pool.groups_->bound(*pool.pages_);
 }
 
-void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
+void pool_opener::start_log(mapped_pool& pool, const engine_description& engine) {
     const log_geometry geometry = log_of(pool.superblock_);
     const std::uint64_t last = pool.recovery_.last_sequence;
     if (mapping_kind(pool.storage_, pool.level_) == persist::mapping::kind::private_copy) {
         const bool kept = !pool.kept_segments_.empty() && !is_planted(planted::kept_log_taken_for_home);
-        pool.groups_ = std::make_unique<group_log>(*pool.file_, geometry, last, kept ? pool.recovery_.truncated : last,
-                                                   pool.kept_segments_);
+        const std::uint64_t truncated = kept ? pool.recovery_.truncated : last;
+        mapped_pool::own(pool.owned_groups_, pool.groups_,
+                         std::make_unique<group_log>(*pool.file_, geometry, last, truncated, pool.kept_segments_));
         bound_memory(pool, engine);
     } else {
         lane_log_options options;
@@ -234,16 +238,17 @@ void pool_opener::start_log(open_pool& pool, const engine_description& engine) {
         options.last_sequence = last;
         options.homes_come_late = engine.homes_come_late;
         if (engine.writes_homes_back) options.trim_batch = pool.wraps_.trim_batch;
-        pool.lanes_ = std::make_unique<lane_log>(pool.base_, pool.size_, geometry, options);
+        mapped_pool::own(pool.owned_lanes_, pool.lanes_,
+                         std::make_unique<lane_log>(pool.base_, pool.size_, geometry, options));
         if (engine.homes_come_late) start_aliases(pool);
     }
 }
 
-result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const engine_description& engine,
-                                                     const open_options& options,
-                                                     std::optional<persist::storage> storage) {
+result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const engine_description& engine,
+                                                       const open_options& options,
+                                                       std::optional<persist::storage> storage) {
     static std::atomic<std::uint64_t> instances{0};
-    std::unique_ptr<open_pool> pool(new open_pool);
+    std::unique_ptr<mapped_pool> pool(new mapped_pool);
     pool->file_ = std::move(file);
     pool->path_ = pool->file_->path();
     pool->engine_name_ = engine.name;
@@ -274,7 +279,7 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
         reason.path = pool->path_;
         return reason;
     }
-    pool->heap_ = std::move(*heap);
+    mapped_pool::own(pool->owned_heap_, pool->heap_, std::move(*heap));
     auto replay = read_log(*pool);
     if (!replay) return replay.error();
     // A clean pool has no records above its truncation point. Where there are some, the copy of the
@@ -290,7 +295,7 @@ result<std::unique_ptr<open_pool>> pool_opener::open(persist::file file, const e
     return pool;
 }
 
-result<log_replay> pool_opener::read_log(const open_pool& pool) {
+result<log_replay> pool_opener::read_log(const mapped_pool& pool) {
     const auto reading = log_reading_of(pool.superblock_, *pool.file_);
     if (!reading) return reading.error();
     auto replay = log_replay::read({pool.base_, pool.size_}, log_of(pool.superblock_), *reading);
@@ -305,7 +310,7 @@ result<log_replay> pool_opener::read_log(const open_pool& pool) {
 /// a cut leaves. (On media that are mapped directly the kernel writes back what any process stored.) And after a write
 /// that failed the page cache holds pages that are not on the device, and that no sync would write again. So on an
 /// ordinary file nothing that an unclean end left is taken for durable: it is written anew.
-result<void> pool_opener::settle(open_pool& pool, bool was_clean, log_replay& replay) {
+result<void> pool_opener::settle(mapped_pool& pool, bool was_clean, log_replay& replay) {
     if (is_planted(planted::nothing_settled)) return {};
     const bool is_cached = pool.storage_.kind == medium::file;
     const bool was_at_power = pool.superblock_.state == pool_state::dirty &&
@@ -327,7 +332,7 @@ result<void> pool_opener::settle(open_pool& pool, bool was_clean, log_replay& re
 
 /// What a life at `power` wrote is durable, since it was acknowledged, or it is in the log, or it is in blocks that are
 /// free. Of a segment without records its header counts, too.
-result<void> pool_opener::write_log_anew(open_pool& pool, const log_replay& replay) {
+result<void> pool_opener::write_log_anew(mapped_pool& pool, const log_replay& replay) {
     const log_geometry log = log_of(pool.superblock_);
     std::vector<std::uint64_t> used(log.segment_count(), format::segment_header_bytes);
     for (const used_segment& each : replay.used_segments()) used[each.index] = each.used_bytes;
@@ -339,7 +344,7 @@ result<void> pool_opener::write_log_anew(open_pool& pool, const log_replay& repl
 
 /// Below `power` the promise is recorded first: from here on the media may be torn by a power cut. At `power` it is
 /// recorded last: until recovery is through, the weaker record holds.
-result<void> pool_opener::recover_and_mark(open_pool& pool, const engine_description& engine, bool was_clean,
+result<void> pool_opener::recover_and_mark(mapped_pool& pool, const engine_description& engine, bool was_clean,
                                            log_replay& replay) {
     if (is_planted(planted::left_clean_at_open) && was_clean) return {};
     const bool marks_first = pool.level_ < level::power ? !is_planted(planted::weaker_level_recorded_late)

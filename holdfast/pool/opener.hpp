@@ -1,7 +1,7 @@
 // The steps of creating and opening a pool, in the order in which they must happen.
 #pragma once
 
-#include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/mapped_pool.hpp>
 
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@ namespace holdfast {
 
 struct pool_opener {
     /// Makes a pool, opens it, and only then gives it its name: what has the name is whole.
-    static result<std::unique_ptr<open_pool>> create(const std::string& path, const engine_description& engine,
+    static result<std::unique_ptr<mapped_pool>> create(const std::string& path, const engine_description& engine,
                                                      const create_options& options, const persist::storage& storage);
 
     /// Writes an empty pool over the locked, still empty file.
@@ -21,7 +21,7 @@ struct pool_opener {
     static result<void> clear_segments(persist::file& file, const log_geometry& log);
 
     /// Opens the locked file; asks what it is stored on unless `storage` says so.
-    static result<std::unique_ptr<open_pool>> open(persist::file file, const engine_description& engine,
+    static result<std::unique_ptr<mapped_pool>> open(persist::file file, const engine_description& engine,
                                                    const open_options& options,
                                                    std::optional<persist::storage> storage = {});
 
@@ -42,24 +42,25 @@ struct pool_opener {
 
 private:
     friend class open_pool;
-    static result<void> check_header(const open_pool& pool, const engine_description& engine,
+    friend class mapped_pool;
+    static result<void> check_header(const mapped_pool& pool, const engine_description& engine,
                                      const open_options& options);
-    static result<void> check_durable(const open_pool& pool, const engine_description& engine,
+    static result<void> check_durable(const mapped_pool& pool, const engine_description& engine,
                                       const open_options& options);
-    static result<void> map(open_pool& pool, const open_options& options);
-    static result<log_replay> read_log(const open_pool& pool);
-    static result<void> settle(open_pool& pool, bool was_clean, log_replay& replay);
-    static result<void> write_log_anew(open_pool& pool, const log_replay& replay);
-    static result<void> recover(open_pool& pool, log_replay& replay);
-    static result<void> recover_and_mark(open_pool& pool, const engine_description& engine, bool was_clean,
+    static result<void> map(mapped_pool& pool, const open_options& options);
+    static result<log_replay> read_log(const mapped_pool& pool);
+    static result<void> settle(mapped_pool& pool, bool was_clean, log_replay& replay);
+    static result<void> write_log_anew(mapped_pool& pool, const log_replay& replay);
+    static result<void> recover(mapped_pool& pool, log_replay& replay);
+    static result<void> recover_and_mark(mapped_pool& pool, const engine_description& engine, bool was_clean,
                                          log_replay& replay);
     /// Whether the recovered records may stay in the log of a file until a checkpoint, so that
     /// opening writes no home. Not after a weaker level, nor with a record that lacks a part.
-    static bool keeps_log(const open_pool& pool, const log_replay& replay);
-    static result<void> write_recovered_homes(open_pool& pool, line_set& touched);
-    static void start_log(open_pool& pool, const engine_description& engine);
-    static void bound_memory(open_pool& pool, const engine_description& engine);
-    static void start_aliases(open_pool& pool);
+    static bool keeps_log(const mapped_pool& pool, const log_replay& replay);
+    static result<void> write_recovered_homes(mapped_pool& pool, line_set& touched);
+    static void start_log(mapped_pool& pool, const engine_description& engine);
+    static void bound_memory(mapped_pool& pool, const engine_description& engine);
+    static void start_aliases(mapped_pool& pool);
 };
 
 }  // namespace holdfast

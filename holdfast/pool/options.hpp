@@ -1,4 +1,4 @@
-// What a program asks for when it creates or opens a pool.
+// Options for creating and opening a pool.
 #pragma once
 
 #include <holdfast/persist/storage.hpp>
@@ -23,20 +23,20 @@ enum class level : std::uint32_t {
 std::string_view name_of(level promise) noexcept;
 std::optional<level> level_named(std::string_view name) noexcept;
 
-/// What the engines of wraps (softwrap_lat, softwrap) do beside the protocol; others ignore it.
+/// Options of the engines of wraps (softwrap_lat, softwrap); others ignore them.
 struct wrap_options {
-    /// A thread trims the log after so many of its wraps: one more fence each time. 1: after each.
+    /// Number of its wraps after which a thread truncates the log, at the cost of one more fence. 1: after each.
     std::uint32_t trim_batch = 64;
-    /// Lines of a wrap's record stream to the log when so many more are behind them; 0: at once, as the paper has it.
-    /// What was stored last is most often stored again, and then a line goes twice.
+    /// A line of a wrap's record streams to the log when this number of later lines exists; 0: at once, as in the
+    /// paper. Recent stores are most often repeated, and then a line is sent twice.
     std::uint32_t lines_kept = 8;
-    /// Stores and writes back word by word, as the paper's listing has it, and not each line once (measurements only).
+    /// Stores and writes back word by word, as in the paper's listing, instead of each line once (measurements only).
     bool writes_back_each_word = false;
-    /// softwrap: so many words find room in each of its two alias tables. Larger wraps store their homes themselves.
+    /// softwrap: capacity in words of each of its two alias tables. Larger wraps store their homes themselves.
     std::uint32_t alias_words = 4096;
-    /// softwrap: a thread of the pool brings full tables home. False: the thread that fills one does.
+    /// softwrap: a thread of the pool retires full tables. False: the thread that fills one does.
     bool retires_in_background = true;
-    /// Without a log nothing is atomic against a crash; below `power` only (measurements only).
+    /// Without a log there is no atomicity across a crash; below `power` only (measurements only).
     bool logs = true;
 };
 
@@ -45,21 +45,21 @@ struct open_options {
     level durability = level::power;
     /// Expected application layout; empty accepts any.
     std::string layout;
-    /// tmpfs is to stand for byte-addressable NVRAM (measurements only).
+    /// tmpfs emulates byte-addressable NVRAM (measurements only).
     bool tmpfs_is_nvram = false;
-    /// Extra time per written line on byte-addressable media, to stand for slower ones.
+    /// Extra time per written line on byte-addressable media, to emulate slower ones.
     std::uint32_t delay_ns = 0;
     /// Touch all pages at open instead of on first use.
     bool populate = false;
-    /// Open an unclean pool from another boot that was last used below `power`, or an unclean
-    /// volatile_only pool: its last moments may be lost or inconsistent.
+    /// Open an unclean pool from another boot that was last used below `power`, or an unclean volatile_only pool: its
+    /// last changes may be lost or inconsistent.
     bool accept_not_durable = false;
     wrap_options wraps{};
-    /// On an ordinary file at `power`: so much memory may be taken by pages that were changed and are not given back
-    /// yet. A checkpoint begins when half is used. A transaction that changes more goes beyond it. 0: a quarter of the
-    /// memory that the process may use. Pools of lines have no bound.
+    /// On an ordinary file at `power`: bound on the memory of changed pages that are not given back yet. A checkpoint
+    /// begins when half is used. A transaction that changes more exceeds it. 0: a quarter of the memory that the
+    /// process may use. Pools of lines have no bound.
     std::uint64_t private_bytes = 0;
-    /// Where storage is discovered; for tests.
+    /// Source of storage discovery; for tests.
     persist::discovery where;
 };
 
@@ -74,7 +74,7 @@ struct create_options : open_options {
 
 /// For `snapshot`.
 struct snapshot_options {
-    /// Hears now and then how far it is, of how much. Must not use the pool.
+    /// Progress callback: bytes done, of how many in total. Must not use the pool.
     std::function<void(std::uint64_t done, std::uint64_t total)> progress;
     /// How long to wait for a moment at which no transaction of an undo engine is storing.
     std::chrono::milliseconds patience{10'000};
@@ -84,12 +84,12 @@ struct snapshot_options {
 struct snapshot_report {
     std::uint64_t bytes = 0;      ///< of the copy
     bool shares_blocks = false;   ///< the file system made it (reflink): nothing was copied
-    /// How long commits could not begin, in ns. On a file at `power` only the checkpoint at the beginning; commits
-    /// then go on as long as the log has room.
+    /// How long commits were held, in ns. On a file at `power` only the checkpoint at the beginning; commits then
+    /// continue as long as the log has room.
     std::uint64_t held_ns = 0;
 };
 
-/// What stands in a pool's header, for people and tools.
+/// The contents of a pool's header, for people and tools.
 struct pool_info {
     std::string path;
     std::string layout;
@@ -102,9 +102,9 @@ struct pool_info {
     std::uint64_t bytes = 0;
     std::uint64_t log_bytes = 0;
     std::uint64_t segment_bytes = 0;
-    std::uint64_t private_bytes = 0;          ///< held now, of an open pool on an ordinary file at `power`; else 0
-    std::uint64_t private_bytes_at_most = 0;  ///< and how much may be held
-    std::uint32_t zones = 0;  ///< of the heap: one, and one for each growth; 32 at most
+    std::uint64_t private_bytes = 0;          ///< held now by an open pool on an ordinary file at `power`; otherwise 0
+    std::uint64_t private_bytes_at_most = 0;  ///< the bound on it
+    std::uint32_t zones = 0;  ///< of the heap: one, plus one for each growth; at most 32
     std::uint64_t generation = 0;
     bool clean = false;
     level last_level = level::process;

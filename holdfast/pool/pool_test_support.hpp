@@ -2,10 +2,15 @@
 #pragma once
 
 #include <holdfast/base/checksum.hpp>
+#include <holdfast/format/superblock.hpp>
+#include <holdfast/log/groups.hpp>
+#include <holdfast/log/lanes.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/persist/counters.hpp>
+#include <holdfast/persist/seam.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 #include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/options.hpp>
 #include <holdfast/pool/stand_ins.hpp>
 
 #include <gtest/gtest.h>

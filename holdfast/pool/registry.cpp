@@ -1,3 +1,4 @@
+#include <holdfast/pool/open_pool.hpp>
 #include <holdfast/pool/registry.hpp>
 
 #include <pthread.h>

@@ -1,12 +1,12 @@
 // The pools open in this process, by address.
 #pragma once
 
-#include <holdfast/pool/open_pool.hpp>
-
 #include <atomic>
 #include <cstdint>
 
 namespace holdfast {
+
+class open_pool;
 
 /// Counts openings, closings and forks: while it stays what it was, so do the open pools.
 inline constinit std::atomic<std::uint64_t> pool_changes{1};

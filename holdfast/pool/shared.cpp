@@ -38,8 +38,8 @@ result<void> check_shareable(const persist::file& file, const open_options& opti
     if (!storage) return storage.error();
     if (storage->kind == persist::medium::file && options.durability == level::power)
         return unavailable(file.path(),
-                           "processes cannot share an ordinary file at power: what one changes is its own memory until "
-                           "it is in the log",
+                           "processes cannot share an ordinary file at power: changes are private memory until "
+                           "they are in the log",
                            "process", "power");
     return {};
 }
@@ -62,21 +62,21 @@ result<std::unique_ptr<open_pool>> open_pool::open_shared(const std::string& pat
             const auto current = file->is_at_path();
             if (!current) return current.error();
             if (!*current) continue;
-            auto shared = alone ? begin_sharing(std::move(*file), engine, options)
-                                : join(std::move(*file), engine, options);
-            if (shared || alone || shared.error().code != errc::busy) return shared;
+            auto shared = alone ? mapped_pool::begin_sharing(std::move(*file), engine, options)
+                                : mapped_pool::join(std::move(*file), engine, options);
+            if (shared || alone || shared.error().code != errc::busy) return as_open_pool(std::move(shared));
         }
         if (std::chrono::steady_clock::now() > give_up) return tried.error();
         std::this_thread::sleep_for(between_tries);
     }
 }
 
-result<std::unique_ptr<open_pool>> open_pool::begin_sharing(persist::file file, const engine_description& engine,
-                                                            const open_options& options) {
+result<std::unique_ptr<mapped_pool>> mapped_pool::begin_sharing(persist::file file, const engine_description& engine,
+                                                                const open_options& options) {
     auto pool = pool_opener::open(std::move(file), engine, options);
     if (!pool) return pool;
-    (*pool)->lanes_.reset();
-    (*pool)->heap_.reset();
+    own((*pool)->owned_lanes_, (*pool)->lanes_, {});
+    own((*pool)->owned_heap_, (*pool)->heap_, {});
     (*pool)->shared_ = true;
     if (auto joined = (*pool)->file_->join_sharers(); !joined) return joined.error();
     if (auto shared = (*pool)->file_->change_lock(false); !shared) return shared.error();
@@ -84,9 +84,9 @@ result<std::unique_ptr<open_pool>> open_pool::begin_sharing(persist::file file, 
     return pool;
 }
 
-result<std::unique_ptr<open_pool>> open_pool::join(persist::file file, const engine_description& engine,
-                                                   const open_options& options) {
-    std::unique_ptr<open_pool> pool(new open_pool);
+result<std::unique_ptr<mapped_pool>> mapped_pool::join(persist::file file, const engine_description& engine,
+                                                       const open_options& options) {
+    std::unique_ptr<mapped_pool> pool(new mapped_pool);
     pool->path_ = file.path();
     pool->file_ = std::move(file);
     pool->engine_name_ = engine.name;
@@ -118,7 +118,7 @@ result<std::unique_ptr<open_pool>> open_pool::join(persist::file file, const eng
     return pool;
 }
 
-result<void> open_pool::close_shared() {
+result<void> mapped_pool::close_shared() {
     shared_ = false;
     if (process_ != ::getpid()) return {};
     result<void> done = file_->take_turn(true);

@@ -17,7 +17,7 @@
 //
 // Invariant
 //   * The copy needs no recovery: its homes hold everything, its log nothing.
-#include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/mapped_pool.hpp>
 
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/opener.hpp>
@@ -39,7 +39,7 @@ constexpr std::chrono::milliseconds pause{5};
 
 }  // namespace
 
-result<std::uint64_t> open_pool::hold_commits(std::chrono::milliseconds patience_in_all) {
+result<std::uint64_t> mapped_pool::hold_commits(std::chrono::milliseconds patience_in_all) {
     if (groups_) return groups_->hold_homes();
     for (const auto begin = clock::now();;) {
         auto held = lanes_->hold(patience);
@@ -56,7 +56,7 @@ result<std::uint64_t> open_pool::hold_commits(std::chrono::milliseconds patience
     }
 }
 
-void open_pool::release_commits() noexcept {
+void mapped_pool::release_commits() noexcept {
     if (groups_) {
         groups_->release_homes();
     } else {
@@ -64,7 +64,7 @@ void open_pool::release_commits() noexcept {
     }
 }
 
-result<void> open_pool::copy_homes(persist::file& copy, const format::superblock& now, copying how,
+result<void> mapped_pool::copy_homes(persist::file& copy, const format::superblock& now, copying how,
                                    const snapshot_options& options) const {
     const auto copy_part = how == copying::all ? &persist::file::copy_range : &persist::file::copy_changes;
     const std::uint64_t heap_begin = now.log_offset + now.log_bytes;
@@ -79,7 +79,7 @@ result<void> open_pool::copy_homes(persist::file& copy, const format::superblock
                              site::pool_snapshot, {});
 }
 
-result<void> open_pool::finish_copy(persist::file& copy, format::superblock block, std::uint64_t last_sequence) {
+result<void> mapped_pool::finish_copy(persist::file& copy, format::superblock block, std::uint64_t last_sequence) {
     const log_geometry log = log_of(block);
     if (auto cleared = pool_opener::clear_segments(copy, log); !cleared) return cleared;
     // Its sync is that of everything copied.
@@ -96,15 +96,15 @@ result<void> open_pool::finish_copy(persist::file& copy, format::superblock bloc
     return {};
 }
 
-format::superblock open_pool::superblock_now() const {
+format::superblock mapped_pool::superblock_now() const {
     const std::lock_guard lock(header_);
     return superblock_;
 }
 
-result<std::uint64_t> open_pool::copy_at_boundary(persist::file& copy, const snapshot_options& options,
+result<std::uint64_t> mapped_pool::copy_at_boundary(persist::file& copy, const snapshot_options& options,
                                                   snapshot_report& report, format::superblock& block) {
     struct releaser {
-        open_pool& pool;
+        mapped_pool& pool;
         ~releaser() { pool.release_commits(); }
     };
     const bool again = lanes_ && !report.shares_blocks;
@@ -129,12 +129,12 @@ result<std::uint64_t> open_pool::copy_at_boundary(persist::file& copy, const sna
     return sequence;
 }
 
-result<void> open_pool::copy_whole(persist::file& copy) const {
+result<void> mapped_pool::copy_whole(persist::file& copy) const {
     if (auto cloned = copy.clone(*file_); !cloned) return cloned.error();
     return {};
 }
 
-result<snapshot_report> open_pool::snapshot(const std::string& path, const snapshot_options& options) {
+result<snapshot_report> mapped_pool::snapshot(const std::string& path, const snapshot_options& options) {
     // Before the lock, which in a child nobody lets go.
     if (auto here = check_here("copy it"); !here) return here.error();
     const std::lock_guard lock(copying_);

@@ -89,9 +89,9 @@ result<superblock> read_superblock_copy(const persist::file& from, unsigned copy
     superblock block;
     if (auto read = from.read_at(format::superblock_offset[copy], &block, sizeof block); !read) return read.error();
     if (auto checked = check_identity(from, copy, block); !checked) return checked.error();
-    if (!ranges_hold(block)) return at_copy(from, copy, errc::corrupt, "superblock names ranges that cannot be");
+    if (!ranges_hold(block)) return at_copy(from, copy, errc::corrupt, "the superblock names impossible ranges");
     if (block.generation % 2 != copy) {
-        error reason = at_copy(from, copy, errc::corrupt, "superblock copy stands in the place of the other");
+        error reason = at_copy(from, copy, errc::corrupt, "the superblock copy is in the place of the other");
         reason.expected = copy == 0 ? "an even generation" : "an odd generation";
         reason.found = std::to_string(block.generation);
         return reason;

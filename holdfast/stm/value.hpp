@@ -90,7 +90,7 @@ public:
         blocks_.note_freed({address, bytes, alignment, back});
     }
 
-    // What read_range and its like are made of (ranges.hpp).
+    // The parts of read_range and the other range functions (ranges.hpp).
     /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
     bool is_private(const void* from, std::size_t bytes) const noexcept;
     void load_line(const word* first, unsigned count, pool_word* out);

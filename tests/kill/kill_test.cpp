@@ -254,7 +254,7 @@ private:
 
     combination of_;
     std::uint64_t seed_;
-    random_numbers random_;
+    workload::random random_;
     directory directory_;
     std::string pool_;
     std::vector<thread_model> models_;

@@ -2,6 +2,8 @@
 // the test knows every state that may be found without being told.
 #pragma once
 
+#include <workload/random.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -10,22 +12,6 @@
 #include <vector>
 
 namespace holdfast::kill {
-
-/// splitmix64.
-class random_numbers {
-public:
-    explicit random_numbers(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t next() {
-        std::uint64_t z = (state_ += 0x9E3779B97F4A7C15);
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-        return z ^ (z >> 31);
-    }
-    std::uint64_t below(std::uint64_t bound) { return next() % bound; }
-
-private:
-    std::uint64_t state_;
-};
 
 enum class action : std::uint8_t {
     put_number,
@@ -75,7 +61,7 @@ inline constexpr std::uint64_t pool_grows_by = 1 << 20;
 inline constexpr std::uint64_t largest_pool_bytes = 40 << 20;
 
 inline planned_transaction transaction_of(std::uint64_t seed, std::uint64_t thread, std::uint64_t number) {
-    random_numbers random(seed ^ thread * 0xD1342543DE82EF95 ^ number * 0x2545F4914F6CDD1D);
+    workload::random random(seed ^ thread * 0xD1342543DE82EF95 ^ number * 0x2545F4914F6CDD1D);
     planned_transaction planned;
     planned.shared = random.below(4) == 0;
     planned.retried = random.below(16) == 0;

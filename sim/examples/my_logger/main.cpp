@@ -104,9 +104,11 @@ void hold(logged_machine& machine, program& run) {
     check(machine.log.holds() == holds + 1 && stayed && went, "a line is held until its record is durable");
 }
 
-/// (c) Cleans in the background: a line that is dirty when the walker comes by is flagged in its spare bits, and forced
-/// to memory if it is still dirty the next time, so that one which is about to be written again has a chance. Returns
-/// how many lines it found dirty.
+/// (c) The force-write-back scan of the paper's section III-C and Figure 5, for every set of every cache:
+///   1. A dirty line whose flag (the paper's fwb bit, here the spare bits) is not set: set it.
+///   2. A dirty line whose flag is set, so that it was dirty in the last scan as well: force it to memory.
+///   3. A line that is clean: no flag. The caches reset it whenever the line becomes clean.
+/// Returns the number of dirty lines found.
 std::uint32_t scan(logged_machine& machine, program& run) {
     std::uint32_t dirty = 0;
     const auto visit = [&](walked_line& line) {

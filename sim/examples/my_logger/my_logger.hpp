@@ -1,8 +1,22 @@
-// Logging hardware of one's own, attached to the simulated machine through its ports alone: copy this and change it.
+// Logging hardware of your own, attached to the simulated machine through its ports alone: copy this and change it.
 //
-// This one keeps an undo and redo log. It stands on one rule, that a line enters NVRAM after the log records of its
-// stores; so it may hold a line back, but needs no order among lines and no write-back at commit.
-// Left out: the log's other end. It is as long as the run, where yours will be a ring that is truncated.
+// An undo and redo log, after the paper on hardware logging, sections III-B (HWL), IV-A and IV-F. One rule holds it
+// together: a line enters NVRAM after the log records of its stores. So the logger may hold a line back, but needs no
+// order among lines and no write-back at commit.
+//
+//   1. A store is about to change its line (`commit(store_event)`): the old bytes, which the write-allocated line has,
+//      and the new ones make a record, with the transaction's id and the address.
+//   2. The record goes to the log's tail, past the caches and in order (`append`). The store waits when the log's
+//      buffer is full.
+//   3. The line changes, and may travel down the caches at any time. At the controller, the last gate before NVRAM, it
+//      waits until its records are durable (`leave`, `reached`). The paper has no such gate: it makes the log buffer so
+//      small that records leave it before a line can leave the caches.
+//   4. Commit (`commit(hart_id, …)`): a commit record, and a wait until it is durable.
+//   5. Recovery (`recover`): read the log from its beginning; undo what did not commit, newest record first; redo what
+//      did, oldest first. The paper traces back from the tail pointer instead, and tells records apart by a torn bit.
+//
+// Left out: truncation. This log is as long as the run, where the paper's is circular (`log_truncate`).
+// The force-write-back scan of section III-C, which frees a circular log, is `scan` in main.cpp.
 #pragma once
 
 #include <sim/cache/tag_walker.hpp>

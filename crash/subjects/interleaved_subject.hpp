@@ -1,0 +1,102 @@
+// What subjects share whose operations run in two threads. Instrumented, as what it is made of.
+#pragma once
+
+#include <crash/record/scheduler.hpp>
+#include <crash/subjects/in_memory_subject.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::crash {
+
+/// A workload is recorded with no preemption, or one after any step, whoever begins, and each in a pool that begins in
+/// one of several ways. One operation alone is not interleaved.
+class interleaved_subject : public in_memory_subject<> {
+public:
+    unsigned universe() const final { return kinds() * threads; }
+    std::string describe(unsigned operation) const final {
+        return std::string(names_[kind_of(operation)]) + " (thread " + std::to_string(thread_of(operation)) + ")";
+    }
+    std::uint64_t images_of_a_cut() const final { return 16; }
+    unsigned longest_workload(unsigned wanted) const final { return wanted > 2 ? 2 : 1; }
+
+    std::size_t schedules(const workload& operations, const model& how) final {
+        if (operations.size() < 2) return beginnings_;
+        return beginnings_ * threads * schedules_of_each(operations, how);
+    }
+    trace record(const workload& operations, const model& how, std::size_t number) final {
+        const std::size_t beginning = number % beginnings_;
+        number /= beginnings_;
+        const std::size_t of_each = operations.size() < 2 ? 1 : schedules_of_each(operations, how);
+        schedule order{static_cast<unsigned>(number / of_each % threads), {}};
+        if (number % of_each != 0) order.preemptions = {number % of_each};
+        return record_as(operations, how, order, beginning);
+    }
+
+protected:
+    static constexpr unsigned threads = 2;
+
+    /// Every thread has an operation of each name.
+    explicit interleaved_subject(std::vector<std::string_view> names, std::size_t beginnings = 1)
+        : names_(std::move(names)), beginnings_(beginnings) {}
+
+    unsigned kind_of(unsigned operation) const { return operation % kinds(); }
+    unsigned thread_of(unsigned operation) const { return operation / kinds(); }
+
+    virtual trace record_as(const workload& operations, const model& how, const schedule& order,
+                            std::size_t beginning) = 0;
+
+    /// Runs f(i) for each operation, by its place in the workload, in its thread.
+    template <class F>
+    void run_interleaved(const workload& operations, const schedule& order, F&& f) {
+        std::mutex mutex;
+        std::condition_variable changed;
+        unsigned running = threads;
+        std::vector<std::function<void()>> functions;
+        for (unsigned thread = 0; thread < threads; ++thread)
+            functions.push_back([&, thread] {
+                for (std::size_t i = 0; i < operations.size(); ++i)
+                    if (thread_of(operations[i]) == thread) f(i);
+                // The lane of one that ends is given to the next.
+                std::unique_lock lock(mutex);
+                if (--running == 0) changed.notify_all();
+                changed.wait(lock, [&] { return running == 0; });
+            });
+        steps_ = run_threads(functions, order).value();
+    }
+
+private:
+    unsigned kinds() const { return static_cast<unsigned>(names_.size()); }
+
+    /// How many begin with one thread: no step is preempted, or any, of the longest run without.
+    std::size_t schedules_of_each(const workload& operations, const model& how) {
+        if (operations != measured_ || how.name != measured_under_) {
+            most_steps_ = 0;
+            for (std::size_t beginning = 0; beginning < beginnings_; ++beginning)
+                for (unsigned first = 0; first < threads; ++first) {
+                    static_cast<void>(record_as(operations, how, {first, {}}, beginning));
+                    most_steps_ = std::max(most_steps_, steps_);
+                }
+            measured_ = operations;
+            measured_under_ = how.name;
+        }
+        return most_steps_ + 1;
+    }
+
+    std::vector<std::string_view> names_;
+    std::size_t beginnings_;
+    std::size_t steps_ = 0;  ///< of the last recording
+    std::size_t most_steps_ = 0;
+    workload measured_;
+    std::string_view measured_under_;
+};
+
+}  // namespace holdfast::crash

@@ -1,0 +1,169 @@
+// That recovery and the checks after it load and store nothing that the instrumentation does not report first: what
+// it does not report, the explorer would take for certain. The real subjects run on images whose memory traps.
+#include <crash/cut/image_memory.hpp>
+#include <crash/cut/lazy_memory.hpp>
+#include <crash/record/source_lines.hpp>
+#include <crash/subjects/load_trap.hpp>
+#include <crash/subjects/subject.hpp>
+
+#include <holdfast/base/result.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace holdfast::crash {
+namespace {
+
+load_trap* trap = nullptr;
+
+/// What the explorer itself reads and writes when it is told of an access is none of recovery's.
+template <class F>
+void while_disarmed(std::uint64_t offset, std::size_t size, bool writes, F&& f) {
+    if (trap == nullptr) return f();
+    trap->disarm();
+    trap->announce(offset, size, writes);
+    f();
+    trap->arm();
+}
+
+}  // namespace
+}  // namespace holdfast::crash
+
+// The linker sends what the runtime reports here (--wrap); the names are the compiler's for lazy_memory's
+// read_inside and write_inside.
+extern "C" {
+void __real__ZN8holdfast5crash11lazy_memory11read_insideEmm(holdfast::crash::lazy_memory*, std::uint64_t, std::size_t);
+void __wrap__ZN8holdfast5crash11lazy_memory11read_insideEmm(holdfast::crash::lazy_memory* memory, std::uint64_t offset,
+                                                            std::size_t size) {
+    holdfast::crash::while_disarmed(offset, size, false, [&] {
+        __real__ZN8holdfast5crash11lazy_memory11read_insideEmm(memory, offset, size);
+    });
+}
+void __real__ZN8holdfast5crash11lazy_memory12write_insideEmm(holdfast::crash::lazy_memory*, std::uint64_t, std::size_t);
+void __wrap__ZN8holdfast5crash11lazy_memory12write_insideEmm(holdfast::crash::lazy_memory* memory, std::uint64_t offset,
+                                                             std::size_t size) {
+    holdfast::crash::while_disarmed(offset, size, true, [&] {
+        __real__ZN8holdfast5crash11lazy_memory12write_insideEmm(memory, offset, size);
+    });
+}
+}
+
+namespace holdfast::crash {
+namespace {
+
+struct totals {
+    std::uint64_t runs = 0;
+    std::uint64_t loads = 0;
+    std::uint64_t stores = 0;
+};
+
+/// Runs f on what is drawn from what a cut there may leave.
+template <class F>
+void run_trapped(subject& what, lazy_memory& memory, std::mt19937_64& random, totals& all, F&& f) {
+    memory.begin(random);
+    load_trap seen({what.base(), what.size()});
+    trap = &seen;
+    seen.arm();
+    f();
+    seen.disarm();
+    trap = nullptr;
+    what.close();
+    memory.end();
+    for (const auto& [escape, offset] : seen.escapes())
+        ADD_FAILURE() << what.engine() << " " << what.name() << ": offset " << offset << " is "
+                      << (escape.writes ? "stored to" : "loaded") << " by " << source_line_of(escape.code)
+                      << ", which nobody reports";
+    ++all.runs;
+    all.loads += seen.loads();
+    all.stores += seen.stores();
+}
+
+void recover_and_check(subject& what, const lazy_memory& memory, const progress& made) {
+    const auto refused = what.recover(memory);
+    const auto wrong = refused ? refused : what.check(made);
+    EXPECT_FALSE(wrong) << *wrong;
+}
+
+/// False where the operation had the kernel write from the pool: it finds no memory there.
+bool enter_recovery(subject& what, const lazy_memory& memory, const progress& made) {
+    try {
+        static_cast<void>(what.enter_recovery(memory, made, false));
+        return true;
+    } catch (const failure& reason) {
+        EXPECT_NE(reason.reason().text().find("Bad address"), std::string::npos) << reason.reason().text();
+        return false;
+    }
+}
+
+/// Images of cuts all over the workload's trace.
+void run_workload(subject& what, const model& how, const workload& operations, std::size_t cuts, totals& all) {
+    const trace recorded = what.record(operations, how);
+    const std::string path = what.image_path();
+    const image_memory bytes = path.empty() ? image_memory(what.base(), what.size()) : image_memory(path, what.size());
+    lazy_memory memory(bytes.bytes(), what.base());
+    medium left(how, recorded);
+    progress made;
+    std::mt19937_64 random(1);
+    const std::size_t stride = std::max<std::size_t>(1, recorded.events.size() / cuts);
+    for (std::size_t i = 0; i <= recorded.events.size(); ++i) {
+        if (i % stride == stride / 2 || i == recorded.events.size()) {
+            memory.settle(left);
+            run_trapped(what, memory, random, all, [&] { recover_and_check(what, memory, made); });
+            // Where images are opened, another operation follows. (Elsewhere the recording copies all of the pool.)
+            if (!path.empty()) {
+                bool entered = false;
+                run_trapped(what, memory, random, all, [&] { entered = enter_recovery(what, memory, made); });
+                if (entered) what.leave_recovery();
+            }
+        }
+        if (i == recorded.events.size()) break;
+        left.apply(recorded.events[i]);
+        made.count(recorded.events[i]);
+    }
+}
+
+TEST(LoadTrap, EveryLoadAndStoreOfRecoveryAndItsChecksIsReportedFirst) {
+    totals all;
+    for (const auto& what : all_subjects())
+        for (const model& how : models) {
+            if (!what->knows(how)) continue;
+            // Its large blocks cost a trap for each of their words, and the same code reads them under each model of a
+            // processor.
+            if (what->is_for_lives() && how.name != "kill" && !how.is_file) continue;
+            totals of_model;
+            run_workload(*what, how, {0, what->universe() - 1}, 2, of_model);
+            EXPECT_GT(of_model.loads, 100u) << what->engine() << " " << what->name() << " " << how.name;
+            all.runs += of_model.runs;
+            all.loads += of_model.loads;
+            all.stores += of_model.stores;
+        }
+    std::printf("%llu recoveries, %llu loads and %llu stores trapped\n", static_cast<unsigned long long>(all.runs),
+                static_cast<unsigned long long>(all.loads), static_cast<unsigned long long>(all.stores));
+}
+
+TEST(LoadTrap, AnAccessThatNobodyReportsIsFound) {
+    const image_memory memory(reinterpret_cast<std::byte*>(std::uint64_t{0x3000} << 32), 8192);
+    auto* const words = reinterpret_cast<volatile std::uint64_t*>(memory.bytes().data());
+    load_trap seen(memory.bytes());
+    seen.announce(0, 8, false);
+    seen.announce(8, 8, true);
+    seen.arm();
+    words[1] = words[0];
+    EXPECT_TRUE(seen.escapes().empty());
+    words[2] = 1;
+    const std::uint64_t read = words[1];
+    seen.disarm();
+    EXPECT_EQ(seen.loads(), 2u);
+    EXPECT_EQ(seen.stores(), 2u);
+    ASSERT_EQ(seen.escapes().size(), 2u);
+    EXPECT_EQ(read, 0u);
+    for (const auto& [escape, offset] : seen.escapes()) EXPECT_EQ(offset, escape.writes ? 16u : 8u);
+}
+
+}  // namespace
+}  // namespace holdfast::crash

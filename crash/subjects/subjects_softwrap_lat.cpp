@@ -1,0 +1,13 @@
+#include <crash/subjects/subjects_of.hpp>
+#include <crash/subjects/wraps_subject.hpp>
+
+#include <holdfast/engine/softwrap_lat.hpp>
+
+namespace holdfast::crash {
+
+void add_subjects_of_softwrap_lat(std::vector<std::unique_ptr<subject>>& all) {
+    add_subjects<softwrap_lat>(all);
+    all.push_back(std::make_unique<wraps_subject<softwrap_lat>>());
+}
+
+}  // namespace holdfast::crash

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""public_headers.py [COMPILER]: the headers that programs include, as holdfast/public_headers.txt lists them.
+
+Each is there, once; the documentation's programs and the examples include no other; and what the two that nearly every
+program includes bring along of the library is counted, since each of their headers is compiled in each of its sources.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIST = "holdfast/public_headers.txt"
+# The library's own headers that these bring, themselves counted. Lower one when fewer come.
+BROUGHT = {"holdfast/holdfast.hpp": 71, "holdfast/engine/field.hpp": 10}
+# Programs for users. The format's chapters show the library's inside.
+PROGRAMS = ["README.md", "docs/guide/*.md", "examples/*.cpp", "tests/consumer/*.cpp", "tests/consumer/*/*.c*"]
+INCLUDE = re.compile(r"^\s*#include <(holdfast/[^>]+)>", re.M)
+
+
+def listed():
+    lines = (ROOT / LIST).read_text().splitlines()
+    return [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
+
+
+def brought_by(header, compiler):
+    """The library's headers that a source reads which includes this one, by the compiler's own account."""
+    command = [compiler, "-std=c++20", f"-I{ROOT}", "-MM", "-x", "c++", "-"]
+    source = f"#include <{header}>\n"
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
+    return sorted(set(re.findall(r"[^ \\]*/(holdfast/[^ \\]+)", done.stdout)))
+
+
+def findings(compiler):
+    public = listed()
+    for header in public:
+        if not (ROOT / header).is_file():
+            yield f"{LIST}: there is no {header}"
+        if public.count(header) > 1:
+            yield f"{LIST}: {header} stands there twice"
+    for pattern in PROGRAMS:
+        for path in sorted(ROOT.glob(pattern)):
+            for header in INCLUDE.findall(path.read_text()):
+                if header not in public:
+                    yield f"{path.relative_to(ROOT)}: includes {header}, which {LIST} does not list"
+    for header, most in BROUGHT.items():
+        brought = brought_by(header, compiler)
+        if len(brought) > most:
+            yield f"{header}: brings {len(brought)} of our headers, at most {most}: {' '.join(brought)}"
+
+
+def main():
+    compiler = sys.argv[1] if len(sys.argv) > 1 else "c++"
+    found = list(findings(compiler))
+    print("\n".join(found) if found else f"{len(listed())} public headers, as listed")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
