@@ -44,11 +44,11 @@ TEST_F(error_text, AMissingPoolIsCalledThat) {
 TEST_F(error_text, ANewPoolWithoutADirectoryOrInThePlaceOfAFileSaysWhatToDo) {
     const std::string below = in("none/pool");
     expect_said(run({"pool", "create", below}), 1, "there is no directory for the new file", below,
-                {"expected a directory", "; make the directory first"});
-    expect_said(run({"kv", below, "put", "a", "b"}), 1, "there is no directory for the new file", below, {"; make"});
+                {"expected a directory", "; create the directory first"});
+    expect_said(run({"kv", below, "put", "a", "b"}), 1, "there is no directory for the new file", below, {"; create"});
     write("letter", "dear reader");
     expect_said(run({"pool", "create", in("letter")}), 1, "a file of that name already exists", in("letter"),
-                {"; open what is there"});
+                {"; open the existing file"});
 }
 
 TEST_F(error_text, ASizeThatCannotBeNamesTheBoundThatItPasses) {
