@@ -14,8 +14,8 @@
 
 namespace holdfast {
 
-/// What a container of T holds: a field for a trivially copyable T or a std::pair of such, or else the T itself,
-/// which then is made of fields and containers.
+/// What a container of T holds: a field for a trivially copyable T or a std::pair of such types, otherwise the T
+/// itself, which is then made of fields and containers.
 ///
 /// Containers move elements byte by byte, as realloc would: a T must not hold its own address. An
 /// exception out of a T's constructor leaves the container as it was; see docs/guide/containers.md.
@@ -28,7 +28,7 @@ namespace detail {
 template <class X>
 inline constexpr std::size_t block_alignment = alignof(X) > 16 ? alignof(X) : 16;
 
-/// Throws failure (misuse) when `object` is not in the transaction's pool: nothing could take its stores back.
+/// Throws failure (misuse) if `object` is not in the transaction's pool: its stores could not be rolled back.
 inline void require_in_pool(const transaction_base& transaction, const void* object) {
     if (!transaction.pool()->contains(object)) [[unlikely]]
         fail(errc::misuse, "a container outside the open transaction's pool; containers live in pools only");
@@ -41,8 +41,8 @@ bool require_also(const void* object) {
     return true;
 }
 
-/// Runs change in the open transaction, or in one of its own. What leaves it dooms the open
-/// transaction: nobody can tell how far it came. Throws failure (misuse) as require_in_pool.
+/// Runs change in the open transaction, or in its own. An exception that leaves it dooms the open transaction, because
+/// it is unknown how far the change got. Throws failure (misuse) as require_in_pool.
 template <class Engine, class Change>
 auto modify(const void* object, Change&& change) {
     if (auto* transaction = open_transaction_of<Engine>) {
