@@ -42,8 +42,8 @@ public:
             "The buffer is reset, untimed, before each repetition. The delays are chosen so that the ratios of line "
             "are the paper's. There libpmemobj was slightly faster than line on DRAM, and no slower on NVRAM.",
             {times("scenario1"), ratios(6)});
-        add("cltx-figure-6-full.svg", "Figure 6, if nobody resets the buffer",
-            "Scenario 1 on a buffer that stays full: no transaction changes anything, and line commits all the same. "
+        add("cltx-figure-6-full.svg", "Figure 6, without a reset of the buffer",
+            "Scenario 1 on a buffer that stays full: no transaction changes anything, and line still commits. "
             "Where libpmemobj is below 1 without the reset and above 1 with it, this is what the paper shows.",
             {times("scenario1-full"), against_line()});
         add("cltx-figure-7.svg", "Figure 7: add 29 bytes, then get 29, in 58 transactions (scenario 2)",

@@ -189,7 +189,7 @@ std::uint64_t inserts_at(std::uint64_t rate) {
 match make_tree_match(const setting& where, const options& asked, scratch& space, keeping_up& notes) {
     match made;
     made.suite = "wrap";
-    made.title = where.title(where.rate == 0 ? "wrap: inserts one after another" : "wrap: inserts on request");
+    made.title = where.title(where.rate == 0 ? "wrap: inserts back to back" : "wrap: inserts at a given rate");
     if (where.rate != 0) made.title += "   seed of the arrivals " + std::to_string(arrivals_seed);
     made.limits.repetitions = asked.quick ? repetitions : 15;
     made.limits.fixed_transactions = inserts_at(where.rate);

@@ -54,12 +54,12 @@ public:
                 {responses(delay_ns, "mean_response_ns", "Mean"),
                  responses(delay_ns, "p99_response_ns", "99th percentile")});
         add("softwrap-lat-figure-2b.svg", "Figure 2b: highest throughput of inserts",
-            "One insert after another, each a transaction. The paper: SoftWrAP almost twice its undo log, which is "
+            "Back-to-back inserts, each a transaction. In the paper SoftWrAP has almost twice its undo log, which is "
             "undo_paper here, and the line at 2.",
             {throughput(), times_undo()});
         return {"SoftWrAP-LAT: inserts into a B+ tree of 20,000 elements",
-                "The evaluation, measured again by <code>holdfast bench wrap</code>. Medians; DRAM in tmpfs standing "
-                "for NVRAM, with write-backs and fences; a delay is added for each line that is written.",
+                "The evaluation, measured again by <code>holdfast bench wrap</code>. Medians; DRAM in tmpfs emulating "
+                "NVRAM, with write-backs and fences; a delay is added for each line that is written.",
                 figures_, "Throughput", table()};
     }
 

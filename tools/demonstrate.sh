@@ -210,13 +210,13 @@ run_level() {
     finish_level
 }
 
-# Why so few, or so many, records are recovered after a kill.
+# Why a kill leaves few, or many, records to recover.
 explain_recovery() {
     if [[ $level == process ]]; then
-        echo "  A killed process's stores stay in the page cache, and a commit stores its entries in place: only one that"
-        echo "  was killed half-way leaves a record, so that 0 records to recover are what to expect."
+        echo "  A killed process's stores stay in the page cache, and a commit stores its entries in place. Only a commit"
+        echo "  that was killed half-way leaves a record, so expect 0 records to recover."
     else
-        echo "  Commits since the last checkpoint are durable in the log alone: recovery brings their records home."
+        echo "  Commits since the last checkpoint are durable in the log alone: recovery applies their records."
     fi
 }
 

@@ -47,7 +47,7 @@ class Demonstrate(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         self.check_table(done.stdout)
         self.assertEqual(len(re.findall(r"^  kill +\d+ after", done.stdout, re.M)), 2 * KILLS)
-        self.assertIn("0 records to recover are what to expect", done.stdout)
+        self.assertIn("so expect 0 records to recover", done.stdout)
         self.assertNotIn("\r", done.stdout)
         self.assertNotIn("\x1b", done.stdout)
 

@@ -12,8 +12,8 @@
 
 namespace holdfast::detail {
 
-/// The order of up to 15 slots in one word: the number in use in the lowest 4 bits, then for each
-/// position the slot that stands there; the unused slots stand behind the used ones.
+/// The order of up to 15 slots in one word: the number in use in the lowest 4 bits, then for each position its slot;
+/// the unused slots follow the used ones.
 class slot_order {
 public:
     static constexpr unsigned slots = 15;
@@ -46,7 +46,7 @@ public:
     /// Takes all from `position` on out of use.
     constexpr void cut(unsigned position) noexcept { word_ = (word_ & ~std::uint64_t{15}) | position; }
 
-    /// Whether every slot stands in exactly one position.
+    /// Whether every slot is in exactly one position.
     constexpr bool valid() const noexcept {
         unsigned seen = 0;
         for (unsigned i = 0; i < slots; ++i) seen |= 1u << slot(i);

@@ -7,7 +7,7 @@
 
 namespace holdfast::detail {
 
-/// Zero bytes are an empty tree. What changes something: inside a transaction.
+/// Zero bytes are an empty tree. Modifying members run inside a transaction.
 ///
 /// Invariants: all leaves are equally deep and linked in order; none is empty; an inner node has a
 /// separator at least. A removal that leaves 7 or fewer joins the node with a neighbour if both fit in
@@ -210,7 +210,7 @@ private:
         made.child = child;
         set_order(node, order);
     }
-    /// Splits a full node and enters the child there. Returns what stands behind the key that rises.
+    /// Splits a full node and enters the child there. Returns the node behind the key that moves up.
     template <class Put>
     static void* split_inner(step above, new_block<Engine>& block, void* child, Put&& put, carried_key& risen_key) {
         inner& left = *above.node;

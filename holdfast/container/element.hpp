@@ -14,8 +14,8 @@
 
 namespace holdfast {
 
-/// What a container of T holds: a field for a trivially copyable T or a std::pair of such, or else the T itself,
-/// which then is made of fields and containers.
+/// What a container of T holds: a field for a trivially copyable T or a std::pair of such types, otherwise the T
+/// itself, which is then made of fields and containers.
 ///
 /// Containers move elements byte by byte, as realloc would: a T must not hold its own address. An
 /// exception out of a T's constructor leaves the container as it was; see docs/guide/containers.md.
@@ -28,7 +28,7 @@ namespace detail {
 template <class X>
 inline constexpr std::size_t block_alignment = alignof(X) > 16 ? alignof(X) : 16;
 
-/// Throws failure (misuse) when `object` is not in the transaction's pool: nothing could take its stores back.
+/// Throws failure (misuse) if `object` is not in the transaction's pool: its stores could not be rolled back.
 inline void require_in_pool(const transaction_base& transaction, const void* object) {
     if (!transaction.pool()->contains(object)) [[unlikely]]
         fail(errc::misuse, "a container outside the open transaction's pool; containers live in pools only");
@@ -41,8 +41,8 @@ bool require_also(const void* object) {
     return true;
 }
 
-/// Runs change in the open transaction, or in one of its own. What leaves it dooms the open
-/// transaction: nobody can tell how far it came. Throws failure (misuse) as require_in_pool.
+/// Runs change in the open transaction, or in its own. An exception that leaves it dooms the open transaction, because
+/// it is unknown how far the change got. Throws failure (misuse) as require_in_pool.
 template <class Engine, class Change>
 auto modify(const void* object, Change&& change) {
     if (auto* transaction = open_transaction_of<Engine>) {
@@ -90,7 +90,7 @@ void write_range(void* to, const void* from, std::size_t bytes) {
     if (bytes != 0) current_transaction<Engine>().store(to, from, bytes);
 }
 
-/// Stores values that are not in a pool as one range. Throws failure (misuse) as a field of each would.
+/// Stores values that are not in a pool as one range. Throws failure (misuse) like a field of each value.
 template <class Engine, class T>
 void write_values(held_element<T, Engine>* to, const T* values, std::size_t count) {
     if constexpr (std::is_pointer_v<T>)
@@ -134,12 +134,12 @@ T value_of(Arguments&&... arguments) {
     }
 }
 
-/// Whether an assignment that fails leaves a T as it was: so says a container by this name. Of a program's own type
-/// nobody knows.
+/// Whether a failing assignment leaves a T unchanged: a container declares it by this name. For a program's own type it
+/// is unknown.
 template <class T>
 concept assigned_whole = requires { typename T::holdfast_assigned_whole; };
 
-/// Gives an element a new value. Inside a transaction, which is doomed when that fails half-way.
+/// Assigns a new value to an element. Inside a transaction, which is doomed if that fails half-way.
 template <class T, class Engine, class Value>
 void assign_element(held_element<T, Engine>& element, Value&& value) {
     if constexpr (is_plain_value<T>) {
@@ -178,7 +178,7 @@ public:
     ~new_element() {
         if (at_ != nullptr) destroy_element(at_);
     }
-    /// Makes it the element at `to`, where it may stand already.
+    /// Makes it the element at `to`, where it may already be.
     void put(held* to) {
         if (to != at_) move_range<Engine>(to, at_, sizeof(held));
         keep();
@@ -222,7 +222,7 @@ public:
         ++count_;
     }
     std::size_t count() const noexcept { return count_; }
-    /// Their bytes stand there now.
+    /// Their bytes are there now.
     void moved_to(held* first) noexcept { first_ = first; }
     void keep() noexcept { count_ = 0; }
 
@@ -277,7 +277,7 @@ result<void> check_element(const Element& element) {
     return {};
 }
 
-/// Where a check may follow pointers to.
+/// The addresses to which a check may follow pointers.
 class bounds {
 public:
     /// The pool that holds `object`, if it is open.
@@ -290,8 +290,8 @@ public:
         const std::uint64_t offset = offset_of(address);
         return offset % 16 == 0 && bytes <= pool_->size() - offset;
     }
-    /// The usable size of the allocated block at `address`; 0 where none begins. Not inside a transaction, whose
-    /// allocations may not stand in the heap yet.
+    /// The usable size of the allocated block at `address`; 0 if none begins there. Not inside a transaction, whose
+    /// allocations may not be in the heap yet.
     std::uint64_t block_bytes(const void* address) const noexcept {
         return heap::block_bytes(pool_->base(), pool_->zones(), address);
     }

@@ -54,7 +54,7 @@ public:
 
     std::uint64_t buckets() const { return buckets_.get(); }
 
-    /// Where the buckets are, for those who look at them when the table holds others.
+    /// The location of the buckets, for readers while the table holds others.
     struct shape {
         basic_field<Engine, link*>* directory;
         std::uint64_t buckets;
@@ -74,8 +74,8 @@ public:
     /// Requires: there are buckets.
     link& head_of_hash(std::uint64_t hash) const { return head(bucket_place::bucket_of(hash, buckets())); }
 
-    /// What a table needs to have one bucket more: nothing, a segment, or its first one and the directory. It is all
-    /// that can fail for want of space.
+    /// Prepares a table for one more bucket: nothing, a segment, or its first segment and the directory. This is every
+    /// step that can fail for lack of space.
     struct growth {
         new_block<Engine> directory;
         new_block<Engine> segment;

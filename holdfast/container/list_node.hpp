@@ -31,7 +31,8 @@ struct list_node {
     value_type element;
 };
 
-/// An element, and the field that names the last node of its list: an end goes back by it, and is known by it.
+/// An element, and the field that names the last node of its list: the end iterator steps back by it, and is identified
+/// by it.
 template <class T, class Engine, bool Constant>
 class list_iterator {
     using node = list_node<T, Engine>;

@@ -397,7 +397,7 @@ private:
         // An empty string gets what it asks for: most are assigned once.
         return block_for(length == 0 ? count : std::max(count, 2 * capacity()));
     }
-    /// The characters stand there now.
+    /// The characters are there now.
     void adopt(room& in) {
         if (!in.block) return;
         free_block();
@@ -406,7 +406,7 @@ private:
         size_ = in.length | on_heap;
         in.block.keep();
     }
-    /// Takes over the fields of `other`, whatever its own say.
+    /// Takes over the fields of `other`, regardless of its own.
     void take(string& other) {
         if (other.is_inline()) {
             // Characters are no pointer, and its field would refuse them.

@@ -12,7 +12,7 @@
 
 namespace holdfast::detail {
 
-/// Zero bytes are no block. What changes something: inside a transaction.
+/// Zero bytes are no block. Modifying members run inside a transaction.
 template <class T, class Engine>
 class vector_storage {
 public:
@@ -35,7 +35,7 @@ protected:
     static constexpr size_type at_end = std::numeric_limits<size_type>::max();
     static constexpr size_type no_place = at_end - 1;
 
-    /// The number of the element at `place`; one that no vector has where the place is before this one.
+    /// The index of the element at `place`; an impossible one if the place is before this vector.
     size_type place_of(const value_type* place) const {
         const std::uintptr_t bytes = reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(data());
         const bool is_one = bytes % sizeof(value_type) == 0 && bytes / sizeof(value_type) <= max_size();
@@ -91,7 +91,7 @@ protected:
         if (count <= capacity()) return {{}, data()};
         return empty_block_for(grown_to(count));
     }
-    /// The elements stand there now.
+    /// The elements are there now.
     void adopt(room& in) {
         if (!in.block) return;
         value_type* const before = data();

@@ -1,12 +1,12 @@
-// The word code: to every 64-bit word W its 64-bit code E, by which flipped bits are found and, up to seven of them,
-// put right (repair.hpp).
+// The word code: for every 64-bit word W a 64-bit code E, by which flipped bits are found and, up to seven of them,
+// corrected (repair.hpp).
 //
-//     W = A || B     two halves of 32 bits, A the upper one
-//     D = CRC32C(W)  of the word's eight bytes in memory order, begun with 0 and not inverted
-//     C = A ^ B ^ D
-//     E = C || D     C the upper half
+//   1. W = A || B     two halves of 32 bits, A the upper one
+//   2. D = CRC32C(W)  of the word's eight bytes in memory order, begun with 0 and not inverted
+//   3. C = A ^ B ^ D  (equation 1)
+//   4. E = C || D     C the upper half
 //
-// The code is linear, and a word and code of zeros are valid: so is memory that nobody has written yet.
+// The code is linear, and a word and code of zeros are valid: so is memory that was never written.
 // Source: DNV Memory, section 3.2.
 #pragma once
 

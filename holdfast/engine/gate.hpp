@@ -1,4 +1,4 @@
-// The gate: what every public function over a pool looks at before it touches the pool or this thread's state.
+// The gate: what every public function on a pool checks before it touches the pool or this thread's state.
 //
 // A call is misuse when its pool is not there (closed, moved from, or opened before a fork), when it would take a lock
 // that this thread may hold already (in a signal handler, or a close inside a transaction), and when the thread has
@@ -71,7 +71,7 @@ result<void> check_entry_without_pool();
 
 enum class letting_go : bool { closes, abandons };
 
-/// Closes or abandons the pool of a handle that is given up, and destroys it, where that is possible. Inside a
+/// Closes or abandons the pool of a handle that is being released, and destroys it, where that is possible. Inside a
 /// transaction on it that is rolled back, and the pool goes when it has ended. In a signal handler, or inside a line's
 /// transaction, it stays open until the process ends. In a forked child nothing is written.
 void let_go(std::unique_ptr<open_pool> pool, letting_go how) noexcept;

@@ -20,13 +20,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// A wrap is listed with the thread that opened it, and in softwrap with the thread that used it last: one that went to
-/// another thread is listed there after its next use. So who looks at the listed ones never meets another thread that
-/// uses one of them.
+/// A wrap is listed with the thread that opened it, and in softwrap with the thread that used it last: a wrap passed to
+/// another thread is listed there after its next use. So a thread never finds in its list a wrap that another thread is
+/// using.
 template <class Transaction>
 class open_wraps {
 public:
-    /// Calls f for each that this thread has open, in the order of its first use here. A thread that is gone has none.
+    /// Calls f for each wrap that this thread has open, in the order of its first use here. An ended thread has none.
     template <class F>
     static void for_each_of_this_thread(F&& f) {
         if (detail::thread_is_gone()) return;
@@ -36,8 +36,8 @@ public:
         for (const entry& each : mine.listed_) f(*each.wrap);
     }
 
-    /// The last in that order, nullptr where there is none. Throws failure: misuse (its pool was closed, or opened
-    /// before a fork).
+    /// The last in that order, nullptr if there is none. Throws failure: misuse (its pool was closed, or opened before
+    /// a fork).
     static Transaction* innermost() {
         if (detail::thread_is_gone()) return nullptr;
         open_wraps& mine = *pointer_of_this_thread();

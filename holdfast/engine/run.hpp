@@ -192,7 +192,7 @@ struct joined_lock {
     }
 };
 
-/// Lets the transaction's locks go, those of joining calls last.
+/// Releases the transaction's locks, those of joining calls last.
 template <class... Locks>
 class transaction_locks {
 public:
@@ -215,7 +215,7 @@ private:
     std::optional<std::scoped_lock<Locks...>> held_;
 };
 
-/// The library works on the thread's transaction: who asks for another one now is a signal handler.
+/// The library works on the thread's transaction: only a signal handler can ask for another one now.
 class busy_section {
 public:
     busy_section() noexcept { transaction_runner::set_busy(true); }
@@ -380,8 +380,8 @@ void transaction_runner::hold_joined(transaction_base& transaction, Locks&... lo
     }
 }
 
-/// A lock that the library takes inside a transaction: let go at once, or kept until the outermost call is decided. One
-/// that the transaction holds already is not taken again.
+/// A lock that the library acquires inside a transaction: released at once, or kept until the outermost call is
+/// decided. A lock that the transaction already holds is not acquired again.
 template <class Lock>
 class transaction_runner::late_lock {
 public:
@@ -394,7 +394,7 @@ public:
     late_lock(const late_lock&) = delete;
     late_lock& operator=(const late_lock&) = delete;
 
-    /// False where the transaction held it before.
+    /// False if the transaction already held it.
     bool is_new() const noexcept { return is_new_; }
     void keep() noexcept {
         if (!held_.owns_lock()) return;

@@ -24,13 +24,13 @@
 
 namespace holdfast::detail {
 
-/// Looks at the whole stack. Costs about a microsecond, and 200 ns for each caller.
+/// Inspects the whole stack. Costs about a microsecond, and 200 ns for each caller.
 bool inside_signal_handler() noexcept;
 
 /// is_handler_frame where there is no mark. Leaves one when no handler is found.
 bool look_for_handler(const void* frame, const void* caller) noexcept;
 
-/// How often this thread has looked at its stack; for tests.
+/// Number of times that this thread inspected its stack; for tests.
 inline constinit thread_local std::uint64_t looks_at_stack = 0;
 
 #if defined(__x86_64__) && defined(__linux__)

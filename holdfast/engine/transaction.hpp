@@ -25,7 +25,7 @@ public:
     /// Reads bytes as the transaction sees them.
     virtual void load_into(const void* home, void* bytes, std::size_t size) = 0;
 
-    /// Both change nothing when they fail, or doom the transaction: when the heap's own stores failed.
+    /// Both change nothing if they fail, or doom the transaction if the heap's own stores failed.
     heap_block allocate(std::size_t bytes, std::size_t alignment) {
         uses_heap_ = true;
         try {
@@ -48,7 +48,7 @@ public:
     void doom(const failure& reason) noexcept {
         if (!doomed_) doomed_ = reason;
     }
-    /// The same after an exception, also where there is no memory for a sentence.
+    /// The same after an exception, even without memory for a message.
     void doom_by_exception() noexcept;
     bool is_doomed() const noexcept { return doomed_.has_value(); }
 
@@ -78,12 +78,12 @@ protected:
     void check_outside_pointer(const void* home, const void* pointer) const;
     friend class transaction_runner;
 
-    /// A lock that a joining call took, and how to let it go.
+    /// A lock that a joining call acquired, and how to release it.
     struct joined_lock {
         void* lock;
         void (*unlock)(void*);
     };
-    /// A store of the heap's metadata failed: what the heap was told and what it stored differ.
+    /// A store of the heap's metadata failed: the heap's state in memory and on the media differ.
     bool must_roll_back() const noexcept { return uses_heap_ && blocks_.writer_failed(); }
     bool holds(const void* lock) const noexcept {
         const auto same = [lock](const joined_lock& each) { return each.lock == lock; };

@@ -84,7 +84,7 @@ struct heap_audit {
     }
 };
 
-/// What mending a heap's metadata did, each as a sentence with pool offsets.
+/// The steps of a repair of the heap's metadata, each as a sentence with pool offsets.
 struct heap_repair {
     std::vector<std::string> restored;
     std::vector<std::string> freed;
@@ -113,12 +113,12 @@ public:
     /// too far out; more than 32).
     static result<std::unique_ptr<heap>> open(std::byte* pool, std::span<const heap_zone> zones,
                                               std::uint64_t reserved_bytes = 0);
-    /// Takes a zone in, from which allocations are served from now on. Sessions may run meanwhile. Requires: all
-    /// its bytes are mapped, it is formatted and durable, and it lies behind all others, below `reserved_bytes`.
+    /// Adds a zone, which serves allocations from now on. Sessions may run meanwhile. Requires: all its bytes are
+    /// mapped, it is formatted and durable, and it lies behind all others, below `reserved_bytes`.
     /// Errors: as `open`. After an error everything is as before.
     result<void> add_zone(heap_zone zone);
-    /// Its two halves: everything that may fail, and then what changes the heap. Requires of the second: the first
-    /// found nothing, and no other zone came between. Thread-safe.
+    /// Its two halves: everything that may fail, and then the change of the heap. Requires of the second: the first
+    /// succeeded, and no other zone was added in between. Thread-safe.
     result<void> check_zone(heap_zone zone);
     void take_zone(heap_zone zone) noexcept;
 
@@ -126,24 +126,24 @@ public:
     heap(const heap&) = delete;
     heap& operator=(const heap&) = delete;
 
-    /// Says what the log of the lives before names: free pages among these are clean only from `truncated_to` on.
-    /// Until this call every page counts as named for ever. Requires: no session yet.
+    /// Supplies the pages that the log of earlier lives names: free pages among these are clean only from
+    /// `truncated_to` on. Until this call every page counts as named forever. Requires: no session yet.
     void begin(named_pages named);
-    /// Tells the heap that nothing (log, alias table) with a sequence <= `sequence` names a byte any more. Thread-safe.
+    /// Tells the heap that no record or alias with a sequence <= `sequence` names a byte any more. Thread-safe.
     void truncated_to(std::uint64_t sequence) noexcept;
     /// Counts everything; reads all metadata. Requires: no session is open.
     heap_usage usage() const;
 
-    /// Checks all metadata of a pool nobody is using, and its blocks against `owned`: the address
-    /// of every block some live structure owns, once per owner, in any order.
-    /// With `check_owners` false only the metadata is checked. Trusts no byte of the zones.
+    /// Checks all metadata of a pool that is not in use, and its blocks against `owned`: the address of every block
+    /// that a live structure owns, once per owner, in any order. With `check_owners` false only the metadata is
+    /// checked. Trusts no byte of the zones.
     static heap_audit audit(const std::byte* pool, std::span<const heap_zone> zones,
                             std::span<const void* const> owned, bool check_owners);
 
-    /// Mends descriptors of which one byte is damaged and block states that cannot be; a block whose state is lost
-    /// counts as allocated unless its owners are known. With `owned`, every block of the pool that has an owner,
-    /// also: what has an owner is allocated, what has none is freed, and a slab's lost descriptor is derived.
-    /// For a pool that nobody uses, whose zone headers hold. The caller makes it durable.
+    /// Repairs descriptors with one damaged byte and invalid block states; a block whose state is lost counts as
+    /// allocated unless its owners are known. With `owned`, every block of the pool that has an owner, also: what has
+    /// an owner is allocated, what has none is freed, and a slab's lost descriptor is derived. For a pool that is not
+    /// in use and has valid zone headers. The caller makes it durable.
     static heap_repair repair(std::byte* pool, std::span<const heap_zone> zones,
                               const std::vector<const void*>* owned);
     /// The usable size of the allocated block that begins at `address`, 0 where none does. Of a pool that no
@@ -190,7 +190,7 @@ public:
     void committed(std::uint64_t sequence) noexcept;
     /// The transaction was rolled back. Requires: homes hold what they held before it.
     void rolled_back() noexcept;
-    /// Drops everything without touching the heap, which is not there any more.
+    /// Drops everything without touching the heap, which no longer exists.
     void forget() noexcept;
 
 private:

@@ -19,7 +19,7 @@ struct alias_options {
     bool persists = true;          ///< `power`: homes are written back and fenced. False: stored only
     persist::line_path lines;      ///< used when `persists`
     std::uint32_t words = 4096;    ///< room of each table; at least 1
-    bool in_background = true;     ///< a thread of its own retires; else whoever closes a table, or asks
+    bool in_background = true;     ///< a separate thread retires tables; otherwise commits and callers do
 };
 
 /// A commit's right to publish, from `enter` to `leave`.
@@ -31,8 +31,8 @@ class alias_entrance {
     bool alone = false;
 
 public:
-    /// The commit is larger than a table: nothing is in them, nobody else publishes, and it stores and makes
-    /// durable its homes itself before it leaves.
+    /// The commit is larger than a table: both are empty, no other commit publishes, and it stores its homes and
+    /// makes them durable itself before it leaves.
     bool stores_homes() const noexcept { return alone; }
 };
 
@@ -42,7 +42,7 @@ public:
 
     /// `lanes` is the log of the commits; both live as long as the pool is open.
     alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log& lanes, const alias_options& options);
-    /// Ends the thread; what is not home stays in the log.
+    /// Ends the thread; values that are not home stay in the log.
     ~alias_buffers();
     alias_buffers(const alias_buffers&) = delete;
     alias_buffers& operator=(const alias_buffers&) = delete;
@@ -80,16 +80,17 @@ public:
     /// The pool has this number of bytes from now on. Returns before an alias may name the new ones. Thread-safe.
     void grow(std::uint64_t pool_bytes) noexcept { pool_bytes_.store(pool_bytes, std::memory_order_release); }
 
-    /// Tables that came home so far.
+    /// Number of tables retired so far.
     std::uint64_t retirements() const noexcept { return retired_.load(std::memory_order_relaxed); }
-    /// How often a commit had to wait, because both tables were full.
+    /// Number of commits that had to wait because both tables were full.
     std::uint64_t waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
 
 private:
     enum class state : std::uint8_t { empty, active, closed, retiring };
     static constexpr std::uint64_t never = ~std::uint64_t{0};
 
-    /// Open or not, how many are inside, how many words are spoken for: one number, so that one exchange takes.
+    /// Whether it is open, the number of commits inside, and the number of reserved words: one number, so that one
+    /// exchange enters.
     struct gate {
         static constexpr std::uint64_t open = std::uint64_t{1} << 63;
         static constexpr std::uint64_t one_inside = std::uint64_t{1} << 32;
@@ -123,13 +124,13 @@ private:
     std::atomic<std::uint64_t> waits_{0};
 
     std::mutex publishing_;
-    std::mutex mutex_;  ///< states, and who may change them
+    std::mutex mutex_;  ///< guards the states and their changes
     std::condition_variable changed_;
     std::array<state, 2> states_{state::empty, state::empty};
     std::uint64_t opened_ = 0;  ///< tables so far, the active one too
     bool alone_ = false;
     bool stops_ = false;
-    line_set touched_;  ///< of who retires
+    line_set touched_;  ///< used by the retiring thread
     std::thread retirement_;
 };
 

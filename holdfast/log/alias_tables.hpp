@@ -14,8 +14,8 @@ namespace holdfast {
 /// What is committed and not home yet, word by word.
 class alias_tables {
 public:
-    /// A word as the commits so far left it. Thread-safe, without a lock. Of bytes that no lock of the caller guards it
-    /// is what some commit left there, perhaps not the last.
+    /// A word as the commits so far left it. Thread-safe, without a lock. Bytes that no lock of the caller guards are
+    /// from some commit, perhaps not the last.
     std::uint64_t load(const pool_word* home) const noexcept {
         const auto word = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - pool_) / 8;
         const std::uint64_t hash = alias_table::hash_of(word);

@@ -45,8 +45,7 @@ public:
     group_log(persist::file& file, log_geometry geometry, std::uint64_t last_sequence, std::uint64_t truncated,
               std::span<const used_segment> kept);
 
-    /// Keeps what homes take of memory below the bound of `pages`, which outlives every commit. Requires: no commit
-    /// yet.
+    /// Keeps the memory of homes below the bound of `pages`, which outlives every commit. Requires: no commit yet.
     void bound(private_pages& pages) noexcept { pages_ = &pages; }
 
     /// Whether a payload can be logged at all. Errors: transaction_too_large, poisoned.
@@ -60,13 +59,13 @@ public:
     /// Returns when the group is durable. Errors: outcome_unknown, poisoned. Thread-safe.
     result<void> wait(ticket joined);
 
-    /// Writes every group home and empties the log. While homes are held it waits for `release_homes`; commits go on
-    /// meanwhile. Thread-safe.
+    /// Writes every group to its homes and empties the log. While homes are held it waits for `release_homes`; commits
+    /// continue meanwhile. Thread-safe.
     result<void> checkpoint();
 
-    /// The same, and then no home is written to the file until `release_homes`: outside the log the file holds
-    /// exactly the commits up to the sequence returned, but for blocks that are free in it. Commits go on as long
-    /// as the log has room. One holder at a time. Errors: as checkpoint.
+    /// The same, and then no home is written to the file until `release_homes`: outside the log the file holds exactly
+    /// the commits up to the returned sequence, except in blocks that are free in it. Commits continue as long as the
+    /// log has room. One holder at a time. Errors: as checkpoint.
     result<std::uint64_t> hold_homes();
     void release_homes();
 
@@ -74,7 +73,7 @@ public:
     std::uint64_t checkpoints() const noexcept { return checkpoints_.load(std::memory_order_relaxed); }
     std::uint64_t groups() const noexcept { return durable_.load(std::memory_order_relaxed); }
     bool poisoned() const noexcept { return poisoned_.load(std::memory_order_acquire); }
-    /// A sync of the file failed elsewhere: as if it had been the log's own. Thread-safe.
+    /// A sync of the file failed elsewhere: treated like the log's own. Thread-safe.
     void poison() {
         const std::lock_guard guard(mutex_);
         poisoned_.store(true, std::memory_order_release);

@@ -58,7 +58,7 @@ struct lane_log_options {
     bool homes_follow_log = true;    ///< redo: truncation writes homes back. False: undo
     std::uint64_t last_sequence = 0; ///< highest ever drawn in this pool
     std::uint32_t trim_batch = 0;    ///< commits of a lane between two trimmings; 0: never
-    bool homes_come_late = false;    ///< `follow` says who stores them
+    bool homes_come_late = false;    ///< `follow` supplies the object that stores them
 };
 
 /// One stream of records. Held by one thread between `acquire` and `release`.
@@ -99,15 +99,15 @@ public:
     /// `options.last_sequence`.
     lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options);
 
-    /// Asks `homes` from now on, which outlives every call but the destructor's. Requires: homes_come_late, no commit
+    /// Uses `homes` from now on; it outlives every call except the destructor's. Requires: homes_come_late, no commit
     /// yet.
     void follow(late_homes& homes) noexcept { late_ = &homes; }
 
-    /// Makes what a thread keeps of logs, before it makes what is to be destroyed earlier. Once a thread is enough.
+    /// Creates a thread's state for logs, before state that must be destroyed earlier. Once per thread is enough.
     static void begin_thread() noexcept;
 
-    /// Takes the lane that this thread owns, without an atomic exchange, or where no lane is left to
-    /// own, an idle shared one; waits while all of those are in use. Thread-safe.
+    /// Takes the lane that this thread owns, without an atomic exchange, or an idle shared lane if none is left to own;
+    /// waits while all of those are in use. Thread-safe.
     lane& acquire() noexcept { return *try_acquire(~std::size_t{0}); }
     /// The same, giving up with nullptr after that number of attempts at a lane.
     lane* try_acquire(std::size_t tries_at_most) noexcept {
@@ -122,8 +122,8 @@ public:
             wait_while_held(*own);
         return own;
     }
-    /// `release` where the homes were written back, too, without a fence: the next one of this thread makes them
-    /// durable. True when it is time to trim.
+    /// `release` after the homes were also written back, without a fence: the next fence of this thread makes them
+    /// durable. Returns true when it is time to truncate.
     bool release_written_back(lane& held, std::uint64_t sequence) {
         note_written_back(held, sequence);
         const bool is_due = ++held.untrimmed_ == options_.trim_batch;
@@ -142,10 +142,10 @@ public:
         held.in_flight_.store(lane::idle, std::memory_order_release);
     }
 
-    /// Makes sure that `append` of this payload succeeds, with `slack_bytes` left behind it for a
-    /// record that must not fail later; may truncate.
-    /// Errors: transaction_too_large; busy, when other transactions filled the log and did not end for
-    /// a second. Nothing changed then; the slack of before is still there. So it is when std::bad_alloc is thrown.
+    /// Ensures that `append` of this payload succeeds, with `slack_bytes` left behind it for a record that must not
+    /// fail later; may truncate. Errors: transaction_too_large; busy, if other transactions filled the log and did not
+    /// end within a second. After an error, or if std::bad_alloc is thrown, nothing has changed and the earlier slack
+    /// remains.
     result<void> reserve(lane& held, const std::uint64_t* payload, std::uint64_t payload_words,
                          std::uint64_t slack_bytes = 0) {
         const std::uint64_t bytes = format::record_bytes(payload_words) + slack_bytes;
@@ -171,11 +171,12 @@ public:
              redo ? std::uint16_t{1} : static_cast<std::uint16_t>(part >> 16), kind);
     }
 
-    /// Claims the place behind this thread's last record, for lines that are sent early. False where there is none: the
-    /// thread owns no lane, or its segment is nearly full, or another transaction of it has the place.
+    /// Claims the place behind this thread's last record, for lines that are sent early. Returns false if there is
+    /// none: the thread owns no lane, its segment is nearly full, or another of its transactions has the place.
     bool claim_early(early_lines& early) noexcept;
-    /// Sends those whole lines of the first `record_words` words at `record` that are missing. Requires: the thread
-    /// that claims. False, for good: another record took the place, or the segment is full. `append_early` sees to all.
+    /// Sends the missing whole lines of the first `record_words` words at `record`. Requires: the claiming thread.
+    /// Returns false, permanently, if another record took the place or the segment is full. `append_early` handles
+    /// both.
     bool send_early(early_lines& early, const std::uint64_t* record,
                     std::uint64_t record_words) noexcept(persist::noexcept_seam);
     /// `append` of a redo record, some lines of which may have been sent early.
@@ -187,13 +188,13 @@ public:
     /// Step 5. Thread-safe.
     void trim();
 
-    /// Brings home every record below all commits in flight and frees their segments. Thread-safe.
+    /// Brings every record below all commits in flight home and frees their segments. Thread-safe.
     void truncate();
 
-    /// Holds commits off until `resume`: when it returns none is in flight, every home is as the commits so
-    /// far left it, and none begins. An undo transaction counts from its first store to its end. Thread-safe, but
-    /// one holder at a time. Requires: the calling thread has no transaction open.
-    /// Errors: busy, when one stayed in flight for `patience`, and io (membarrier): then all go on.
+    /// Holds commits until `resume`: when it returns none is in flight, every home is as the commits so far left it,
+    /// and none begins. An undo transaction counts from its first store to its end. Thread-safe, with one holder at a
+    /// time. Requires: the calling thread has no transaction open.
+    /// Errors: busy, if one stayed in flight for `patience`, and io (membarrier): all then continue.
     result<void> hold(std::chrono::milliseconds patience);
     /// Ends what `hold` began.
     void resume() noexcept;
@@ -206,9 +207,9 @@ public:
 
     /// Every record with a sequence up to this one is home, durably.
     std::uint64_t truncated() const noexcept { return truncated_.load(std::memory_order_acquire); }
-    /// The highest sequence drawn so far; exact while commits are held off.
+    /// The highest sequence drawn so far; exact while commits are held.
     std::uint64_t last_sequence() const noexcept { return next_.load(std::memory_order_acquire) - 1; }
-    /// How often space of the log was made free.
+    /// Number of log reclamations.
     std::uint64_t truncations() const noexcept { return truncations_.load(std::memory_order_relaxed); }
     /// True where recovery never applies a record of a transaction that has ended.
     bool forgets_what_ended() const noexcept { return retires_at_once_ || !options_.homes_follow_log; }
@@ -226,7 +227,7 @@ private:
     room take_segments(lane& held, std::uint32_t how_many);
     void free_segments(lane& held);
     bool others_pin_segments(const lane& held) const noexcept;
-    /// The record's homes are stored: from here on a kill finds nothing to repeat.
+    /// The record's homes are stored: from here on a kill leaves nothing to replay.
     void take_back(lane& held) {
         if (held.position_ <= format::segment_header_bytes) return;
         if (!held.filled_.empty()) take_parts_back(held);
@@ -267,7 +268,7 @@ private:
     // The lane that this thread used last, and of which log.
     static inline constinit thread_local std::uint64_t last_instance_ = 0;
     static inline constinit thread_local lane* last_lane_ = nullptr;
-    /// Where it begins to look for a shared one, when it owns none.
+    /// Where the search for a shared lane begins, if the thread owns none.
     static inline constinit thread_local unsigned last_hint_ = 0;
     /// Never given twice; 0: not given yet.
     static inline constinit thread_local std::uint64_t thread_number_ = 0;

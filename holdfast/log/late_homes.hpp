@@ -11,10 +11,10 @@ public:
     /// Below this sequence every commit that has given its lane back has its homes stored, and durable where the pool
     /// promises it. Thread-safe.
     virtual std::uint64_t first_not_home() const noexcept = 0;
-    /// Returns when that is so of every commit that gave its lane back before the call. Thread-safe. Requires: the
+    /// Returns when this holds for every commit that gave its lane back before the call. Thread-safe. Requires: the
     /// caller holds no lock of the log.
     virtual void bring_home() = 0;
-    /// The log runs short of room: homes should come soon. Returns at once. Thread-safe.
+    /// The log is running out of room: homes should be stored soon. Returns at once. Thread-safe.
     virtual void hurry() noexcept = 0;
 
 protected:

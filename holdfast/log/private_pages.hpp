@@ -31,13 +31,13 @@
 
 namespace holdfast {
 
-/// Pages of 4096 bytes, by their offset in the pool. Thread-safe but for `give_back`, which one thread calls at a time.
+/// Pages of 4096 bytes, by their offset in the pool. Thread-safe, except that one thread at a time calls `give_back`.
 class private_pages {
 public:
     /// Whether memory is mapped in pages of that size here. Larger ones would be pinned by their neighbours.
     static bool can_be_kept() noexcept { return persist::memory_page_bytes() == page_bytes; }
 
-    /// `homes` is the private mapping of `file`; both outlive this. More than `bytes_at_most` are not held, but by
+    /// `homes` is the private mapping of `file`; both outlive this. At most `bytes_at_most` are held, except by
     /// transactions that need more for themselves.
     private_pages(persist::mapping& homes, persist::file& file, std::uint64_t bytes_at_most);
 
@@ -50,7 +50,7 @@ public:
     /// How many pages of a record's entries are not held yet. Afterwards they can be noted.
     /// Throws std::bad_alloc; nothing changed then.
     std::uint64_t prepare(const std::uint64_t* payload, std::uint64_t payload_words);
-    /// While it lives no page is given back. Short: whoever gives back waits.
+    /// While it exists no page is given back. Keep it short: giving back waits for it.
     class storing {
     public:
         explicit storing(private_pages& pages) : pages_(pages), gate_(pages.gate_) {}

@@ -16,8 +16,8 @@
 
 namespace holdfast {
 
-/// The log as recovery finds it. `read` looks and judges, `apply` stores; nothing is stored
-/// before everything was judged.
+/// The log as recovery finds it. `read` reads and validates, `apply` stores; nothing is stored
+/// before everything was validated.
 ///   1. Read the truncation point S: of the valid slots and of what sealed segment headers say of it the highest.
 ///   2. Read each segment from its start while records verify under its salt; the first that does
 ///      not ends the segment. Where it cannot be a torn tail (log/scan.hpp), it is damage.
@@ -47,7 +47,7 @@ public:
     const std::vector<found_record>& records() const noexcept { return records_; }
     /// Whether records [begin, end), all of one sequence, are all parts of a redo commit.
     bool is_whole(std::size_t begin, std::size_t end) const;
-    /// What was found when read to salvage.
+    /// The findings of a salvage read.
     const std::vector<error>& damage() const noexcept { return damage_; }
 
 private:

@@ -16,37 +16,37 @@
 
 namespace holdfast::persist {
 
-/// The directory in which `path` names something.
+/// The directory part of `path`.
 std::string directory_of(const std::string& path);
 
-/// What creating a file at `path` says when its directory is missing.
+/// The error of creating a file at `path` whose directory is missing.
 error no_directory_for(const std::string& path);
 /// Makes the names in a directory durable. Counts one sync. Errors: not_found, permission_denied, io.
 result<void> sync_directory(const std::string& directory);
 
-/// Where a file lies: what a copy of it does not have.
+/// The identity of a file, which a copy does not share.
 struct file_place {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
-    std::int64_t born_seconds = 0;  ///< 0 where the file system does not keep it
+    std::int64_t born_seconds = 0;  ///< 0 if the file system does not record it
     std::uint64_t born_ns = 0;
 };
 
 /// An open file: move-only, close-on-exec, closed on destruction. A forked child does not have it: there every use is
 /// an error.
-/// Thread safety: read_at, write_at, write_durable and sync may run concurrently.
-/// If the process dies: what was written stays in the page cache, what was synced is on the device.
+/// Thread safety: read_at, write_at, write_durable and sync may run concurrently. If the process dies: written data
+/// stay in the page cache, synced data are on the device.
 class file {
 public:
     enum class access : std::uint8_t { read_only, read_write };
 
-    /// An empty file with exactly `mode`, whatever the umask, that stands at `path` from `publish` on. Closed
-    /// before, it vanishes. If the process dies before: nothing is left, but for file systems without
-    /// unnamed files (`unnamed` false does as they do), where a file with another name is.
+    /// An empty file with exactly `mode`, whatever the umask, that appears at `path` with `publish`. If it is closed
+    /// before, it vanishes. If the process dies before: nothing is left, except on file systems without unnamed files
+    /// (`unnamed` false acts like them), where a file with another name is left.
     /// Errors: already_exists, permission_denied, not_found (no such directory), io.
     static result<file> prepare(const std::string& path, unsigned mode, bool unnamed = true);
-    /// Gives a prepared file its name, durably. If the process dies inside: it stands there, whole, or
-    /// not at all. Counts one sync. Errors: already_exists, io. After an error it stands nowhere.
+    /// Gives a prepared file its name, durably. If the process dies inside: the file is there, complete, or not at all.
+    /// Counts one sync. Errors: already_exists, io. After an error it has no name.
     result<void> publish();
     /// Creates a file without a name in `directory`; it vanishes when closed.
     /// Errors: permission_denied, not_found, no_space, io.
@@ -64,45 +64,44 @@ public:
 
     result<std::uint64_t> size() const;
 
-    /// Opens an existing file and takes the one holder's lock. Ensures: when the lock was taken, the name stood for
-    /// this very file; it is opened anew where it was replaced meanwhile. Errors: as open and lock.
+    /// Opens an existing file and acquires the holder's lock. Ensures: the path named this file when the lock was
+    /// acquired; a file that was replaced meanwhile is opened again. Errors: as open and lock.
     static result<file> open_locked(const std::string& path, access how);
-    /// Whether the path still names this very file. Errors: permission_denied, io.
+    /// Whether the path still names this file. Errors: permission_denied, io.
     result<bool> is_at_path() const;
 
-    /// Takes the one holder's lock: exclusive, or for a read_only file one that readers share. A second open by the
-    /// same process is refused as well. A forked child never holds it, and a killed process leaves nothing behind.
-    /// Held until this object is destroyed; locking twice is nothing. Closing other descriptors of the file leaves it
-    /// alone, and costs others the holder's process id at most.
+    /// Acquires the holder's lock: exclusive, or for a read_only file shared among readers. A second open by the same
+    /// process is refused as well. A forked child never holds it, and a killed process leaves no lock behind. Held
+    /// until this object is destroyed; locking twice has no effect. Closing other descriptors of the file does not
+    /// release it; at most it hides the holder's process id from others.
     /// Errors: busy (names the holder's process id where it is known, or says that it is this process), io.
     result<void> lock();
 
-    /// The same with a lock that other processes may hold too, as long as nobody holds the one holder's. Errors: as
-    /// lock.
+    /// The same with a lock that other processes may hold too, while there is no exclusive holder. Errors: as lock.
     result<void> lock_shared();
-    /// Makes the one holder's lock a shared one, or a shared one the one holder's. Requires: locked. Errors: busy
+    /// Converts the holder's lock to a shared one, or a shared one to the holder's. Requires: locked. Errors: busy
     /// (others share it; the lock stays as it is), io.
     result<void> change_lock(bool exclusive);
-    /// Lets go of everything that this object has locked.
+    /// Releases all locks of this object.
     void unlock() noexcept;
 
-    /// Takes the turn, which one object of all processes has at a time; waits for it if `wait`. It ends with
+    /// Acquires the turn, which one object among all processes has at a time; waits for it if `wait`. It ends with
     /// `end_turn`, with `unlock` or with this object. Requires: read_write. Errors: busy (not with `wait`), io.
     result<void> take_turn(bool wait);
     void end_turn() noexcept;
-    /// Makes this object known as one of those that share the file, until `unlock` or its end. Errors: io.
+    /// Registers this object as a sharer of the file, until `unlock` or its destruction. Errors: io.
     result<void> join_sharers();
-    /// Whether others than this object share the file. Certain only during a turn, for those who begin or end to share
-    /// take turns; one that was killed may be gone the next moment.
+    /// Whether other objects share the file. Certain only during a turn, because objects begin and end sharing in
+    /// turns; a killed sharer may disappear at any moment.
     bool has_other_sharers() const noexcept;
 
-    /// Gives the file `size` bytes of allocated space, so that a store to the mapping cannot fail
-    /// for lack of room; what it holds stays, what is new is zero. After an error the file has the
-    /// size it had; whoever created it removes it. Errors: no_space (bytes needed, bytes free), io.
+    /// Gives the file `size` bytes of allocated space, so that a store to the mapping cannot fail for lack of space;
+    /// existing contents stay, new bytes are zero. After an error the file has its old size; its creator removes it.
+    /// Errors: no_space (bytes needed, bytes free), io.
     result<void> allocate(std::uint64_t size);
 
-    /// Cuts the file off behind `size` bytes; a file that is no longer stays as it is. Requires: nothing mapped
-    /// behind them is touched any more. Not durable until sync. Errors: io; then the file has the size it had.
+    /// Truncates the file to `size` bytes; a file that is not longer stays unchanged. Requires: no access to mapped
+    /// bytes behind them. Not durable until sync. Errors: io; the file then has its old size.
     result<void> shrink(std::uint64_t size);
 
     /// The permission bits.
@@ -110,31 +109,31 @@ public:
     /// Errors: io.
     result<file_place> place() const;
 
-    /// Makes this empty file a copy of `from` that shares its blocks until one of them is written (FICLONE), at
-    /// once whatever the size. False, and nothing is done, where the file system cannot. Errors: no_space, io.
+    /// Makes this empty file a copy of `from` that shares its blocks until one of them is written (FICLONE); immediate
+    /// for any size. Returns false, with nothing done, if the file system does not support it. Errors: no_space, io.
     result<bool> clone(const file& from);
-    /// Copies [offset, offset + bytes) of `from` to the same place here, leaving out what `from` has never
-    /// written. `done` hears now and then of the bytes dealt with. Requires: allocated, and zero there. Not
-    /// durable until sync. Errors: truncated, no_space, io.
+    /// Copies [offset, offset + bytes) of `from` to the same place here, leaving out what `from` has never written.
+    /// `done` is a progress callback with the bytes processed. Requires: allocated, and zero there. Not durable until
+    /// sync. Errors: truncated, no_space, io.
     result<void> copy_range(const file& from, std::uint64_t offset, std::uint64_t bytes, site where,
                             const std::function<void(std::uint64_t)>& done);
-    /// The same once more, writing only the 4 KiB that have changed since: reading both is faster than writing.
+    /// The same again, writing only the 4 KiB blocks that have changed since: reading both is faster than writing.
     result<void> copy_changes(const file& from, std::uint64_t offset, std::uint64_t bytes, site where,
                               const std::function<void(std::uint64_t)>& done);
 
-    /// Writes what the page cache holds of [offset, offset + bytes) back to it, so that the next sync brings it to the
-    /// device: a page whose write-back failed looks as if it were there, and no sync would write it again. Leaves out
-    /// what has never been written. Requires: nobody writes there meanwhile. Errors: no_space, io.
+    /// Rewrites the page cache's contents of [offset, offset + bytes), so that the next sync writes them to the device:
+    /// a page whose write-back failed looks clean, and no sync would write it again. Skips parts that were never
+    /// written. Requires: no writes there meanwhile. Errors: no_space, io.
     result<void> write_anew(std::uint64_t offset, std::uint64_t bytes);
 
     /// Reads exactly `size` bytes. Errors: truncated, io.
     result<void> read_at(std::uint64_t offset, void* bytes, std::size_t size) const;
     /// Writes exactly; not durable until sync. Counts written bytes. Errors: no_space, io.
     result<void> write_at(std::uint64_t offset, const void* bytes, std::size_t size, site where);
-    /// Writes the pieces one after another at `offset` and returns when they are on the device
-    /// (pwritev2 with RWF_DSYNC; pwritev and fdatasync where the kernel lacks it, or for more than
-    /// IOV_MAX pieces). Counts one sync, and one more for each further 2 GiB, the most that one call takes.
-    /// After an error nothing is known of the range; never call again to find out.
+    /// Writes the pieces one after another at `offset` and returns when they are on the device (pwritev2 with
+    /// RWF_DSYNC; pwritev and fdatasync where the kernel lacks it, or for more than IOV_MAX pieces). Counts one sync,
+    /// and one more for each further 2 GiB, the most that one call takes. After an error the state of the range is
+    /// unknown; do not call again to find out.
     result<void> write_durable(std::uint64_t offset, std::span<const iovec> pieces, site where);
     /// fdatasync. Counts one sync. After an error: as write_durable.
     result<void> sync(site where);
@@ -146,14 +145,14 @@ private:
     result<void> link_to_path();
 
     std::string path_;
-    std::string prepared_name_;  ///< where a prepared file stands that could not do without a name
+    std::string prepared_name_;  ///< the temporary name of a prepared file, if it needs one
     int descriptor_ = -1;
     access access_ = access::read_only;
 };
 
 /// The size of the pages in which memory is mapped.
 std::uint64_t memory_page_bytes() noexcept;
-/// How much memory this process may use: the machine's, or less where its control group has a limit.
+/// The memory that this process may use: the machine's, or less if its control group has a limit.
 std::uint64_t memory_bytes();
 
 /// A reserved address range with the file mapped over its beginning; unmapped on destruction.
@@ -183,17 +182,17 @@ public:
     std::uint64_t size() const noexcept { return size_; }
     std::uint64_t reserved() const noexcept { return reserved_; }
 
-    /// Maps the file up to `size` bytes, in place behind what is mapped already. Threads may use what was
-    /// mapped before meanwhile. Requires: size above size().
+    /// Maps the file up to `size` bytes, in place behind the existing mapping, which threads may use meanwhile.
+    /// Requires: size above size().
     /// Errors: invalid_argument (more than is reserved; the end so far is none of a page, which only processors with
     /// pages above 4 KiB can meet), truncated (the file is shorter), level_unavailable,
     /// io. After an error everything is as before.
     result<void> extend(const file& from, std::uint64_t size);
-    /// Takes `extend` back: what is mapped behind `size` bytes is only reserved again.
+    /// Reverts `extend`: the range behind `size` bytes is only reserved again.
     void retract(std::uint64_t size) noexcept;
 
-    /// Drops this process's copies of whole pages of a private mapping: the next touch maps the file's. Requires:
-    /// page-aligned. False where the kernel refuses (memory that is locked): nothing is dropped then.
+    /// Drops this process's copies of whole pages of a private mapping: the next access maps the file's. Requires:
+    /// page-aligned. Returns false, with nothing dropped, if the kernel refuses (locked memory).
     bool give_back(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     /// Touches all pages now (MADV_POPULATE_WRITE; _READ for read_only and private_copy), so that no
@@ -202,8 +201,8 @@ public:
     result<void> populate();
     /// msync of the whole mapping; counts one sync.
     result<void> sync_all(site where);
-    /// Says that what was stored to a shared mapping is in the file, to be durable with the file's next sync. The
-    /// kernel needs no call for it; the observer is told.
+    /// Declares that stores to a shared mapping are in the file and become durable with its next sync. The kernel needs
+    /// no call for it; the observer is notified.
     void note_stored(site where) const;
 
 private:

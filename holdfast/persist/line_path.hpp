@@ -9,7 +9,7 @@ namespace holdfast::persist {
 struct line_path {
     /// False where the CPU caches are inside the persistence domain: a fence alone orders.
     bool write_back_needed = true;
-    /// Extra time for each line sent to the medium, paid at the fence; stands for slower media.
+    /// Extra time for each line sent to the medium, paid at the fence; emulates slower media.
     std::uint32_t delay_ns = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace holdfast::persist {
 
-/// What an observer throws to stand for the cut: nothing is rolled back, nothing is cleaned up.
+/// Thrown by an observer to simulate the cut: nothing is rolled back, nothing is cleaned up.
 struct simulated_crash {};
 
 /// Sees the seam's calls of all threads, in the calling thread, after the effect (before and
@@ -31,7 +31,7 @@ public:
     /// The same, and durable.
     virtual void mapping_sync(const void* /*base*/, std::size_t /*size*/, site where) { file_sync(where); }
     virtual void file_resize(std::uint64_t /*size*/) {}
-    /// The file got its name, which a sync of its directory makes durable.
+    /// The file got its name; a sync of its directory makes it durable.
     virtual void file_publish() {}
     virtual void directory_sync() {}
     /// A transaction or a wrap committed, and its caller is about to be told.

@@ -74,9 +74,8 @@ inline void write_back(const line_path& path, const void* begin, std::size_t siz
 #endif
 }
 
-/// Copies `size` bytes past the cache where the path needs write-backs, through it where it does
-/// not. Durable after the next fence of this thread. Counts bytes either way. Requires: both
-/// pointers and size 8-aligned, and no overlap.
+/// Copies `size` bytes bypassing the cache if the path needs write-backs, and through it otherwise. Durable after the
+/// next fence of this thread. Counts bytes either way. Requires: both pointers and size 8-aligned, and no overlap.
 inline void stream(const line_path& path, void* home, const void* from, std::size_t size,
                    [[maybe_unused]] site where) noexcept(noexcept_seam) {
     if (size == 0) return;
@@ -92,8 +91,8 @@ inline void stream(const line_path& path, void* home, const void* from, std::siz
 #endif
 }
 
-/// Ensures that everything this thread wrote back or streamed before is in the persistence domain
-/// before anything it stores afterwards becomes visible.
+/// Ensures that everything that this thread wrote back or streamed is in the persistence domain before any of its later
+/// stores becomes visible.
 inline void fence(const line_path& path, [[maybe_unused]] site where) noexcept(noexcept_seam) {
 #ifdef HOLDFAST_OBSERVED
     observe_before_fence(where);
@@ -119,8 +118,8 @@ inline void write_back_one(const line_path& path, const void* line,
 #endif
 }
 
-/// Ensures that what this thread stored to a line before becomes visible, and durable where lines are written back
-/// whole, before what it stores to that line afterwards. Completes nothing.
+/// Ensures that earlier stores of this thread to a line become visible, and durable if lines are written back whole,
+/// before its later stores to that line. Completes no write-back.
 inline void order_stores([[maybe_unused]] site where) noexcept(noexcept_seam) {
     order_visible_stores();
 #ifdef HOLDFAST_OBSERVED
@@ -128,15 +127,15 @@ inline void order_stores([[maybe_unused]] site where) noexcept(noexcept_seam) {
 #endif
 }
 
-/// Tells whoever explores crashes that a transaction or a wrap committed. Costs the normal build nothing.
+/// Tells the crash explorer that a transaction or a wrap committed. Costs the normal build nothing.
 inline void tell_committed() noexcept(noexcept_seam) {
 #ifdef HOLDFAST_OBSERVED
     observe_committed();
 #endif
 }
 
-/// Keeps the compiler from moving stores across it. Enough where only a killed process is feared:
-/// the processor retires stores in program order.
+/// Keeps the compiler from moving stores across it. Sufficient against a killed process: the processor retires stores
+/// in program order.
 inline void order_for_kill() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 }  // namespace holdfast::persist

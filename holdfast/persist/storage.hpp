@@ -12,15 +12,15 @@ namespace holdfast::persist {
 
 class file;
 
-/// What holds the bytes, as far as durability is concerned.
+/// The kind of medium, with respect to durability.
 enum class medium : std::uint8_t {
     file,   ///< page granularity: durable by sync
-    tmpfs,  ///< memory: survives the process, not the power
-    nvram,  ///< tmpfs standing for byte-addressable NVRAM, for measurements
+    tmpfs,  ///< memory: survives the process, not power loss
+    nvram,  ///< tmpfs emulating byte-addressable NVRAM, for measurements
     dax,    ///< byte-addressable persistent memory (MAP_SYNC accepted)
 };
 
-/// What survives a power failure without help, from the region's `persistence_domain` in sysfs.
+/// What survives power loss without help, from the region's `persistence_domain` in sysfs.
 enum class persistence_domain : std::uint8_t { cpu_cache, memory_controller, unknown };
 
 std::string_view name_of(medium kind) noexcept;
@@ -42,25 +42,25 @@ struct storage {
     }
 };
 
-/// Where discovery looks; tests give a fake tree and a fake answer to MAP_SYNC.
+/// The source of discovery; tests supply a fake tree and a fake answer to MAP_SYNC.
 struct discovery {
     std::string sysfs_root = "/sys";
-    /// tmpfs is to be taken for NVRAM (measurements).
+    /// Treat tmpfs as NVRAM (measurements).
     bool tmpfs_is_nvram = false;
-    /// Or for an ordinary file, whose syncs then cost nothing (exploration).
+    /// Treat tmpfs as an ordinary file, whose syncs then cost nothing (exploration).
     bool tmpfs_is_file = false;
-    /// Overrides the try of MAP_SYNC: 0 refused, 1 accepted, -1 try.
+    /// Overrides the test of MAP_SYNC: 0 refused, 1 accepted, -1 test.
     int map_sync_answer = -1;
     /// Overrides the device number looked up in sysfs ("259:0"); empty: the file's own.
     std::string device = {};
 };
 
-/// Finds out what `path` (an existing regular file or directory) lies on. Changes nothing that
-/// stays: for a directory MAP_SYNC is tried on an unnamed temporary file. Thread-safe.
+/// Determines the storage under `path` (an existing regular file or directory). Leaves no changes: for a directory
+/// MAP_SYNC is tested on an unnamed temporary file. Thread-safe.
 /// Errors: not_found, permission_denied (a directory that cannot be written), invalid_argument
 /// (neither file nor directory), busy (a DAX file that this process has locked), io.
 result<storage> discover(const std::string& path, const discovery& where = {});
-/// The same of a file that this process has open, and may have locked. Errors: io.
+/// The same for a file that this process has open, and may have locked. Errors: io.
 result<storage> discover(const file& opened, const discovery& where = {});
 
 }  // namespace holdfast::persist

@@ -8,7 +8,7 @@ namespace holdfast {
 
 class open_pool;
 
-/// Counts openings, closings and forks: while it stays what it was, so do the open pools.
+/// Counts openings, closings and forks: while it is unchanged, so are the open pools.
 inline constinit std::atomic<std::uint64_t> pool_changes{1};
 
 void register_pool(open_pool& pool);

@@ -25,7 +25,7 @@ result<address_space> address_space::create() {
 
 result<bool> address_space::map(std::uint64_t address, std::uint64_t bytes, permission allowed) {
     if (bytes == 0 || bytes > limit || address > limit - bytes) {
-        return problem{"range outside of the guest's address space", hexadecimal(address),
+        return problem{"range outside the guest's address space", hexadecimal(address),
                        "an end up to " + hexadecimal(limit), std::to_string(bytes) + " bytes"};
     }
     const std::uint64_t first = address >> page_bits;

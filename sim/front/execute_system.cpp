@@ -54,7 +54,7 @@ void stop_at_bad_instruction(hart& on, const operation& what) {
                               hexadecimal(static_cast<std::uint64_t>(what.immediate))});
     default:
         return stop_with(on, {std::string("bad field in the instruction ") + name_of(what.code), where,
-                              is_csr(what.code) ? "fflags, frm, fcsr, or a counter that is only read"
+                              is_csr(what.code) ? "fflags, frm, fcsr, or a read-only counter"
                                                 : "a rounding mode from 0 to 4",
                               is_csr(what.code) ? "register " + hexadecimal(static_cast<std::uint64_t>(what.immediate))
                                                 : "mode " + std::to_string(on.fp_rounding)});
@@ -62,7 +62,7 @@ void stop_at_bad_instruction(hart& on, const operation& what) {
 }
 
 void stop_at_bad_jump(hart& on, std::uint64_t target) {
-    stop_with(on, {"jump to where no code is", hexadecimal(on.pc), {}, hexadecimal(target)});
+    stop_with(on, {"jump to an address without code", hexadecimal(on.pc), {}, hexadecimal(target)});
 }
 
 }  // namespace holdfast::sim

@@ -51,12 +51,12 @@ TEST(Interpreter, what_cannot_be_done_stops_the_hart_at_the_instruction_and_says
     expect({addi(a1, zero, 0), ld(a2, a1, 8)}, "load: 0x8: found nothing mapped");
     expect({addi(a1, zero, -8), sd(a2, a1, 0)}, "store: 0xfffffffffffffff8: found nothing mapped");
     expect({addi(a1, zero, 0), 0xffffffff}, "bad instruction: 0x10004: expected one of RV64GC, found 0xffffffff");
-    expect({addi(a1, zero, 2), i_form(0x67, 0, 0, a1, 0)}, "jump to where no code is: 0x10004: found 0x2");
-    expect({addi(a1, zero, 0), beq(zero, zero, 64)}, "jump to where no code is: 0x10004: found 0x10044");
+    expect({addi(a1, zero, 2), i_form(0x67, 0, 0, a1, 0)}, "jump to an address without code: 0x10004: found 0x2");
+    expect({addi(a1, zero, 0), beq(zero, zero, 64)}, "jump to an address without code: 0x10004: found 0x10044");
     expect({addi(a1, zero, 0)}, "ran off the end of the code: 0x10004");
     expect({addi(a0, a0, 4), amoadd_d(a1, a1, a0)}, "atomic operation: 0x40004: expected a multiple of 8");
     expect({addi(a1, zero, 0), i_form(0x73, 1, 0, a1, 0xc00 - 0x1000)},
-           "bad field in the instruction csrrw: 0x10004: expected fflags, frm, fcsr, or a counter that is only read, "
+           "bad field in the instruction csrrw: 0x10004: expected fflags, frm, fcsr, or a read-only counter, "
            "found register 0xc00");
 }
 

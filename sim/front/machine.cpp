@@ -9,7 +9,7 @@ problem fault_of(const hart& at) {
 }
 
 problem deadlock_of(const harts& all) {
-    problem reason{"every hart waits, and nobody is left to wake one", {}, {}, {}};
+    problem reason{"every hart waits, and none is left to wake another", {}, {}, {}};
     for (const hart& each : all.all()) {
         if (each.stop != hart_stop::waiting) continue;
         reason.found += (reason.found.empty() ? "hart " : ", hart ") + std::to_string(each.id.value) + " waiting at " +

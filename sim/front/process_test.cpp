@@ -66,7 +66,7 @@ TEST(Process, that_waits_for_nobody_is_told_where) {
     const auto status = guest.run();
     ASSERT_FALSE(status);
     EXPECT_EQ(status.problem().text(),
-              "every hart waits, and nobody is left to wake one: found hart 0 waiting at 0x40000");
+              "every hart waits, and none is left to wake another: found hart 0 waiting at 0x40000");
 }
 
 TEST(Process, does_not_sleep_when_the_word_has_changed_already) {
