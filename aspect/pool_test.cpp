@@ -1,7 +1,7 @@
 // Woven objects in pools: what one program wrote with the weaver another reads without it, and the other way round.
 #include "pooled/pooled.hpp"
 
-#include <holdfast/engine/line_pool.hpp>
+#include <holdfast/handle/line_pool.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Suite bounded-buffer: the scenarios of the paper on cache-line transactions, against its rival and the floor.
 #include <bench/buffers.hpp>
 #include <bench/contest/bounded_buffer.hpp>
-#include <bench/paper_ratios.hpp>
+#include <bench/figures/paper_ratios.hpp>
 #include <bench/rivals/process.hpp>
 #include <bench/suites.hpp>
 

@@ -7,7 +7,7 @@
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
 #include <holdfast/engine/access.hpp>
-#include <holdfast/engine/pool.hpp>
+#include <holdfast/handle/pool.hpp>
 
 #include <workload/btree.hpp>
 #include <workload/hash.hpp>

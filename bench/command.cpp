@@ -1,7 +1,7 @@
 #include <bench/bench.hpp>
 
 #include <bench/contest/scratch.hpp>
-#include <bench/paper_ratios.hpp>
+#include <bench/figures/paper_ratios.hpp>
 #include <bench/runner.hpp>
 #include <bench/suites.hpp>
 

@@ -6,8 +6,8 @@
 #include <bench/contest/threads.hpp>
 
 #include <holdfast/engine/access.hpp>
-#include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/handle/pool.hpp>
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
 

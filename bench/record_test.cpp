@@ -1,6 +1,6 @@
 // Records survive being written and read, and the paper's ratios are found in them.
 #include <bench/contest/record.hpp>
-#include <bench/paper_ratios.hpp>
+#include <bench/figures/paper_ratios.hpp>
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/persist/test_scratch.hpp>

@@ -6,7 +6,7 @@
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
-#include <holdfast/engine/wrap.hpp>
+#include <holdfast/handle/wrap.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 
 #include <holdfast/container/corruption_pool_test.hpp>
 #include <holdfast/engine/redo.hpp>
-#include <holdfast/engine/repair.hpp>
 #include <holdfast/engine/undo.hpp>
+#include <holdfast/handle/repair.hpp>
 
 #include <unistd.h>
 

@@ -11,9 +11,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = {
-    "holdfast/engine/pool.hpp": {"basic_pool"},
-    "holdfast/engine/line_pool.hpp": {"line_pool"},
-    "holdfast/engine/wrap.hpp": {"wrap", "wrapped_lock"},
+    "holdfast/handle/pool.hpp": {"basic_pool"},
+    "holdfast/handle/line_pool.hpp": {"line_pool"},
+    "holdfast/handle/wrap.hpp": {"wrap", "wrapped_lock"},
     "holdfast/engine/engine.hpp": {"engine_interface"},
     "holdfast/engine/field.hpp": {"basic_field"},
     "holdfast/line/line.hpp": {"line"},

@@ -16,7 +16,7 @@ CLEAN = {
                           "/// Ends in an sfence; see msync(2).\nstruct two {\n    int value() const { return one(); }\n};\n",
     "holdfast/persist/a.hpp": "#pragma once\n\ninline void fence() { _mm_sfence(); }\n",
     "holdfast/log/CMakeLists.txt": "holdfast_add_test(log a_test.cpp)\n",
-    "holdfast/log/a_test.cpp": "void map() { mmap(); }\n",
+    "holdfast/log/a_test.cpp": "#include <holdfast/handle/pool.hpp>\n\nvoid map() { mmap(); }\n",
 }
 
 # name: (files that are changed or added, the rule that must speak, where)
@@ -42,6 +42,8 @@ BREACHES = {
                                            "crash/plant/b.hpp": "#pragma once\n"}, "floor", "crash/cut/a.hpp:2"),
     "a test's upward include": ({"sim/port/CMakeLists.txt": "holdfast_add_test(a a_test.cpp)\n",
                                  "sim/port/a_test.cpp": "#include <sim/cache/a.hpp>\n"}, "floor", "sim/port/a_test.cpp:1"),
+    "handle below it": ({"holdfast/engine/a.hpp": "#pragma once\n#include <holdfast/handle/a.hpp>\n"}, "floor",
+                        "holdfast/engine/a.hpp:2"),
     "front door of the explorer from inside": ({"crash/plant/a.hpp": "#pragma once\n#include <crash/exploration.hpp>\n"},
                                                "floor", "crash/plant/a.hpp:2"),
     "front door from inside": ({"holdfast/heap/a.hpp": "#pragma once\n#include <holdfast/holdfast.hpp>\n"}, "floor",

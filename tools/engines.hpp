@@ -2,12 +2,12 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
-#include <holdfast/engine/line_pool.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/handle/line_pool.hpp>
 
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 #include "kv_input.hpp"
 
 #include <holdfast/base/result.hpp>
-#include <holdfast/engine/roots.hpp>
+#include <holdfast/handle/roots.hpp>
 #include <holdfast/pool/open_pool.hpp>
 #include <holdfast/pool/options.hpp>
 

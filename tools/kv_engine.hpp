@@ -5,7 +5,7 @@
 
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/string.hpp>
-#include <holdfast/engine/pool.hpp>
+#include <holdfast/handle/pool.hpp>
 
 #include <mutex>
 #include <utility>

@@ -6,7 +6,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 
-#include <holdfast/engine/repair.hpp>
+#include <holdfast/handle/repair.hpp>
 
 #include <fmt/core.h>
 

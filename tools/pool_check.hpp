@@ -1,7 +1,7 @@
 // What `pool check` and `pool check --repair` share.
 #pragma once
 
-#include <holdfast/engine/check.hpp>
+#include <holdfast/handle/check.hpp>
 
 #include <optional>
 #include <string>

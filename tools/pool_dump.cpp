@@ -3,7 +3,7 @@
 #include "kv.hpp"
 #include "output.hpp"
 
-#include <holdfast/engine/roots.hpp>
+#include <holdfast/handle/roots.hpp>
 #include <holdfast/heap/heap_format.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/replay.hpp>

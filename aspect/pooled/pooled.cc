@@ -4,7 +4,7 @@
 
 // What the weaver cannot parse.
 #ifndef __acweaving
-#include <holdfast/engine/line_pool.hpp>
+#include <holdfast/handle/line_pool.hpp>
 #endif
 
 namespace {

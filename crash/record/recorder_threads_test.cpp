@@ -3,9 +3,9 @@
 #include <crash/record/recorder_test_support.hpp>
 #include <crash/record/scheduler.hpp>
 
-#include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/undo.hpp>
+#include <holdfast/handle/pool.hpp>
 #include <holdfast/persist/seam.hpp>
 
 #include <unistd.h>

@@ -4,8 +4,8 @@
 #include <crash/cut/model.hpp>
 #include <crash/subjects/subject.hpp>
 
-#include <holdfast/engine/roots.hpp>
 #include <holdfast/format/superblock.hpp>
+#include <holdfast/handle/roots.hpp>
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/heap/zone.hpp>
 #include <holdfast/pool/open_pool.hpp>

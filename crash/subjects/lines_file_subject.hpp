@@ -8,7 +8,7 @@
 #include <crash/subjects/lines_subject.hpp>
 #include <crash/subjects/recorded_file.hpp>
 
-#include <holdfast/engine/line_pool.hpp>
+#include <holdfast/handle/line_pool.hpp>
 
 #include <iterator>
 #include <optional>

@@ -7,7 +7,7 @@
 #include <crash/record/seam_recorder.hpp>
 #include <crash/subjects/in_memory_subject.hpp>
 
-#include <holdfast/engine/line_pool.hpp>
+#include <holdfast/handle/line_pool.hpp>
 
 #include <iterator>
 #include <optional>

@@ -3,7 +3,7 @@
 
 #include <crash/subjects/structure.hpp>
 
-#include <holdfast/engine/pool.hpp>
+#include <holdfast/handle/pool.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include <crash/record/recorder.hpp>
 #include <crash/subjects/interleaved_subject.hpp>
 
-#include <holdfast/engine/pool.hpp>
+#include <holdfast/handle/pool.hpp>
 
 #include <algorithm>
 #include <array>

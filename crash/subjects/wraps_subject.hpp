@@ -6,7 +6,7 @@
 #include <crash/record/recorder.hpp>
 #include <crash/subjects/interleaved_subject.hpp>
 
-#include <holdfast/engine/wrap.hpp>
+#include <holdfast/handle/wrap.hpp>
 
 #include <algorithm>
 #include <mutex>

@@ -1,11 +1,11 @@
 // The bytes in example.md are those of a pool made here: whoever changes the format changes the page.
 // HOLDFAST_KEEP_POOL=FILE copies the pool there; `od -A x -t x1z FILE` prints what the page shows.
 #include <holdfast/base/checksum.hpp>
-#include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/format/roots.hpp>
 #include <holdfast/format/superblock.hpp>
+#include <holdfast/handle/pool.hpp>
 #include <holdfast/heap/heap_format.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/replay.hpp>

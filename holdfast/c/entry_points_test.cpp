@@ -1,6 +1,6 @@
 // Every function of the C interface in every state that a program may be in: it works, or it is HOLDFAST_MISUSE.
 #include <holdfast/c/holdfast.h>
-#include <holdfast/engine/entry_states_test.hpp>
+#include <holdfast/handle/entry_states_test.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 #include <holdfast/pool/open_pool.hpp>
 

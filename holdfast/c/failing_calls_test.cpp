@@ -1,5 +1,5 @@
 // Every function of the C interface, while one allocation or one system call in it fails.
-#include <holdfast/engine/failing_rows_test_support.hpp>
+#include <holdfast/handle/failing_rows_test_support.hpp>
 
 #include <holdfast/c/wrap.h>
 

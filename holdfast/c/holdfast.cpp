@@ -3,7 +3,7 @@
 
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
-#include <holdfast/engine/wrap.hpp>
+#include <holdfast/handle/wrap.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 /** @file
- * The C interface: pools, and wraps on them (holdfast/engine/wrap.hpp says what a wrap is and what survives a crash).
+ * The C interface: pools, and wraps on them (holdfast/handle/wrap.hpp says what a wrap is and what survives a crash).
  *
  *     holdfast_wrap* wrap;
  *     holdfast_wrap_open(pool, &wrap);

@@ -7,9 +7,9 @@
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
-#include <holdfast/engine/check.hpp>
-#include <holdfast/engine/pool.hpp>
 #include <holdfast/format/roots.hpp>
+#include <holdfast/handle/check.hpp>
+#include <holdfast/handle/pool.hpp>
 #include <holdfast/heap/heap_format.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/replay.hpp>

@@ -2,8 +2,8 @@
 // matter, or it is in what only the program can vouch for. Nothing crashes, nothing hangs.
 #include <holdfast/container/corruption_pool_test.hpp>
 #include <holdfast/engine/redo.hpp>
-#include <holdfast/engine/repair.hpp>
 #include <holdfast/engine/undo.hpp>
+#include <holdfast/handle/repair.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 #include <holdfast/pool/pool_test_support.hpp>
 

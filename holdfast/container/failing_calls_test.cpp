@@ -1,6 +1,6 @@
 // Functions of every container that change it, each in a transaction in which one allocation or one system call fails.
 // The standard library's containers are the model.
-#include <holdfast/engine/failing_rows_test_support.hpp>
+#include <holdfast/handle/failing_rows_test_support.hpp>
 
 #include <holdfast/container/btree_map.hpp>
 #include <holdfast/container/hash_map.hpp>
@@ -8,10 +8,10 @@
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
-#include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/undo.hpp>
+#include <holdfast/handle/pool.hpp>
 
 #include <list>
 #include <map>

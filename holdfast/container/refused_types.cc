@@ -4,7 +4,7 @@
 #include <holdfast/container/hash_map.hpp>
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/vector.hpp>
-#include <holdfast/engine/pool.hpp>
+#include <holdfast/handle/pool.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/line/line.hpp>
 

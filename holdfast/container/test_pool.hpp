@@ -1,7 +1,7 @@
 // A pool for a test: in memory, gone afterwards, and closed or killed on demand.
 #pragma once
 
-#include <holdfast/engine/pool.hpp>
+#include <holdfast/handle/pool.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // What this room's tests share: a pool for any engine, closed or killed on demand.
 #pragma once
 
-#include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/handle/pool.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 #include <holdfast/pool/pool_test_support.hpp>
 

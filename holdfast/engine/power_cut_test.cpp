@@ -1,10 +1,10 @@
 // Every engine at level power, the power cut at random calls of the seam, also inside recovery.
-#include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/power_cut_test_support.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
+#include <holdfast/handle/pool.hpp>
 
 #include <gtest/gtest.h>
 

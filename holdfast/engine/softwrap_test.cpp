@@ -1,6 +1,6 @@
 // What softwrap has that softwrap_lat has not: values that wait in shared tables, and loads that name no wrap.
 #include <holdfast/engine/engine_test_support.hpp>
-#include <holdfast/engine/wrap.hpp>
+#include <holdfast/handle/wrap.hpp>
 #include <holdfast/log/alias_buffers.hpp>
 #include <holdfast/log/lanes.hpp>
 

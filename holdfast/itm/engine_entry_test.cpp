@@ -1,6 +1,6 @@
 // Atomic blocks over the redo engine: what is in a pool after blocks, cancels, errors and a new opening.
-#include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/handle/pool.hpp>
 #include <holdfast/itm/engine_entry.hpp>
 
 #include <gtest/gtest.h>

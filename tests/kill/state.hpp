@@ -8,8 +8,8 @@
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
-#include <holdfast/engine/pool.hpp>
 #include <holdfast/engine/undo.hpp>
+#include <holdfast/handle/pool.hpp>
 
 #include <string>
 #include <type_traits>
