@@ -19,6 +19,8 @@ namespace holdfast {
 
 template <class Engine>
 class basic_pool;
+template <class Engine, class T>
+class basic_wrapped;
 
 /// The names every engine has. Empty; never instantiated by users.
 template <class Engine>

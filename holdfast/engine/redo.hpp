@@ -7,7 +7,12 @@ namespace holdfast {
 
 /// A transaction of the redo engine. One per thread, reused.
 class redo_transaction final : public write_aside_transaction {
-    result<void> seal_in_lane() override;
+public:
+    /// Decides the transaction: logged, and what it stored is there for others. Afterwards the caller's locks may go.
+    result<void> seal() { return has_stores() ? commit() : result<void>{}; }
+
+private:
+    result<void> commit();
 };
 
 /// Redo logging: stores are collected in DRAM, and one fence commits them. `using store = holdfast::redo;`

@@ -28,6 +28,7 @@
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/log/alias_buffers.hpp>
 #include <holdfast/log/lanes.hpp>
+#include <holdfast/pool/options.hpp>
 
 namespace holdfast {
 namespace {
@@ -50,20 +51,28 @@ struct outside_view {
 
 }  // namespace
 
-result<void> softwrap_transaction::seal_in_lane() {
-    const auto lane = take_lane();
-    if (!lane) return lane.error();
+result<void> softwrap_transaction::commit() {
+    if (pool_->homes_are_private()) return commit_in_group();
+    lane_log& log = *pool_->lanes();
+    const auto taken = take_lane();
+    if (!taken) return taken.error();
+    log_lane& lane = **taken;
     alias_buffers& aliases = *pool_->aliases();
-    auto entered = aliases.enter(writes_.payload_words());
-    draw_sequence(**lane);
-    log_and_fence(**lane);
+    auto entered = aliases.enter(writes_.payload_words());  // 4
+    sequence_ = log.draw_sequence(lane);
+    persist_fresh_blocks();
+    if (pool_->persists_lines() || pool_->wraps().logs) {
+        log.append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());
+        fence_record();  // 5
+    }
     if (entered.stores_homes()) {
+        // More values than a table holds.
         store_homes();
     } else {
-        publish(entered);
+        publish(entered);  // 6
     }
     aliases.leave(entered, sequence_);
-    pool_->lanes()->release(**lane);
+    log.release(lane);
     clear();
     return {};
 }

@@ -2,17 +2,19 @@
 #pragma once
 
 #include <holdfast/engine/open_wraps.hpp>
-#include <holdfast/engine/streaming.hpp>
+#include <holdfast/engine/record_stream.hpp>
+#include <holdfast/engine/write_aside.hpp>
 #include <holdfast/log/alias_tables.hpp>
 #include <holdfast/pool/registry.hpp>
 
 namespace holdfast {
 
 /// A wrap whose values wait in the pool's alias tables once it is closed. One thread at a time.
-class softwrap_transaction final : public streaming_transaction {
+class softwrap_transaction final : public write_aside_transaction {
 public:
     void begin(open_pool& pool) noexcept {
-        streaming_transaction::begin(pool);
+        write_aside_transaction::begin(pool);
+        stream_.begin(pool);
         aliases_ = pool.alias_values();
     }
 
@@ -26,6 +28,18 @@ public:
     }
     void load_into(const void* home, void* bytes, std::size_t size) override { load_bytes(*this, home, bytes, size); }
 
+    using write_aside_transaction::store;
+    void store(pool_word* home, std::uint64_t value, std::uint8_t mask) {
+        write_aside_transaction::store(home, value, mask);
+        stream_.follow(*pool_, writes_);
+    }
+    /// Decides the wrap: logged, and what it stored is there for others. Afterwards the caller's locks may go.
+    result<void> seal() { return has_stores() ? commit() : result<void>{}; }
+    void roll_back() noexcept(persist::noexcept_seam) {
+        record_stream::give_up(*pool_, writes_);
+        write_aside_transaction::roll_back();
+    }
+
 private:
     std::uint64_t load_committed(const pool_word* home) const noexcept {
         if (aliases_ != nullptr && offset_of(home) < size_) [[likely]]
@@ -35,10 +49,11 @@ private:
         if (aliases_ != nullptr && pool_->contains(home)) return aliases_->load(home);
         return __atomic_load_n(home, __ATOMIC_RELAXED);
     }
-    result<void> seal_in_lane() override;
+    result<void> commit();
     void store_homes();
     void publish(alias_entrance& entered);
 
+    record_stream stream_;
     const alias_tables* aliases_ = nullptr;
 };
 

@@ -41,26 +41,33 @@ constexpr std::uint64_t no_line = ~std::uint64_t{0};
 
 }  // namespace
 
-result<void> softwrap_lat_transaction::settle() {
-    auto settled = streaming_transaction::settle();
-    if (trim_is_due_) pool_->lanes()->trim();
-    return settled;
-}
-
-result<void> softwrap_lat_transaction::seal_in_lane() {
-    const auto lane = take_lane();
-    if (!lane) return lane.error();
-    draw_sequence(**lane);
-    log_and_fence(**lane);
-    store_homes();
+result<void> softwrap_lat_transaction::commit() {
+    if (pool_->homes_are_private()) return commit_in_group();
+    lane_log& log = *pool_->lanes();
+    const auto taken = take_lane();
+    if (!taken) return taken.error();
+    log_lane& lane = **taken;
+    sequence_ = log.draw_sequence(lane);  // 4
+    persist_fresh_blocks();
+    if (pool_->persists_lines() || pool_->wraps().logs) {
+        log.append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());
+        fence_record();  // 5
+    }
+    store_homes();  // 6
     if (pool_->persists_lines()) {
         write_homes_back();
-        trim_is_due_ = pool_->lanes()->release_written_back(**lane, sequence_);
+        trim_is_due_ = log.release_written_back(lane, sequence_);
     } else {
-        pool_->lanes()->release(**lane);
+        log.release(lane);
     }
     clear();
     return {};
+}
+
+result<void> softwrap_lat_transaction::settle() {
+    auto settled = write_aside_transaction::settle();
+    if (trim_is_due_) pool_->lanes()->trim();  // 7
+    return settled;
 }
 
 void softwrap_lat_transaction::store_homes() {

@@ -2,24 +2,38 @@
 #pragma once
 
 #include <holdfast/base/word_map.hpp>
-#include <holdfast/engine/streaming.hpp>
+#include <holdfast/engine/record_stream.hpp>
+#include <holdfast/engine/write_aside.hpp>
 
 namespace holdfast {
 
 /// A wrap: a transaction with its own alias table. One thread at a time.
-class softwrap_lat_transaction final : public streaming_transaction {
+class softwrap_lat_transaction final : public write_aside_transaction {
 public:
     void begin(open_pool& pool) noexcept {
-        streaming_transaction::begin(pool);
+        write_aside_transaction::begin(pool);
+        stream_.begin(pool);
         trim_is_due_ = false;
     }
+    using write_aside_transaction::store;
+    void store(pool_word* home, std::uint64_t value, std::uint8_t mask) {
+        write_aside_transaction::store(home, value, mask);
+        stream_.follow(*pool_, writes_);
+    }
+    /// Decides the wrap: logged, and what it stored is there for others. Afterwards the caller's locks may go.
+    result<void> seal() { return has_stores() ? commit() : result<void>{}; }
     result<void> settle();
+    void roll_back() noexcept(persist::noexcept_seam) {
+        record_stream::give_up(*pool_, writes_);
+        write_aside_transaction::roll_back();
+    }
 
 private:
-    result<void> seal_in_lane() override;
+    result<void> commit();
     void store_homes();
     void write_homes_back();
 
+    record_stream stream_;
     bool trim_is_due_ = false;
     word_map lines_;  ///< of homes, while they are written back
 };

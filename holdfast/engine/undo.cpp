@@ -140,9 +140,9 @@ void undo_transaction_base::store_word(pool_word* home, std::uint64_t value, std
     }
     if (!fresh_.empty() && fresh_.note_store(home))
         return persist::store_word(home, value, mask, site::undo_home);
-    if (!covered(home, mask, true)) gather(home, mask, true);
-    if (!is_planted(planted::old_value_recorded_late)) fence_records();
-    persist::store_word(home, value, mask, site::undo_home);
+    if (!covered(home, mask, true)) gather(home, mask, true);  // 1
+    if (!is_planted(planted::old_value_recorded_late)) fence_records();  // 2
+    persist::store_word(home, value, mask, site::undo_home);             // 3
     if (is_planted(planted::old_value_recorded_late)) fence_records();
 }
 
@@ -202,25 +202,25 @@ void undo_transaction_base::for_each_dirty_line(F&& f) {
 }
 
 void undo_transaction_base::finish(lane_log& log) {
-    if (pool_->persists_lines()) {
+    if (pool_->persists_lines()) {  // 4
         for_each_dirty_line([&](const std::byte* line) {
             persist::write_back(pool_->lines(), line, persist::line_bytes, site::undo_write_back);
         });
         fresh_.for_each_stored([&](const std::byte* at, std::size_t bytes) {
             persist::write_back(pool_->lines(), at, bytes, site::undo_write_back);
         });
-        persist::fence(pool_->lines(), site::undo_home_fence);
+        persist::fence(pool_->lines(), site::undo_home_fence);  // 5
     } else {
         persist::order_for_kill();
     }
     std::uint64_t record[format::record_bytes(0) / 8] = {};
-    log.append(*lane_, record, 0, sequence_, format::record_kind::undo_end);
+    log.append(*lane_, record, 0, sequence_, format::record_kind::undo_end);  // 6
     if (pool_->persists_lines()) {
-        persist::fence(pool_->lines(), site::undo_commit_fence);
+        persist::fence(pool_->lines(), site::undo_commit_fence);  // 7
     } else {
         persist::order_for_kill();
     }
-    log.release(*lane_);
+    log.release(*lane_);  // 8
     lane_ = nullptr;
 }
 

@@ -1,9 +1,9 @@
 // The undo engines: what must be inlined. The protocol is in undo.cpp.
 #pragma once
 
+#include <holdfast/base/word_map.hpp>
 #include <holdfast/engine/engine.hpp>
 #include <holdfast/engine/fresh_blocks.hpp>
-#include <holdfast/base/word_map.hpp>
 
 #include <vector>
 

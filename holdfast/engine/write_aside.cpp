@@ -1,15 +1,11 @@
 // Owns: the write set, and the blocks that need none.
 //
-// Fresh blocks: a large block whose bytes no log record can name (heap_block::clean) is stored to
-// directly; it is unreachable until the commit that allocates it. Replay cannot overwrite it, since
-// no record names it, and a block that is freed becomes clean again only by truncation. Before the
-// record what was stored to it is written back and FENCED: were the record durable first, a cut
-// would commit a block whose bytes are not there. Only transactions with such a block pay this.
+// Fresh blocks: a large block whose bytes no log record can name (heap_block::clean) is stored to directly; it is
+// unreachable until the commit that allocates it. Replay cannot overwrite it, since no record names it, and a block that
+// is freed becomes clean again only by truncation.
 #include <holdfast/engine/write_aside.hpp>
-#include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/private_pages.hpp>
-#include <holdfast/persist/file.hpp>
 
 #include <new>
 #include <utility>
@@ -57,7 +53,7 @@ void write_aside_transaction::deallocate(void* address) {
     if (bytes != 0 && pages != nullptr) pages->drop(offset_of(static_cast<std::byte*>(address)), bytes);
 }
 
-void write_aside_transaction::write_fresh_back() {
+void write_aside_transaction::write_fresh_blocks_back() {
     fresh_.for_each_stored([&](const std::byte* at, std::size_t bytes) {
         persist::write_back(pool_->lines(), at, bytes, persist::site::redo_fresh);
     });
@@ -78,63 +74,12 @@ result<lane_log::lane*> write_aside_transaction::take_lane() {
     }
 }
 
-void write_aside_transaction::draw_sequence(lane_log::lane& lane) {
-    sequence_ = pool_->lanes()->draw_sequence(lane);
-    if (pool_->persists_lines() && !fresh_.empty()) write_fresh_back();
-}
-
-void write_aside_transaction::fence_record() {
-    if (pool_->persists_lines()) {
-        persist::fence(pool_->lines(), persist::site::log_commit_fence);
-    } else {
-        persist::order_for_kill();
-    }
-}
-
-result<void> write_aside_transaction::seal_in_group() {
-    group_log& log = *pool_->groups();
-    if (auto admitted = log.admit(writes_.payload_words()); !admitted) return admitted;
-    private_pages* const pages = pool_->pages_of_homes();
-    const std::uint64_t new_pages = pages != nullptr ? pages->prepare(writes_.payload(), writes_.payload_words()) : 0;
-    result<void> written;
-    bool sync_first = false;
-    fresh_.for_each_stored([&](const std::byte* at, std::size_t bytes) {
-        if (!written) return;
-        sync_first = true;
-        const auto offset = static_cast<std::uint64_t>(at - base_);
-        written = pool_->backing_file().write_at(offset, at, bytes, persist::site::redo_fresh);
-    });
-    if (!written) return written;
-    sequence_ = log.append(writes_.payload(), writes_.payload_words(), sync_first, new_pages).group;
-    store_private_homes();
+result<void> write_aside_transaction::commit_in_group() {
+    auto joined = join_group(*pool_, writes_, fresh_);
+    if (!joined) return std::move(joined).give_error();
+    sequence_ = *joined;
     clear();
     return {};
-}
-
-void write_aside_transaction::store_private_homes() {
-    private_pages* const pages = pool_->pages_of_homes();
-    if (pages == nullptr) return writes_.apply(base_, persist::site::redo_home);
-    private_pages::storing gate(*pages);
-    writes_.for_each_entry([&](const format::entry& each, const std::uint64_t*) {
-        gate.note(each.offset, each.words * 8, sequence_);
-    });
-    fresh_.for_each([&](const std::byte* at, std::size_t bytes) { pages->unpin(offset_of(at), bytes, sequence_); });
-    writes_.apply(base_, persist::site::redo_home);
-}
-
-result<void> write_aside_transaction::settle_in_group() {
-    const auto wait = [this]() -> result<void> {
-        try {
-            return pool_->groups()->wait({sequence_});
-        } catch (const std::bad_alloc&) {
-            // The log has the record: that the call cannot be told more does not take it back.
-            return detail::keep_lasting(bare_error(errc::outcome_unknown));
-        }
-    };
-    auto waited = wait();
-    // Not before the wait: a freed block is reused only after its free is durable.
-    settle_heap(sequence_);
-    return waited;
 }
 
 void write_aside_transaction::roll_back() noexcept(persist::noexcept_seam) {
@@ -143,11 +88,6 @@ void write_aside_transaction::roll_back() noexcept(persist::noexcept_seam) {
         fresh_.for_each([&](const std::byte* at, std::size_t bytes) { pages->drop(offset_of(at), bytes); });
     roll_heap_back();
     clear();
-}
-
-void write_aside_transaction::clear() noexcept {
-    writes_.clear();
-    fresh_.clear();
 }
 
 }  // namespace holdfast

@@ -1,15 +1,16 @@
-// What the engines share that write aside: stores gather in DRAM beside their homes, which change after the record is
-// durable. `redo` and `softwrap_lat` differ in how the record gets into a lane, and in what becomes of the homes.
+// What the engines that write aside share until the commit: stores gather in DRAM beside their homes, which change after
+// the record is durable. Each engine's source has its whole commit.
 #pragma once
 
 #include <holdfast/engine/engine.hpp>
 #include <holdfast/engine/fresh_blocks.hpp>
+#include <holdfast/engine/group_commit.hpp>
 #include <holdfast/engine/write_set.hpp>
 #include <holdfast/persist/seam.hpp>
 
 namespace holdfast {
 
-/// The gathered stores of one transaction, and its commit where homes are private. One thread at a time.
+/// The gathered stores of one transaction. One thread at a time. If the process dies, they are forgotten.
 class write_aside_transaction : public transaction_base {
 public:
     std::uint64_t load(const pool_word* home) noexcept {
@@ -44,21 +45,13 @@ public:
         base_ = pool.base();
         size_ = pool.size();
     }
-    /// Decides the transaction: logged, and what it stored is there for others. Afterwards the caller's locks may go.
-    result<void> seal() {
-        sequence_ = 0;
-        if (writes_.empty()) {
-            // Nothing to log: an empty write set costs no fence.
-            fresh_.clear();
-            return {};
-        }
-        return pool_->homes_are_private() ? seal_in_group() : seal_in_lane();
-    }
-    /// Returns when the commit is as durable as its level promises.
+    /// Returns when the commit is as durable as its level promises: waits for the group that it joined, if any.
     result<void> settle() {
-        if (sequence_ != 0 && pool_->homes_are_private()) return settle_in_group();
+        result<void> durable;
+        if (sequence_ != 0 && pool_->homes_are_private()) durable = wait_for_group(*pool_, sequence_);
+        // Not before the wait: a freed block is reused only after its free is durable.
         settle_heap(sequence_);
-        return {};
+        return durable;
     }
     void roll_back() noexcept(persist::noexcept_seam);
 #ifdef HOLDFAST_OBSERVED
@@ -76,15 +69,39 @@ protected:
     write_aside_transaction() = default;
     ~write_aside_transaction() = default;
 
-    /// A lane with room for the record: the last step that can fail.
+    // Steps of a commit.
+
+    /// Whether there is something to commit: an empty write set costs no fence.
+    bool has_stores() noexcept {
+        sequence_ = 0;
+        if (!writes_.empty()) return true;
+        fresh_.clear();
+        return false;
+    }
+    /// The whole commit where homes are private (group_commit.cpp), but for the wait.
+    result<void> commit_in_group();
+    /// A lane with room for the record: the last step that can fail. Errors: transaction_too_large, and others of the
+    /// log; then, and if std::bad_alloc leaves, no lane is held.
     result<log_lane*> take_lane();
-    /// Draws the sequence; what was stored to fresh blocks is durable then.
-    void draw_sequence(log_lane& lane);
-    /// Makes the record durable that was appended.
-    void fence_record();
-    /// The engine's commit where homes are shared memory.
-    virtual result<void> seal_in_lane() = 0;
-    void clear() noexcept;
+    /// Writes back what was stored to fresh blocks and FENCES, at `power`. Were the record durable first, a cut would
+    /// commit a block whose bytes are not there. A transaction without such a block pays nothing.
+    void persist_fresh_blocks() {
+        if (!fresh_.empty() && pool_->persists_lines()) [[unlikely]]
+            write_fresh_blocks_back();
+    }
+    /// FENCES what was streamed to the log; at `process` it orders for a kill.
+    void fence_record() {
+        if (pool_->persists_lines()) {
+            persist::fence(pool_->lines(), persist::site::log_commit_fence);
+        } else {
+            persist::order_for_kill();
+        }
+    }
+    /// The transaction is over: forgets its stores.
+    void clear() noexcept {
+        writes_.clear();
+        fresh_.clear();
+    }
     std::uint64_t offset_of(const void* at) const noexcept {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - base_);
     }
@@ -96,11 +113,7 @@ protected:
     std::uint64_t sequence_ = 0;
 
 private:
-    /// A file at `power`: the commit joins the open group; the homes, which nobody else has, are stored.
-    result<void> seal_in_group();
-    result<void> settle_in_group();
-    void write_fresh_back();
-    void store_private_homes();
+    void write_fresh_blocks_back();
     void store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask);
 };
 

@@ -22,7 +22,7 @@ public:
     bool empty() const noexcept { return end_ == format::record_header_words; }
     /// The record: header words first, then the payload; room up to the next line.
     std::uint64_t* record() noexcept { return buffer_.get(); }
-    std::uint64_t* payload() noexcept { return buffer_.get() + format::record_header_words; }
+    const std::uint64_t* payload() const noexcept { return buffer_.get() + format::record_header_words; }
     std::uint64_t payload_words() const noexcept { return end_ - format::record_header_words; }
 
     /// The word at `offset` as the transaction sees it; `below` reads what others left of it.
