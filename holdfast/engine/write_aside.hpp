@@ -1,4 +1,4 @@
-// What the engines that write aside share until the commit: stores gather in DRAM beside their homes, which change after
+// What the engines that write aside share until the commit: stores gather in DRAM beside their homes, which change once
 // the record is durable. Each engine's source has its whole commit.
 #pragma once
 
