@@ -1,8 +1,8 @@
 // Owns: the write set, and the blocks that need none.
 //
 // Fresh blocks: a large block whose bytes no log record can name (heap_block::clean) is stored to directly; it is
-// Fresh blocks: a large block whose bytes no log record can name (heap_block::clean) is stored to directly; it is
-// unreachable until the commit that allocates it. Replay cannot overwrite it, since no record names it, and a block that
+// unreachable until the commit that allocates it. Replay cannot overwrite it, since no record names it, and a block
+// that is freed becomes clean again only by truncation.
 #include <holdfast/engine/write_aside.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/private_pages.hpp>
