@@ -37,13 +37,16 @@ std::vector<std::string> count_all(bool with_files) {
         all.directory = medium == "file" ? on_disk.path() : in_memory.path();
         engine(all);
     };
-    for (auto* const engine :
-         {count_redo, count_softwrap_lat, count_softwrap, count_undo, count_undo_paper, count_line})
-        count(engine, "nvram", level::power);
+#define HOLDFAST_COUNT(engine) \
+    if (engine::description.recovers) count(count_##engine, "nvram", level::power);
+    HOLDFAST_ENGINES(HOLDFAST_COUNT)
+#undef HOLDFAST_COUNT
+    count(count_line, "nvram", level::power);
     if (with_files) count(count_redo, "file", level::power);
-    for (auto* const engine : {count_redo, count_softwrap_lat, count_softwrap, count_undo, count_undo_paper,
-                              count_volatile_only, count_line})
-        count(engine, "nvram", level::process);
+#define HOLDFAST_COUNT(engine) count(count_##engine, "nvram", level::process);
+    HOLDFAST_ENGINES(HOLDFAST_COUNT)
+#undef HOLDFAST_COUNT
+    count(count_line, "nvram", level::process);
     return all.lines;
 }
 

@@ -7,6 +7,7 @@
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
 #include <holdfast/engine/access.hpp>
+#include <holdfast/engine/engines.hpp>
 #include <holdfast/handle/pool.hpp>
 
 #include <workload/btree.hpp>
@@ -195,13 +196,10 @@ void count_engine(ledger& to) {
     count_sequences<Engine>(to);
 }
 
-// One source each: they compile for a while.
-void count_redo(ledger& to);
-void count_softwrap(ledger& to);
-void count_softwrap_lat(ledger& to);
-void count_undo(ledger& to);
-void count_undo_paper(ledger& to);
-void count_volatile_only(ledger& to);
+// One source each, count_ENGINE: they compile for a while.
+#define HOLDFAST_DECLARE(engine) void count_##engine(ledger& to);
+HOLDFAST_ENGINES(HOLDFAST_DECLARE)
+#undef HOLDFAST_DECLARE
 void count_line(ledger& to);
 
 }  // namespace holdfast::bench::test

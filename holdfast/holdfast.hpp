@@ -8,10 +8,6 @@
 #include <holdfast/container/queue.hpp>
 #include <holdfast/container/string.hpp>
 #include <holdfast/container/vector.hpp>
-#include <holdfast/engine/redo.hpp>
-#include <holdfast/engine/softwrap.hpp>
-#include <holdfast/engine/softwrap_lat.hpp>
-#include <holdfast/engine/undo.hpp>
-#include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/engine/engines.hpp>
 #include <holdfast/handle/line_pool.hpp>
 #include <holdfast/handle/pool.hpp>

@@ -65,6 +65,9 @@ TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".py", ".sh", ".cmake", ".txt", ".json",
 TEXT_NAMES = ("Makefile", "run", ".gitignore", ".clang-format")
 
 
+ENGINES = "holdfast/engine/engines.hpp"
+
+
 class Finding:
     def __init__(self, path, line, rule, text, amount=None):
         self.path, self.line, self.rule, self.text, self.amount = path, line, rule, text, amount
@@ -199,6 +202,11 @@ def check_rooms(paths):
         if os.path.basename(path) == "CMakeLists.txt":
             with open(path, encoding="utf-8") as file:
                 lists[os.path.dirname(path)] = file.read()
+    # The build takes the engines' sources from their list.
+    if os.path.exists(ENGINES):
+        with open(ENGINES, encoding="utf-8") as file:
+            lists[os.path.dirname(ENGINES)] += " ".join(
+                re.findall(r"#include <holdfast/engine/(\w+\.)hpp>", file.read())).replace(".", ".cpp")
     for path in paths:
         folder, room = place_of(path)
         if path.startswith(CODE_FOLDERS) and room not in FLOORS.get(folder, {"": 1}):

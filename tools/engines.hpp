@@ -2,11 +2,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
-#include <holdfast/engine/redo.hpp>
-#include <holdfast/engine/softwrap.hpp>
-#include <holdfast/engine/softwrap_lat.hpp>
-#include <holdfast/engine/undo.hpp>
-#include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/engine/engines.hpp>
 #include <holdfast/handle/line_pool.hpp>
 
 #include <string>
@@ -14,17 +10,6 @@
 #include <vector>
 
 namespace holdfast::tools {
-
-/// Calls `f.template operator()<Engine>()` for each engine that has transactions over a whole pool.
-template <class F>
-void for_each_engine(F&& f) {
-    f.template operator()<redo>();
-    f.template operator()<softwrap_lat>();
-    f.template operator()<softwrap>();
-    f.template operator()<undo>();
-    f.template operator()<undo_paper>();
-    f.template operator()<volatile_only>();
-}
 
 inline std::vector<std::string> engine_names() {
     std::vector<std::string> names;

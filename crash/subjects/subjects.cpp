@@ -1,21 +1,20 @@
 #include <crash/subjects/subject.hpp>
 #include <crash/subjects/subjects_lines.hpp>
 
+#include <holdfast/engine/engines.hpp>
+
 namespace holdfast::crash {
 
-void add_subjects_of_redo(std::vector<std::unique_ptr<subject>>& all);
-void add_subjects_of_softwrap(std::vector<std::unique_ptr<subject>>& all);
-void add_subjects_of_softwrap_lat(std::vector<std::unique_ptr<subject>>& all);
-void add_subjects_of_undo(std::vector<std::unique_ptr<subject>>& all);
-void add_subjects_of_undo_paper(std::vector<std::unique_ptr<subject>>& all);
+// Each has a source of its own: they compile for a while.
+#define HOLDFAST_DECLARE(engine) void add_subjects_of_##engine(std::vector<std::unique_ptr<subject>>& all);
+HOLDFAST_ENGINES(HOLDFAST_DECLARE)
+#undef HOLDFAST_DECLARE
 
 std::vector<std::unique_ptr<subject>> all_subjects() {
     std::vector<std::unique_ptr<subject>> all;
-    add_subjects_of_redo(all);
-    add_subjects_of_softwrap_lat(all);
-    add_subjects_of_softwrap(all);
-    add_subjects_of_undo(all);
-    add_subjects_of_undo_paper(all);
+#define HOLDFAST_ADD(engine) add_subjects_of_##engine(all);
+    HOLDFAST_ENGINES(HOLDFAST_ADD)
+#undef HOLDFAST_ADD
     add_subjects_of_lines(all);
 #ifdef HOLDFAST_HAS_WOVEN_SUBJECTS
     add_woven_subjects(all);

@@ -5,12 +5,18 @@
 #include <crash/subjects/containers.hpp>
 #include <crash/subjects/household.hpp>
 #include <crash/subjects/threads_subject.hpp>
+#include <crash/subjects/wraps_subject.hpp>
 
 #include <memory>
 #include <string_view>
 #include <vector>
 
 namespace holdfast::crash {
+
+/// Nothing survives a crash under an engine that does not recover.
+template <class Engine>
+    requires(!Engine::description.recovers)
+void add_subjects(std::vector<std::unique_ptr<subject>>&) {}
 
 template <class Engine>
 void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
@@ -40,6 +46,7 @@ void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
         add_life.template operator()<household_workload>();
     }
     all.push_back(std::make_unique<threads_subject<Engine>>());
+    if constexpr (Engine::opens_wraps) all.push_back(std::make_unique<wraps_subject<Engine>>());
 }
 
 }  // namespace holdfast::crash

@@ -1,8 +1,7 @@
 // A function that fails inside a transaction which goes on leaves its container as it was, or dooms the transaction.
 #include <holdfast/container/operations_test.hpp>
 #include <holdfast/container/places_test.hpp>
-#include <holdfast/engine/softwrap.hpp>
-#include <holdfast/engine/softwrap_lat.hpp>
+#include <holdfast/engine/engine_lists_test.hpp>
 
 #include <gtest/gtest.h>
 
@@ -46,7 +45,7 @@ protected:
 #ifdef HOLDFAST_FEW_PLACES
 using engines = ::testing::Types<redo, undo>;
 #else
-using engines = ::testing::Types<redo, softwrap_lat, softwrap, undo, undo_paper, volatile_only>;
+using engines = all_engines;
 #endif
 struct engine_names {
     template <class Engine>

@@ -3,6 +3,8 @@
 
 #include <holdfast/container/test_pool.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
+#include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
 
@@ -25,7 +27,8 @@ using places = ::testing::Types<place<undo, level::power>, place<redo, level::po
 /// Levels differ in what a commit asks of the medium, which a container does not see: both of one engine
 /// do. undo_paper differs from undo in fences alone.
 using places = ::testing::Types<place<volatile_only, level::process>, place<undo, level::power>,
-                                place<redo, level::process>, place<redo, level::power>>;
+                                place<redo, level::process>, place<redo, level::power>,
+                                place<softwrap_lat, level::power>, place<softwrap, level::power>>;
 #endif
 
 /// Names the cases after engine and level.

@@ -14,6 +14,8 @@ template <class Place>
 class String : public container_test<Place> {
 public:
     using string_of_place = string<typename Place::engine>;
+    /// A value that waits in an alias table is not where a view would look.
+    static constexpr bool has_views = !Place::engine::has_shared_aliases;
 };
 TYPED_TEST_SUITE(String, places, place_names);
 
@@ -136,7 +138,9 @@ TYPED_TEST(String, IsMovedAndConverted) {
         const auto look = [&] {
             const std::string copy = s;
             EXPECT_EQ(copy, value);
-            EXPECT_EQ(std::string_view(s), value);
+            if constexpr (TestFixture::has_views) {
+                EXPECT_EQ(std::string_view(s), value);
+            }
             EXPECT_STREQ(s.c_str(), value.c_str());
         };
         look();
@@ -157,25 +161,32 @@ TYPED_TEST(String, IsMovedAndConverted) {
 /// Where a view would show what was there before, there is none.
 TYPED_TEST(String, AViewNeverShowsWhatTheTransactionReplaced) {
     auto& s = this->template root<typename TestFixture::string_of_place>();
-    s = "before";
-    this->pool().atomically([&] {
-        s = "behind";
-        try {
-            EXPECT_EQ(s.view(), "behind");
-        } catch (const failure& reason) {
-            EXPECT_EQ(reason.reason().code, errc::misuse);
-            EXPECT_TRUE(TypeParam::engine::description.homes_follow_log);
-        }
-    }).value();
-    EXPECT_EQ(s.view(), "behind");
+    if constexpr (TestFixture::has_views) {
+        s = "before";
+        this->pool().atomically([&] {
+            s = "behind";
+            try {
+                EXPECT_EQ(s.view(), "behind");
+            } catch (const failure& reason) {
+                EXPECT_EQ(reason.reason().code, errc::misuse);
+                EXPECT_TRUE(TypeParam::engine::description.homes_follow_log);
+            }
+        }).value();
+        EXPECT_EQ(s.view(), "behind");
+    } else {
+        static_assert(!requires { s.view(); });
+    }
 }
 
 TYPED_TEST(String, TakesPartsOfItself) {
     auto& s = this->template root<typename TestFixture::string_of_place>();
     s = "0123456789abcdefghij";
+    // Where there are no views, the characters are in place only then.
+    if (!TestFixture::has_views) this->pool().checkpoint().value();
     const std::string_view view(reinterpret_cast<const char*>(s.data()), s.size());
     s.append(view.substr(5, 4));
     EXPECT_EQ(s.str(), "0123456789abcdefghij5678");
+    if (!TestFixture::has_views) this->pool().checkpoint().value();
     s = std::string_view(reinterpret_cast<const char*>(s.data()) + 3, 4);
     EXPECT_EQ(s.str(), "3456");
 }

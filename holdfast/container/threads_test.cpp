@@ -5,6 +5,8 @@
 #include <holdfast/container/test_pool.hpp>
 #include <holdfast/container/vector.hpp>
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/softwrap.hpp>
+#include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 
 #include <gtest/gtest.h>
@@ -18,7 +20,7 @@ namespace {
 
 template <class Engine>
 class Threads : public ::testing::Test {};
-using Engines = ::testing::Types<redo, undo>;
+using Engines = ::testing::Types<redo, softwrap_lat, softwrap, undo>;
 TYPED_TEST_SUITE(Threads, Engines);
 
 template <class Engine>

@@ -44,8 +44,7 @@ struct data {
 
 template <class Engine>
 class Concurrent : public ::testing::Test {};
-using engines = ::testing::Types<redo, softwrap_lat, softwrap, undo, undo_paper>;
-TYPED_TEST_SUITE(Concurrent, engines);
+TYPED_TEST_SUITE(Concurrent, recovering_engines);
 
 /// One random transaction on a thread's own slice: all its values become `stamp`.
 template <class Engine>

@@ -1,11 +1,7 @@
 // What this room's tests share: a pool for any engine, closed or killed on demand.
 #pragma once
 
-#include <holdfast/engine/redo.hpp>
-#include <holdfast/engine/softwrap.hpp>
-#include <holdfast/engine/softwrap_lat.hpp>
-#include <holdfast/engine/undo.hpp>
-#include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/engine/engine_lists_test.hpp>
 #include <holdfast/handle/pool.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 #include <holdfast/pool/pool_test_support.hpp>

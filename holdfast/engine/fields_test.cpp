@@ -47,8 +47,7 @@ namespace {
 
 template <class Engine>
 class Fields : public ::testing::Test {};
-using engines = ::testing::Types<volatile_only, undo, undo_paper, redo, softwrap_lat, softwrap>;
-TYPED_TEST_SUITE(Fields, engines);
+TYPED_TEST_SUITE(Fields, all_engines);
 
 template <class T>
 T random_value(std::mt19937_64& random) {

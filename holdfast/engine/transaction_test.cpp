@@ -50,8 +50,7 @@ protected:
     test_pool<Engine> pool;
     account* data = make();
 };
-using engines = ::testing::Types<volatile_only, undo, undo_paper, redo, softwrap_lat, softwrap>;
-TYPED_TEST_SUITE(Transaction, engines);
+TYPED_TEST_SUITE(Transaction, all_engines);
 
 TYPED_TEST(Transaction, CommitsAndReturnsWhatTheFunctionReturns) {
     const auto sum = this->pool->atomically([&] {

@@ -4,6 +4,7 @@
 // unreachable until the commit that allocates it. Replay cannot overwrite it, since no record names it, and a block
 // that is freed becomes clean again only by truncation.
 #include <holdfast/engine/write_aside.hpp>
+#include <holdfast/engine/group_commit.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/private_pages.hpp>
 
@@ -80,6 +81,13 @@ result<void> write_aside_transaction::commit_in_group() {
     sequence_ = *joined;
     clear();
     return {};
+}
+
+result<void> write_aside_transaction::settle_in_group() {
+    auto durable = wait_for_group(*pool_, sequence_);
+    // Not before the wait: a freed block is reused only after its free is durable.
+    settle_heap(sequence_);
+    return durable;
 }
 
 void write_aside_transaction::roll_back() noexcept(persist::noexcept_seam) {

@@ -4,7 +4,6 @@
 
 #include <holdfast/engine/engine.hpp>
 #include <holdfast/engine/fresh_blocks.hpp>
-#include <holdfast/engine/group_commit.hpp>
 #include <holdfast/engine/write_set.hpp>
 #include <holdfast/persist/seam.hpp>
 
@@ -47,11 +46,9 @@ public:
     }
     /// Returns when the commit is as durable as its level promises: waits for the group that it joined, if any.
     result<void> settle() {
-        result<void> durable;
-        if (sequence_ != 0 && pool_->homes_are_private()) durable = wait_for_group(*pool_, sequence_);
-        // Not before the wait: a freed block is reused only after its free is durable.
+        if (sequence_ != 0 && pool_->homes_are_private()) return settle_in_group();
         settle_heap(sequence_);
-        return durable;
+        return {};
     }
     void roll_back() noexcept(persist::noexcept_seam);
 #ifdef HOLDFAST_OBSERVED
@@ -113,6 +110,7 @@ protected:
     std::uint64_t sequence_ = 0;
 
 private:
+    result<void> settle_in_group();
     void write_fresh_blocks_back();
     void store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask);
 };

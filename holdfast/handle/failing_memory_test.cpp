@@ -145,8 +145,7 @@ protected:
     data* data_ = nullptr;
     std::mutex lock_;
 };
-using engines = ::testing::Types<volatile_only, undo, undo_paper, redo, softwrap_lat, softwrap>;
-TYPED_TEST_SUITE(FailingMemory, engines);
+TYPED_TEST_SUITE(FailingMemory, all_engines);
 
 TYPED_TEST(FailingMemory, LeavesATransactionWholeAtPower) { this->run_all({.log_bytes = 256 << 10}); }
 
@@ -204,7 +203,6 @@ TYPED_TEST(FailingMemory, LeavesNoHalfOfAnInnerCall) {
 
 template <class Engine>
 class FailingMemoryOfWraps : public ::testing::Test {};
-using wrapping_engines = ::testing::Types<softwrap_lat, softwrap>;
 TYPED_TEST_SUITE(FailingMemoryOfWraps, wrapping_engines);
 
 TYPED_TEST(FailingMemoryOfWraps, LeavesAWrapClosedOrAborted) {

@@ -96,8 +96,7 @@ error fill(basic_pool<Engine>& pool, list<Engine>& full) {
 
 template <class Engine>
 class Grow : public ::testing::Test {};
-using engines = ::testing::Types<redo, softwrap_lat, softwrap, undo, undo_paper, volatile_only>;
-TYPED_TEST_SUITE(Grow, engines);
+TYPED_TEST_SUITE(Grow, all_engines);
 
 TYPED_TEST(Grow, KeepsEveryObjectWhereItWasAndServesAllocationsFromTheNewRoom) {
     for (const pool_setup& setup : places<TypeParam>()) {

@@ -24,8 +24,7 @@ protected:
     };
     test_pool<Engine> pool;
 };
-using engines = ::testing::Types<volatile_only, undo, undo_paper, redo, softwrap_lat, softwrap>;
-TYPED_TEST_SUITE(Roots, engines);
+TYPED_TEST_SUITE(Roots, all_engines);
 
 TYPED_TEST(Roots, AreMadeOnceZeroFilledAndFoundAgain) {
     auto* made = this->pool->template root<typename TestFixture::thing>("a").value();

@@ -38,8 +38,7 @@ std::vector<pool_setup> places() {
 
 template <class Engine>
 class Snapshot : public ::testing::Test {};
-using engines = ::testing::Types<redo, softwrap_lat, softwrap, undo, undo_paper>;
-TYPED_TEST_SUITE(Snapshot, engines);
+TYPED_TEST_SUITE(Snapshot, recovering_engines);
 
 TYPED_TEST(Snapshot, HoldsExactlyTheTransactionsBeforeOneMomentWhileThreadsGoOn) {
     for (const pool_setup& setup : places<TypeParam>()) {

@@ -35,8 +35,7 @@ protected:
     variables* data_;
 };
 
-using engines = ::testing::Types<softwrap_lat, softwrap>;
-TYPED_TEST_SUITE(Wraps, engines, );
+TYPED_TEST_SUITE(Wraps, wrapping_engines, );
 
 TYPED_TEST(Wraps, TheListingOfThePaper) {
     auto& data = *this->data_;

@@ -32,8 +32,7 @@ protected:
     test_pool<Engine> pool_;
     variables<Engine>& data_ = *pool_->template root<variables<Engine>>("variables").value();
 };
-using engines = ::testing::Types<softwrap_lat, softwrap>;
-TYPED_TEST_SUITE(Wrapped, engines);
+TYPED_TEST_SUITE(Wrapped, wrapping_engines);
 
 TYPED_TEST(Wrapped, VariablesAreLoadedAndStoredThroughTheOpenWrap) {
     auto& data = this->data_;

@@ -1,0 +1,21 @@
+# The engines, as holdfast/engine/engines.hpp lists them: HOLDFAST_ENGINES and HOLDFAST_ENGINE_SOURCES.
+
+set(list "${PROJECT_SOURCE_DIR}/holdfast/engine/engines.hpp")
+set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
+file(READ "${list}" text)
+string(REGEX MATCHALL "\n +X\\([a-z_]+\\)" HOLDFAST_ENGINES "${text}")
+list(TRANSFORM HOLDFAST_ENGINES REPLACE ".*\\(([a-z_]+)\\)" "\\1")
+string(REGEX MATCHALL "<holdfast/engine/[a-z_]+\\.hpp>" HOLDFAST_ENGINE_SOURCES "${text}")
+list(TRANSFORM HOLDFAST_ENGINE_SOURCES REPLACE "<holdfast/engine/([a-z_]+)\\.hpp>" "\\1.cpp")
+
+# holdfast_source_of_each_engine(VARIABLE TEMPLATE): sets it to sources made of the template, `@engine@` replaced.
+function(holdfast_source_of_each_engine variable template)
+    get_filename_component(name "${template}" NAME_WE)
+    set(sources "")
+    foreach(engine IN LISTS HOLDFAST_ENGINES)
+        set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}/${engine}.cpp")
+        configure_file("${template}" "${source}" @ONLY)
+        list(APPEND sources "${source}")
+    endforeach()
+    set(${variable} "${sources}" PARENT_SCOPE)
+endfunction()
