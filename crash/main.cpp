@@ -91,7 +91,7 @@ bool is_wanted(const options& wanted, const subject& what) {
                                     : what.name() == wanted.workload);
 }
 
-constexpr auto row_format = "{:<11} {:<12} {:<9} {:>9} {:>8} {:>9} {:>10} {:>10} {:>8}\n";
+constexpr auto row_format = "{:<12} {:<12} {:<9} {:>9} {:>8} {:>9} {:>10} {:>10} {:>8}\n";
 
 std::string violations_of(const findings& found) {
     if (found.first_life == 0) return std::to_string(found.violations);
@@ -348,7 +348,7 @@ int plant_faults(const options& wanted) {
     const auto add = [&](std::size_t index, const json& found) {
         const auto& [engine, each] = planted[index];
         const bool is_caught = found["caught"].get<bool>();
-        show(fmt::format("{:<11} {:<7} {:>5.1f} s  {:<13} {:<5} {}\n", engine, is_caught ? "caught" : "MISSED",
+        show(fmt::format("{:<12} {:<7} {:>5.1f} s  {:<13} {:<5} {}\n", engine, is_caught ? "caught" : "MISSED",
                          found["seconds"].get<double>(), found["workload"].get<std::string>(),
                          found["model"].get<std::string>(), each.name()));
         json& record = records[engine];
@@ -370,7 +370,7 @@ int plant_faults(const options& wanted) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     for (const unshown_fault& each : unshown_faults())
         if (engines.contains(each.engine))
-            show(fmt::format("{:<11} not planted: {}: {}\n", each.engine, each.what.name(), each.why));
+            show(fmt::format("{:<12} not planted: {}: {}\n", each.engine, each.what.name(), each.why));
     show(fmt::format("{} of {} faults at calls break the promise of an acknowledgement, which alone shows them\n",
                      break_promises, of_calls));
     show(fmt::format("{} of {} planted faults caught, {:.1f} s\n", caught, planted.size(), took.count()));

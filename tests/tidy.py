@@ -24,6 +24,7 @@ FLOORS = {
             "energy": 5, "machine": 6, "examples": 7, "": 8},
     "bench": {"contest": 1, "figures": 2, "rivals": 2, "transactions": 2, "": 3},
     "aspect": {"weave": 1, "features": 2, "pooled": 2, "probed": 2, "refused": 2, "": 3},
+    "examples": {"own_engine": 1, "": 2},
     "tests": {"consumer": 1, "kill": 1, "": 2},
 }
 

@@ -1,8 +1,7 @@
 // Every engine at level power, the power cut at random calls of the seam, also inside recovery.
+#include <holdfast/engine/engine_lists_test.hpp>
 #include <holdfast/engine/power_cut_test_support.hpp>
 #include <holdfast/engine/redo.hpp>
-#include <holdfast/engine/softwrap.hpp>
-#include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/handle/pool.hpp>
 
@@ -313,26 +312,21 @@ int rounds() {
     return std::getenv("HOLDFAST_SOAK") != nullptr ? 1000 : 40;
 }
 
-TEST(power_cut, redo_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
-    cut_again_and_again<redo>("/dev/shm", true, first_seed(1000), rounds());
+template <class Engine>
+class PowerCut : public ::testing::Test {};
+TYPED_TEST_SUITE(PowerCut, test::recovering_engines);
+
+TYPED_TEST(PowerCut, KeepsEveryAcknowledgedTransactionOnByteAddressableMedia) {
+    cut_again_and_again<TypeParam>("/dev/shm", true, first_seed(1000), rounds());
 }
-TEST(power_cut, softwrap_lat_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
-    cut_again_and_again<softwrap_lat>("/dev/shm", true, first_seed(1500), rounds());
-}
-TEST(power_cut, softwrap_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
-    cut_again_and_again<softwrap>("/dev/shm", true, first_seed(6500), rounds());
-}
-TEST(power_cut, softwrap_lat_keeps_every_acknowledged_transaction_on_a_file) {
-    cut_again_and_again<softwrap_lat>(".", false, first_seed(4500), std::max(1, rounds() / 8));
-}
-TEST(power_cut, undo_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
-    cut_again_and_again<undo>("/dev/shm", true, first_seed(2000), rounds());
-}
-TEST(power_cut, undo_paper_keeps_every_acknowledged_transaction_on_byte_addressable_media) {
-    cut_again_and_again<undo_paper>("/dev/shm", true, first_seed(3000), rounds());
-}
-TEST(power_cut, redo_keeps_every_acknowledged_transaction_on_a_file) {
-    cut_again_and_again<redo>(".", false, first_seed(4000), std::max(1, rounds() / 8));
+TYPED_TEST(PowerCut, KeepsEveryAcknowledgedTransactionOnAFile) {
+    if constexpr (TypeParam::description.power_on_files) {
+        cut_again_and_again<TypeParam>(".", false, first_seed(4000), std::max(1, rounds() / 8));
+    } else {
+        create_options options;
+        options.durability = level::power;
+        EXPECT_FALSE(TypeParam::pool::create("refused", options));
+    }
 }
 
 TEST(power_cut, redo_grows_to_the_old_pool_or_the_new_on_byte_addressable_media) {

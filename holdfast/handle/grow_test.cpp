@@ -1,5 +1,6 @@
 // Growing a pool that is in use: full pools, open transactions, several threads, every engine and medium.
 #include <holdfast/engine/engine_test_support.hpp>
+#include <holdfast/engine/redo.hpp>
 
 #include <atomic>
 #include <mutex>

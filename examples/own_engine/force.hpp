@@ -1,0 +1,28 @@
+// The force engine: what must be inlined. The protocol is in force.cpp.
+#pragma once
+
+#include <holdfast/engine/write_aside.hpp>
+
+namespace holdfast {
+
+/// A transaction of the force engine. One per thread, reused.
+class force_transaction final : public write_aside_transaction {
+public:
+    /// Decides the transaction: logged, and what it stored is home. Afterwards the caller's locks may go.
+    result<void> seal() { return has_stores() ? commit() : result<void>{}; }
+    result<void> settle();
+
+private:
+    result<void> commit();
+
+    bool trim_is_due_ = false;
+};
+
+/// Redo logging that forces homes: each commit writes them back before it returns, so recovery has little to replay.
+/// `using store = holdfast::force;`
+struct force : engine_interface<force> {
+    using transaction = force_transaction;
+    static constexpr engine_description description{.name = "force", .writes_homes_back = true};
+};
+
+}  // namespace holdfast
