@@ -1,6 +1,8 @@
 // The command as its users meet it: exit status, what it prints, and what it leaves behind.
 #include "command_test_support.hpp"
 
+#include <tools/engines.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -107,7 +109,7 @@ TEST_F(command, AFailedCommandLeavesNothingBehind) {
 }
 
 TEST_F(command, EveryEngineKeepsEntries) {
-    for (const std::string engine : {"redo", "softwrap_lat", "softwrap", "undo", "undo_paper", "volatile_only"}) {
+    for (const std::string& engine : engine_names()) {
         const std::string pool = in(engine);
         const outcome made =
             run({"kv", "--engine", engine, "--level", "process", "--size", "1M", pool, "put", "a", "b"});
@@ -245,7 +247,7 @@ TEST_F(command, DumpShowsEveryPartAndWhatIsDamaged) {
 
 TEST_F(command, DoctorMeasuresAndNamesEveryLevel) {
     const json found = run_json({"doctor", directory_, "--json"});
-    EXPECT_EQ(found["levels"].size(), 12u) << "six engines, two levels";
+    EXPECT_EQ(found["levels"].size(), 2 * engine_names().size()) << "two levels of each engine";
     EXPECT_GT(found["costs"]["durable64"]["ns"], 0);
     EXPECT_FALSE(found["file_system"].get<std::string>().empty());
     const json memory = run_json({"doctor", "/dev/shm", "--nvram", "--json"});
@@ -297,7 +299,7 @@ TEST_F(command, ARefusedGrowthChangesNothing) {
 }
 
 TEST_F(command, ASnapshotIsAnotherPoolWithTheSameEntries) {
-    for (const std::string engine : {"redo", "softwrap_lat", "softwrap", "undo", "volatile_only"}) {
+    for (const std::string& engine : engine_names()) {
         const std::string pool = in(engine), copy = in(engine + "-copy");
         ASSERT_EQ(run({"kv", pool, "--engine", engine, "--size", "1M", "--level", "process", "put", "a", "b"}).status,
                   0);
