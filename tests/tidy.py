@@ -66,6 +66,10 @@ TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".py", ".sh", ".cmake", ".txt", ".json",
 TEXT_NAMES = ("Makefile", "run", ".gitignore", ".clang-format")
 
 
+# Suite and sentence of a test.
+TEST_NAMES = re.compile(r"^(?:TYPED_)?(?:TEST|RC_GTEST_PROP)(?:_[FP])?\(\s*(\w+)\s*,\s*(\w+)", re.M)
+CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
+
 ENGINES = "holdfast/engine/engines.hpp"
 
 
@@ -196,6 +200,13 @@ def check_machine(path, text):
                 yield Finding(path, number, "machine", f"'{found.group(0).strip('( ')}' belongs in persist/")
 
 
+def check_test_names(path, text):
+    for found in TEST_NAMES.finditer(text):
+        for name in found.groups():
+            if not CAMEL_CASE.fullmatch(name):
+                yield Finding(path, text.count("\n", 0, found.start()) + 1, "name", f"test name {name} is not in CamelCase")
+
+
 def check_rooms(paths):
     """No room without a floor, no source that nothing builds."""
     lists = {}
@@ -236,6 +247,7 @@ def check_file(path):
     if path.endswith(CODE_SUFFIXES) and path.startswith(CODE_FOLDERS):
         yield from check_includes(path, text)
         yield from check_machine(path, text)
+        yield from check_test_names(path, text)
         if path.endswith((".hpp", ".h", ".ah")) and not re.search(r"^#pragma once$", text, re.M):
             yield Finding(path, 1, "guard", "no #pragma once")
 

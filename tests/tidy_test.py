@@ -61,6 +61,8 @@ BREACHES = {
     "unknown room of the benchmarks": ({"bench/attic/b.hpp": "#pragma once\n"}, "room", "bench/attic/b.hpp:1"),
     "room where there are none": ({"tools/attic/b.hpp": "#pragma once\n"}, "room", "tools/attic/b.hpp:1"),
     "workload with a container": ({"workload/w.hpp": "#pragma once\n#include <vector>\n"}, "workload", "workload/w.hpp:2"),
+    "test that is no sentence in CamelCase": ({"holdfast/log/a_test.cpp": "TEST(Log, keeps_all) {}\n"}, "name",
+                                              "holdfast/log/a_test.cpp:1"),
     "space": ({"README.md": "a \n"}, "space", "README.md:1"),
     "awkward page": ({"README.md": "It waits.\nUp to so\nmany are kept.\n"}, "english", "README.md:2"),
     "awkward header": ({"holdfast/base/a.hpp": "#pragma once\n/// One byte, for\n/// who writes.\nint one();\n"}, "english",

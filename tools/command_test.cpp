@@ -12,7 +12,7 @@
 namespace holdfast::tools::test {
 namespace {
 
-TEST_F(command, WrongUsageExitsWith2AndSaysWhy) {
+TEST_F(Command, WrongUsageExitsWith2AndSaysWhy) {
     const std::vector<std::vector<std::string>> wrong = {
         {},
         {"nonsense"},
@@ -41,7 +41,7 @@ TEST_F(command, WrongUsageExitsWith2AndSaysWhy) {
     }
 }
 
-TEST_F(command, HelpIsThereForEveryCommand) {
+TEST_F(Command, HelpIsThereForEveryCommand) {
     const std::vector<std::vector<std::string>> all = {{},
                                                        {"kv"},
                                                        {"kv", "put"},
@@ -61,7 +61,7 @@ TEST_F(command, HelpIsThereForEveryCommand) {
     }
 }
 
-TEST_F(command, KvKeepsEntriesInOrder) {
+TEST_F(Command, KvKeepsEntriesInOrder) {
     const std::string pool = in("pool");
     EXPECT_EQ(run({"kv", pool, "--size", "1M", "put", "b", "two"}).status, 0);
     EXPECT_EQ(run({"kv", pool, "put", "a", "one"}).status, 0);
@@ -79,7 +79,7 @@ TEST_F(command, KvKeepsEntriesInOrder) {
     EXPECT_EQ(run({"pool", "check", pool}).status, 0);
 }
 
-TEST_F(command, MissingKeysAndPoolsExitWith1) {
+TEST_F(Command, MissingKeysAndPoolsExitWith1) {
     const std::string pool = in("pool");
     const std::vector<std::vector<std::string>> reading = {{"get", "key"}, {"del", "key"}, {"scan"}, {"stats"}};
     for (const auto& words : reading) {
@@ -95,7 +95,7 @@ TEST_F(command, MissingKeysAndPoolsExitWith1) {
     EXPECT_EQ(run_json({"kv", pool, "del", "key", "--json"}, 1)["error"]["code"], "not_found");
 }
 
-TEST_F(command, AFailedCommandLeavesNothingBehind) {
+TEST_F(Command, AFailedCommandLeavesNothingBehind) {
     EXPECT_EQ(run({"kv", in("pool"), "load", in("missing")}).status, 1);
     EXPECT_FALSE(std::filesystem::exists(in("pool")));
     EXPECT_EQ(run({"kv", "--engine", "undo", "--level", "power", in("pool"), "put", "key", "value"}).status, 1);
@@ -108,7 +108,7 @@ TEST_F(command, AFailedCommandLeavesNothingBehind) {
     EXPECT_EQ(run({"pool", "check", in("small")}).status, 0);
 }
 
-TEST_F(command, EveryEngineKeepsEntries) {
+TEST_F(Command, EveryEngineKeepsEntries) {
     for (const std::string& engine : engine_names()) {
         const std::string pool = in(engine);
         const outcome made =
@@ -126,7 +126,7 @@ TEST_F(command, EveryEngineKeepsEntries) {
     EXPECT_NE(other.err.find("expected redo, found undo"), std::string::npos) << other.err;
 }
 
-TEST_F(command, LoadTakesKeysAndValuesFromLinesAndAcknowledgesThem) {
+TEST_F(Command, LoadTakesKeysAndValuesFromLinesAndAcknowledgesThem) {
     write("lines", "apple\n\ncherry\tred\nbanana\ttab\tin the value\nlast line without an end");
     const json summary = run_json({"kv", in("pool"), "--size", "1M", "load", in("lines"), "--ack", in("acknowledged"),
                                    "--batch", "2", "--threads", "2", "--json"});
@@ -141,7 +141,7 @@ TEST_F(command, LoadTakesKeysAndValuesFromLinesAndAcknowledgesThem) {
     EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 4);
 }
 
-TEST_F(command, PoolCreateInfoAndCheckAgree) {
+TEST_F(Command, PoolCreateInfoAndCheckAgree) {
     const std::string pool = in("pool");
     const json made = run_json({"pool", "create", pool, "--size", "2M", "--layout", "notes", "--engine", "undo",
                                 "--base", "0x300000000000", "--log-size", "256K", "--mode", "0640", "--json"});
@@ -159,7 +159,7 @@ TEST_F(command, PoolCreateInfoAndCheckAgree) {
     EXPECT_NE(other.err.find("layout"), std::string::npos) << other.err;
 }
 
-TEST_F(command, CheckFindsDamageAndChangesNothing) {
+TEST_F(Command, CheckFindsDamageAndChangesNothing) {
     const std::string pool = in("pool");
     write("lines", "one\ntwo\nthree\n");
     ASSERT_EQ(run({"kv", pool, "--size", "1M", "load", in("lines")}).status, 0);
@@ -187,7 +187,7 @@ TEST_F(command, CheckFindsDamageAndChangesNothing) {
     EXPECT_EQ(run_json({"pool", "check", in("foreign"), "--json"}, 1)["error"]["code"], "not_a_pool");
 }
 
-TEST_F(command, RepairSavesWhatItCanAndKeepsTheFileAsItWas) {
+TEST_F(Command, RepairSavesWhatItCanAndKeepsTheFileAsItWas) {
     const std::string pool = in("pool");
     write("lines", "one\ntwo\nthree\n");
     ASSERT_EQ(run({"kv", pool, "--size", "1M", "load", in("lines")}).status, 0);
@@ -220,7 +220,7 @@ TEST_F(command, RepairSavesWhatItCanAndKeepsTheFileAsItWas) {
         EXPECT_EQ(entry.path().string().find(".repairing"), std::string::npos) << entry.path();
 }
 
-TEST_F(command, DumpShowsEveryPartAndWhatIsDamaged) {
+TEST_F(Command, DumpShowsEveryPartAndWhatIsDamaged) {
     const std::string pool = in("pool");
     write("lines", "one\ntwo\nthree\n");
     ASSERT_EQ(run({"kv", pool, "--size", "1M", "load", in("lines")}).status, 0);
@@ -245,7 +245,7 @@ TEST_F(command, DumpShowsEveryPartAndWhatIsDamaged) {
     EXPECT_FALSE(damaged["roots"]["damage"].empty());
 }
 
-TEST_F(command, DoctorMeasuresAndNamesEveryLevel) {
+TEST_F(Command, DoctorMeasuresAndNamesEveryLevel) {
     const json found = run_json({"doctor", directory_, "--json"});
     EXPECT_EQ(found["levels"].size(), 2 * engine_names().size()) << "two levels of each engine";
     EXPECT_GT(found["costs"]["durable64"]["ns"], 0);
@@ -260,7 +260,7 @@ TEST_F(command, DoctorMeasuresAndNamesEveryLevel) {
     EXPECT_EQ(run({"doctor", in("missing")}).status, 1);
 }
 
-TEST_F(command, AGrownPoolHoldsWhatItHeldAndMore) {
+TEST_F(Command, AGrownPoolHoldsWhatItHeldAndMore) {
     std::string lines;
     for (int i = 0; i < 4000; ++i) lines += "key " + std::to_string(i) + "\t" + std::string(100, 'v') + "\n";
     write("lines", lines);
@@ -285,7 +285,7 @@ TEST_F(command, AGrownPoolHoldsWhatItHeldAndMore) {
     }
 }
 
-TEST_F(command, ARefusedGrowthChangesNothing) {
+TEST_F(Command, ARefusedGrowthChangesNothing) {
     const std::string pool = in("pool");
     ASSERT_EQ(run({"pool", "create", pool, "--size", "1M", "--reserve", "2M"}).status, 0);
     const std::string before = contents_of(pool);
@@ -298,7 +298,7 @@ TEST_F(command, ARefusedGrowthChangesNothing) {
     EXPECT_EQ(run({"pool", "grow", pool, "2M"}).status, 0);
 }
 
-TEST_F(command, ASnapshotIsAnotherPoolWithTheSameEntries) {
+TEST_F(Command, ASnapshotIsAnotherPoolWithTheSameEntries) {
     for (const std::string& engine : engine_names()) {
         const std::string pool = in(engine), copy = in(engine + "-copy");
         ASSERT_EQ(run({"kv", pool, "--engine", engine, "--size", "1M", "--level", "process", "put", "a", "b"}).status,
@@ -319,7 +319,7 @@ TEST_F(command, ASnapshotIsAnotherPoolWithTheSameEntries) {
     }
 }
 
-TEST_F(command, ARefusedSnapshotChangesNothing) {
+TEST_F(Command, ARefusedSnapshotChangesNothing) {
     const std::string pool = in("pool");
     ASSERT_EQ(run({"pool", "create", pool, "--size", "1M"}).status, 0);
     const std::string before = contents_of(pool);
@@ -333,7 +333,7 @@ TEST_F(command, ARefusedSnapshotChangesNothing) {
     EXPECT_FALSE(std::filesystem::exists(in("copy")));
 }
 
-TEST_F(command, AReaderThatGoesAwayLeavesThePoolClean) {
+TEST_F(Command, AReaderThatGoesAwayLeavesThePoolClean) {
     std::string lines;
     for (int i = 0; i < 5000; ++i) lines += "key " + std::to_string(i) + "\n";
     write("lines", lines);

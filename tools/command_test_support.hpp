@@ -36,7 +36,7 @@ inline std::string quoted(const std::string& word) {
     return text + "'";
 }
 
-class command : public ::testing::Test {
+class Command : public ::testing::Test {
 protected:
     void SetUp() override {
         directory_ = "./holdfast-command-XXXXXX";

@@ -12,7 +12,7 @@ namespace {
 
 using words = std::vector<std::string>;
 
-class error_text : public command {
+class ErrorText : public Command {
 protected:
     /// Its sentence begins with `what`, names the path and holds every one of `parts`.
     void expect_said(const outcome& done, int status, const std::string& what, const std::string& path,
@@ -24,7 +24,7 @@ protected:
     }
 };
 
-TEST_F(error_text, AMissingPoolIsCalledThat) {
+TEST_F(ErrorText, AMissingPoolIsCalledThat) {
     const std::string pool = in("missing");
     for (const words& line : {words{"kv", pool, "get", "key"}, words{"kv", pool, "del", "key"},
                               words{"kv", pool, "scan"}, words{"kv", pool, "stats"}, words{"pool", "info", pool},
@@ -41,7 +41,7 @@ TEST_F(error_text, AMissingPoolIsCalledThat) {
     EXPECT_FALSE(found["remedy"].get<std::string>().empty());
 }
 
-TEST_F(error_text, ANewPoolWithoutADirectoryOrInThePlaceOfAFileSaysWhatToDo) {
+TEST_F(ErrorText, ANewPoolWithoutADirectoryOrInThePlaceOfAFileSaysWhatToDo) {
     const std::string below = in("none/pool");
     expect_said(run({"pool", "create", below}), 1, "there is no directory for the new file", below,
                 {"expected a directory", "; create the directory first"});
@@ -51,7 +51,7 @@ TEST_F(error_text, ANewPoolWithoutADirectoryOrInThePlaceOfAFileSaysWhatToDo) {
                 {"; open the existing file"});
 }
 
-TEST_F(error_text, ASizeThatCannotBeNamesTheBoundThatItPasses) {
+TEST_F(ErrorText, ASizeThatCannotBeNamesTheBoundThatItPasses) {
     const std::string pool = in("pool");
     for (const std::string size : {"999T", "16000P", "4K"})
         expect_said(run({"pool", "create", pool, "--size", size}), 2, "a pool cannot have that size", pool,
@@ -60,7 +60,7 @@ TEST_F(error_text, ASizeThatCannotBeNamesTheBoundThatItPasses) {
     expect_said(large, 2, "a pool cannot have that size", pool, {"found 1098412116148224"});
 }
 
-TEST_F(error_text, AFileSystemThatIsFullIsNamedWithWhatIsFreeAndARemedy) {
+TEST_F(ErrorText, AFileSystemThatIsFullIsNamedWithWhatIsFreeAndARemedy) {
     struct statvfs room {};
     ASSERT_EQ(::statvfs(directory_.c_str(), &room), 0);
     const std::uint64_t free_bytes = std::uint64_t{room.f_bavail} * room.f_frsize;
@@ -73,7 +73,7 @@ TEST_F(error_text, AFileSystemThatIsFullIsNamedWithWhatIsFreeAndARemedy) {
               "no_space");
 }
 
-TEST_F(error_text, ALimitOfAddressesIsNamed) {
+TEST_F(ErrorText, ALimitOfAddressesIsNamed) {
     const std::string pool = in("pool");
     const outcome done = run({"pool", "create", pool, "--size", "1M"}, "ulimit -v 4000000;");
     expect_said(done, 1, "this process may not use that many addresses", pool,
@@ -83,7 +83,7 @@ TEST_F(error_text, ALimitOfAddressesIsNamed) {
         << "the remedy is one";
 }
 
-TEST_F(error_text, APoolThatIsFullSaysWhichAndHowToGrowIt) {
+TEST_F(ErrorText, APoolThatIsFullSaysWhichAndHowToGrowIt) {
     const std::string pool = in("pool");
     ASSERT_EQ(run({"kv", pool, "--size", "256K", "put", "a", "b"}).status, 0);
     const outcome done = run({"kv", pool, "put", "large", std::string(100'000, 'x'), "--engine", "redo"});
@@ -94,7 +94,7 @@ TEST_F(error_text, APoolThatIsFullSaysWhichAndHowToGrowIt) {
     EXPECT_NE(full.err.find("holdfast pool grow"), std::string::npos) << full.err;
 }
 
-TEST_F(error_text, AFileOfLinesThatCannotBeReadOrWrittenIsNamed) {
+TEST_F(ErrorText, AFileOfLinesThatCannotBeReadOrWrittenIsNamed) {
     const outcome input = run({"kv", in("pool"), "load", in("missing")});
     expect_said(input, 1, "the input cannot be read", in("missing"), {"found No such file"});
     write("lines", "one\n");

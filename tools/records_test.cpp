@@ -11,7 +11,7 @@ namespace {
 
 using words = std::vector<std::string>;
 
-TEST_F(command, AFileThatCannotBeWrittenIsRefusedBeforeTheWork) {
+TEST_F(Command, AFileThatCannotBeWrittenIsRefusedBeforeTheWork) {
     const std::string below = in("none/file");
     struct refused {
         words line;
@@ -44,7 +44,7 @@ TEST_F(command, AFileThatCannotBeWrittenIsRefusedBeforeTheWork) {
     }
 }
 
-TEST_F(command, AFileThatIsThereAlreadyIsKeptUntilTheWorkIsDone) {
+TEST_F(Command, AFileThatIsThereAlreadyIsKeptUntilTheWorkIsDone) {
     write("records.json", "what was there");
     EXPECT_EQ(run({"ecc", "inject", "--bits", "3", "--trials", "0", "--json", in("records.json")}).status, 2);
     EXPECT_EQ(contents_of(in("records.json")), "what was there");
@@ -62,7 +62,7 @@ void expect_exact(const json& value, const std::string& where) {
     for (const auto& [name, each] : value.items()) expect_exact(each, where + "." + name);
 }
 
-TEST_F(command, IdentitiesOfPoolsAreTextSinceADoubleCannotHoldThem) {
+TEST_F(Command, IdentitiesOfPoolsAreTextSinceADoubleCannotHoldThem) {
     for (const std::string name : {"first", "second", "third"}) {
         const std::string pool = in(name);
         const json made = run_json({"pool", "create", pool, "--size", "1M", "--json"});

@@ -29,7 +29,7 @@ const char* name_of(stream which) {
 
 using words = std::vector<std::string>;
 
-class streams : public command {
+class Streams : public Command {
 protected:
     /// In a child: descriptor `number` becomes what `which` says; what is kept goes to the file.
     static void place(int number, stream which, const std::string& file) {
@@ -78,7 +78,7 @@ protected:
     }
 };
 
-TEST_F(streams, AnErrorThatNobodyCanReadHasItsExitStatus) {
+TEST_F(Streams, AnErrorThatNobodyCanReadHasItsExitStatus) {
     make_pool("pool");
     write("letter", "dear reader");
     const std::vector<std::pair<words, int>> lines = {
@@ -111,7 +111,7 @@ TEST_F(streams, AnErrorThatNobodyCanReadHasItsExitStatus) {
         }
 }
 
-TEST_F(streams, AnErrorIsNeverWrittenIntoAPoolThatTookTheNumberOfAClosedStream) {
+TEST_F(Streams, AnErrorIsNeverWrittenIntoAPoolThatTookTheNumberOfAClosedStream) {
     make_pool("pool");
     for (const stream err : {stream::kept, stream::closed})
         for (const stream out : {stream::kept, stream::closed})
@@ -123,7 +123,7 @@ TEST_F(streams, AnErrorIsNeverWrittenIntoAPoolThatTookTheNumberOfAClosedStream) 
             }
 }
 
-TEST_F(streams, OutputThatGoesNowhereIsAnErrorWithASentence) {
+TEST_F(Streams, OutputThatGoesNowhereIsAnErrorWithASentence) {
     make_pool("pool");
     const std::vector<std::pair<words, int>> lines = {
         {{"kv", in("pool"), "get", "key"}, 1},
@@ -158,7 +158,7 @@ TEST_F(streams, OutputThatGoesNowhereIsAnErrorWithASentence) {
     }
 }
 
-TEST_F(streams, AReaderThatIsGoneEndsTheCommandQuietly) {
+TEST_F(Streams, AReaderThatIsGoneEndsTheCommandQuietly) {
     make_pool("pool");
     const std::vector<words> lines = {
         {"kv", in("pool"), "get", "key"},
@@ -179,7 +179,7 @@ TEST_F(streams, AReaderThatIsGoneEndsTheCommandQuietly) {
     EXPECT_EQ(run_with(stream::unread, stream::kept, {"kv", in("missing"), "get", "key", "--json"}).status, 1);
 }
 
-TEST_F(streams, AMeasurementWhoseTableGoesNowhereKeepsItsRecordsAndExitsWith1) {
+TEST_F(Streams, AMeasurementWhoseTableGoesNowhereKeepsItsRecordsAndExitsWith1) {
     const std::string records = in("records.json");
     const words line = {"bench", "ecc", "--quick", "--json", records};
     const outcome full = run_with(stream::full, stream::kept, line);
@@ -224,7 +224,7 @@ std::string drawn_on_terminal(unsigned short columns, const words& line) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? drawn : "it failed";
 }
 
-TEST_F(streams, ABarIsOneLineOnATerminalOf40Columns) {
+TEST_F(Streams, ABarIsOneLineOnATerminalOf40Columns) {
     const std::string drawn = drawn_on_terminal(40, {"bench", "ecc", "--quick"});
     const std::string begin = "\r\033[K";
     ASSERT_EQ(drawn.rfind(begin, 0), 0u) << drawn;

@@ -10,7 +10,7 @@ namespace {
 
 using words = std::vector<std::string>;
 
-TEST_F(command, WithoutACommandItPrintsTheHelpOfWhatWasNamedAndExitsWith2) {
+TEST_F(Command, WithoutACommandItPrintsTheHelpOfWhatWasNamedAndExitsWith2) {
     const std::vector<std::pair<words, std::vector<std::string>>> lines = {
         {{}, {"Usage: holdfast ", "kv ", "doctor "}},
         {{"pool"}, {"Usage: holdfast pool ", "create ", "snapshot "}},
@@ -26,7 +26,7 @@ TEST_F(command, WithoutACommandItPrintsTheHelpOfWhatWasNamedAndExitsWith2) {
     }
 }
 
-TEST_F(command, AWordThatIsNearlyRightIsAnsweredWithTheRightOne) {
+TEST_F(Command, AWordThatIsNearlyRightIsAnsweredWithTheRightOne) {
     const std::vector<std::pair<words, std::string>> lines = {
         {{"kvv"}, "\"kv\""},
         {{"kvv", in("p"), "get", "key"}, "\"kv\""},
@@ -67,7 +67,7 @@ TEST_F(command, AWordThatIsNearlyRightIsAnsweredWithTheRightOne) {
     }
 }
 
-TEST_F(command, AWordThatIsLikeNothingIsNamedWithoutAGuess) {
+TEST_F(Command, AWordThatIsLikeNothingIsNamedWithoutAGuess) {
     for (const words& line : {words{"nonsense"}, words{"kv", in("p"), "--nonsense", "put", "a", "b"},
                               words{"kv", in("p"), "put", "a", "b", "c"}, words{"bench", "nonsense"}}) {
         const outcome done = run(line);
@@ -78,13 +78,13 @@ TEST_F(command, AWordThatIsLikeNothingIsNamedWithoutAGuess) {
     }
 }
 
-TEST_F(command, AnEngineThatNoSuiteHasIsWrongUsage) {
+TEST_F(Command, AnEngineThatNoSuiteHasIsWrongUsage) {
     const outcome done = run({"bench", "ecc", "--quick", "--engine", "nonsense"});
     EXPECT_EQ(done.status, 2);
     EXPECT_NE(done.err.find("nonsense"), std::string::npos) << done.err;
 }
 
-TEST_F(command, OnlyLevelsThatExistAreOffered) {
+TEST_F(Command, OnlyLevelsThatExistAreOffered) {
     const std::string help = run({"kv", "--help"}).out;
     EXPECT_NE(help.find("power"), std::string::npos);
     for (const char* level : {"lag", "on_power_fail"}) {

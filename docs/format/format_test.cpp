@@ -134,7 +134,7 @@ T read(const std::vector<std::byte>& pool, std::uint64_t at) {
     return value;
 }
 
-TEST(format_document, shows_the_bytes_that_the_library_writes) {
+TEST(FormatDocument, ShowsTheBytesThatTheLibraryWrites) {
     const auto shown = page_bytes();
     const auto pool = example_pool();
     ASSERT_EQ(pool.size(), example_bytes);
@@ -145,7 +145,7 @@ TEST(format_document, shows_the_bytes_that_the_library_writes) {
     }
 }
 
-TEST(format_document, leaves_out_nothing_but_zeros_and_unused_roots) {
+TEST(FormatDocument, LeavesOutNothingButZerosAndUnusedRoots) {
     const auto shown = page_bytes();
     const auto page = page_pool();
     const auto pool = example_pool();
@@ -155,7 +155,7 @@ TEST(format_document, leaves_out_nothing_but_zeros_and_unused_roots) {
         }
 }
 
-TEST(format_document, shows_checksums_that_hold) {
+TEST(FormatDocument, ShowsChecksumsThatHold) {
     const auto pool = page_pool();
     for (const std::uint64_t copy : format::superblock_offset) {
         const auto block = read<format::superblock>(pool, copy);
@@ -175,7 +175,7 @@ TEST(format_document, shows_checksums_that_hold) {
         EXPECT_TRUE(read_record(pool.data() + at, end, seed, view)) << "at " << std::hex << at;
 }
 
-TEST(format_document, shows_a_record_that_sealing_gives) {
+TEST(FormatDocument, ShowsARecordThatSealingGives) {
     const auto pool = page_pool();
     constexpr std::uint64_t payload_words = 4;
     std::uint64_t record[format::record_bytes(payload_words) / 8] = {};
@@ -188,7 +188,7 @@ TEST(format_document, shows_a_record_that_sealing_gives) {
     EXPECT_EQ(std::memcmp(record, pool.data() + second_record_at, sizeof record), 0);
 }
 
-TEST(format_document, shows_a_pool_that_recovery_completes) {
+TEST(FormatDocument, ShowsAPoolThatRecoveryCompletes) {
     auto pool = page_pool();
     // As a power cut leaves it when no home line was written back.
     const format::root_entry unused = format::unused_root();

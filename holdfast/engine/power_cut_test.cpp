@@ -329,13 +329,13 @@ TYPED_TEST(PowerCut, KeepsEveryAcknowledgedTransactionOnAFile) {
     }
 }
 
-TEST(power_cut, redo_grows_to_the_old_pool_or_the_new_on_byte_addressable_media) {
+TEST(PowerCutOfGrowth, RedoGrowsToTheOldPoolOrTheNewOnByteAddressableMedia) {
     cut_again_and_again<redo>("/dev/shm", true, first_seed(5000), rounds(), true);
 }
-TEST(power_cut, undo_grows_to_the_old_pool_or_the_new_on_byte_addressable_media) {
+TEST(PowerCutOfGrowth, UndoGrowsToTheOldPoolOrTheNewOnByteAddressableMedia) {
     cut_again_and_again<undo>("/dev/shm", true, first_seed(6000), rounds(), true);
 }
-TEST(power_cut, redo_grows_to_the_old_pool_or_the_new_on_a_file) {
+TEST(PowerCutOfGrowth, RedoGrowsToTheOldPoolOrTheNewOnAFile) {
     cut_again_and_again<redo>(".", false, first_seed(7000), std::max(1, rounds() / 8), true);
 }
 
@@ -385,7 +385,7 @@ std::uint64_t cut_growth_at_every_call(const std::string& directory, bool nvram)
     }
 }
 
-TEST(power_cut, every_call_of_growing_leaves_the_old_pool_or_the_new) {
+TEST(PowerCutOfGrowth, EveryCallOfGrowingLeavesTheOldPoolOrTheNew) {
     // The header, its sync and two superblocks.
     EXPECT_EQ(cut_growth_at_every_call<redo>("/dev/shm", true), 4u);
     EXPECT_EQ(cut_growth_at_every_call<undo>("/dev/shm", true), 4u);

@@ -8,7 +8,7 @@
 namespace holdfast::heap_test {
 namespace {
 
-class audited_pool : public testing::Test {
+class AuditedPool : public testing::Test {
 protected:
     void SetUp() override {
         for (int i = 0; i < 5; ++i) small_.push_back(tx_.allocate(100).address);
@@ -34,7 +34,7 @@ protected:
     std::vector<const void*> owned_;
 };
 
-TEST_F(audited_pool, is_clean_with_every_owner_and_counts_what_is_there) {
+TEST_F(AuditedPool, IsCleanWithEveryOwnerAndCountsWhatIsThere) {
     std::shuffle(owned_.begin(), owned_.end(), std::minstd_rand(7));
     const heap_audit found = pool_.audit(owned_);
     EXPECT_TRUE(found.clean());
@@ -47,7 +47,7 @@ TEST_F(audited_pool, is_clean_with_every_owner_and_counts_what_is_there) {
     EXPECT_EQ(found.usage.capacity_bytes, pool_.page_count() * page);
 }
 
-TEST_F(audited_pool, shows_a_leak_by_its_offset) {
+TEST_F(AuditedPool, ShowsALeakByItsOffset) {
     for (const void* forgotten : {static_cast<void*>(small_[2]), static_cast<void*>(large_[1])}) {
         std::vector<const void*> owned = owned_;
         owned.erase(std::find(owned.begin(), owned.end(), forgotten));
@@ -59,7 +59,7 @@ TEST_F(audited_pool, shows_a_leak_by_its_offset) {
     EXPECT_TRUE(pool_.audit().clean()) << "owners are not looked at";
 }
 
-TEST_F(audited_pool, shows_a_block_with_two_owners) {
+TEST_F(AuditedPool, ShowsABlockWithTwoOwners) {
     owned_.push_back(small_[3]);
     owned_.push_back(small_[3]);
     const heap_audit found = pool_.audit(owned_);
@@ -68,7 +68,7 @@ TEST_F(audited_pool, shows_a_block_with_two_owners) {
     EXPECT_TRUE(mentions(found, offset_of(small_[3])));
 }
 
-TEST_F(audited_pool, shows_owners_of_nothing) {
+TEST_F(AuditedPool, ShowsOwnersOfNothing) {
     const int elsewhere = 0;
     std::size_t planted = 0;
     for (const void* wrong : {static_cast<const void*>(small_[4] + 112), static_cast<const void*>(small_[0] + 8),
@@ -79,7 +79,7 @@ TEST_F(audited_pool, shows_owners_of_nothing) {
     }
 }
 
-TEST_F(audited_pool, shows_every_single_flipped_bit_of_a_descriptor) {
+TEST_F(AuditedPool, ShowsEverySingleFlippedBitOfADescriptor) {
     for (std::byte* head : {small_[0], large_[1], large_[1] + page, large_[2] + 20 * page}) {
         for (unsigned bit = 0; bit < 64; ++bit) {
             flip(pool_.descriptor_of(head), bit);
@@ -92,7 +92,7 @@ TEST_F(audited_pool, shows_every_single_flipped_bit_of_a_descriptor) {
     EXPECT_TRUE(pool_.audit(owned_).clean());
 }
 
-TEST_F(audited_pool, shows_up_to_three_flipped_bits_of_a_block_state) {
+TEST_F(AuditedPool, ShowsUpToThreeFlippedBitsOfABlockState) {
     std::byte* state = pool_.state_of(small_[1], 112);
     for (unsigned a = 0; a < 8; ++a)
         for (unsigned b = a; b < 8; ++b)
@@ -105,7 +105,7 @@ TEST_F(audited_pool, shows_up_to_three_flipped_bits_of_a_block_state) {
             }
 }
 
-TEST_F(audited_pool, is_not_opened_with_a_damaged_header) {
+TEST_F(AuditedPool, IsNotOpenedWithADamagedHeader) {
     for (unsigned bit = 0; bit < 64 * 8; ++bit) {
         std::byte* header = pool_.data() + pool_.zone().offset;
         flip(header, bit);
@@ -121,7 +121,7 @@ TEST_F(audited_pool, is_not_opened_with_a_damaged_header) {
     EXPECT_EQ(heap::open(pool_.data(), {&moved, 1}).error().code, errc::corrupt);
 }
 
-TEST_F(audited_pool, refuses_a_damaged_block_and_goes_on_with_the_others) {
+TEST_F(AuditedPool, RefusesADamagedBlockAndGoesOnWithTheOthers) {
     *pool_.state_of(small_[1], 112) ^= std::byte{0x10};
     pool_.reopen();
     try {
@@ -136,7 +136,7 @@ TEST_F(audited_pool, refuses_a_damaged_block_and_goes_on_with_the_others) {
     for (int i = 0; i < 100; ++i) EXPECT_NE(tx_.allocate(100).address, small_[1]);
 }
 
-TEST_F(audited_pool, hands_out_no_page_behind_a_damaged_descriptor) {
+TEST_F(AuditedPool, HandsOutNoPageBehindADamagedDescriptor) {
     flip(pool_.descriptor_of(large_[0]), 3);
     pool_.reopen();
     EXPECT_EQ(code_of([&] { tx_.release(large_[0]); }), errc::corrupt);
@@ -145,7 +145,7 @@ TEST_F(audited_pool, hands_out_no_page_behind_a_damaged_descriptor) {
     EXPECT_EQ(code_of([&] { tx_.allocate(page); }), errc::corrupt);
 }
 
-TEST(hostile_metadata, never_brings_down_open_allocate_release_usage_or_audit) {
+TEST(HostileMetadata, NeverBringsDownOpenAllocateReleaseUsageOrAudit) {
     std::minstd_rand random(20'260);
     for (int round = 0; round < 300; ++round) {
         test_pool pool(60);
@@ -187,7 +187,7 @@ TEST(hostile_metadata, never_brings_down_open_allocate_release_usage_or_audit) {
     }
 }
 
-class repaired_pool : public audited_pool {
+class RepairedPool : public AuditedPool {
 protected:
     heap_repair repair(const std::vector<const void*>* owned) {
         const heap_zone zone = pool_.zone();
@@ -196,7 +196,7 @@ protected:
     std::vector<std::byte> bytes() { return {pool_.data() + pool_.zone().offset, pool_.data() + pool_.zone().bytes}; }
 };
 
-TEST_F(repaired_pool, is_left_alone_when_it_is_sound) {
+TEST_F(RepairedPool, IsLeftAloneWhenItIsSound) {
     const auto before = bytes();
     for (const std::vector<const void*>* owned : {static_cast<const std::vector<const void*>*>(nullptr),
                                                   static_cast<const std::vector<const void*>*>(&owned_)}) {
@@ -206,7 +206,7 @@ TEST_F(repaired_pool, is_left_alone_when_it_is_sound) {
     EXPECT_EQ(bytes(), before);
 }
 
-TEST_F(repaired_pool, has_every_descriptor_back_of_which_one_bit_was_flipped) {
+TEST_F(RepairedPool, HasEveryDescriptorBackOfWhichOneBitWasFlipped) {
     const auto before = bytes();
     for (const std::byte* head : {small_[0], large_[1]})
         for (unsigned bit = 0; bit < 64; ++bit) {
@@ -216,7 +216,7 @@ TEST_F(repaired_pool, has_every_descriptor_back_of_which_one_bit_was_flipped) {
         }
 }
 
-TEST_F(repaired_pool, asks_the_owners_for_states_and_lost_slabs) {
+TEST_F(RepairedPool, AsksTheOwnersForStatesAndLostSlabs) {
     const auto before = bytes();
     flip(pool_.state_of(small_[2], 112), 4);
     EXPECT_TRUE(repair(&owned_).lost.empty());
@@ -231,7 +231,7 @@ TEST_F(repaired_pool, asks_the_owners_for_states_and_lost_slabs) {
     EXPECT_TRUE(pool_.audit(owned_).clean());
 }
 
-TEST_F(repaired_pool, names_what_cannot_be_certain) {
+TEST_F(RepairedPool, NamesWhatCannotBeCertain) {
     std::memset(pool_.state_of(small_[0], 112), 0, 3);
     EXPECT_EQ(repair(&owned_).lost.size(), 1u) << "what zeroed the states may have gone on into the blocks";
     EXPECT_TRUE(pool_.audit(owned_).clean());
@@ -239,7 +239,7 @@ TEST_F(repaired_pool, names_what_cannot_be_certain) {
     EXPECT_EQ(repair(&owned_).lost.size(), 1u) << "nothing says how long the block was";
 }
 
-TEST_F(repaired_pool, tells_the_usable_size_of_blocks) {
+TEST_F(RepairedPool, TellsTheUsableSizeOfBlocks) {
     const heap_zone zone = pool_.zone();
     const auto bytes_at = [&](const std::byte* at) {
         return heap::block_bytes(pool_.data(), std::span(&zone, 1), at);

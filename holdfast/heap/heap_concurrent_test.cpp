@@ -69,12 +69,12 @@ void run_thread(const test_pool& pool, mailbox& shared, storing how, std::uint32
     }
 }
 
-class heap_threads : public testing::TestWithParam<std::tuple<storing, std::size_t>> {};
-INSTANTIATE_TEST_SUITE_P(both_engines, heap_threads,
+class HeapThreads : public testing::TestWithParam<std::tuple<storing, std::size_t>> {};
+INSTANTIATE_TEST_SUITE_P(BothEngines, HeapThreads,
                          testing::Combine(testing::Values(storing::at_commit, storing::in_place),
                                           testing::Values(std::size_t{24}, std::size_t{120}, std::size_t{4000})));
 
-TEST_P(heap_threads, share_one_heap_without_a_leak_or_a_double_owner) {
+TEST_P(HeapThreads, ShareOneHeapWithoutALeakOrADoubleOwner) {
     const auto [how, zone_pages] = GetParam();
     test_pool pool(zone_pages);
     mailbox shared;
@@ -94,7 +94,7 @@ TEST_P(heap_threads, share_one_heap_without_a_leak_or_a_double_owner) {
 }
 
 // Locks go after the append and before the wait, so others may free, commit and reuse first.
-TEST(heap_threads, a_slab_whose_creator_hears_late_of_its_commit_is_used_and_rolled_back_by_others) {
+TEST(HeapThreads, ASlabWhoseCreatorHearsLateOfItsCommitIsUsedAndRolledBackByOthers) {
     test_pool pool(3);
     test_transaction creator(pool, storing::at_commit);
     test_transaction other(pool, storing::at_commit);
@@ -115,7 +115,7 @@ TEST(heap_threads, a_slab_whose_creator_hears_late_of_its_commit_is_used_and_rol
     EXPECT_NO_THROW(third.allocate(page));
 }
 
-TEST(heap_threads, of_two_that_release_one_block_at_once_exactly_one_is_told_misuse) {
+TEST(HeapThreads, OfTwoThatReleaseOneBlockAtOnceExactlyOneIsToldMisuse) {
     test_pool pool(100);
     test_transaction setup(pool, storing::at_commit);
     for (int round = 0; round < 200; ++round) {

@@ -185,8 +185,8 @@ void run(storing how) {
     events.finish();
 }
 
-RC_GTEST_PROP(heap_model, any_history_agrees_with_a_map_when_stores_wait_for_commit, ()) { run(storing::at_commit); }
-RC_GTEST_PROP(heap_model, any_history_agrees_with_a_map_when_stores_are_in_place, ()) { run(storing::in_place); }
+RC_GTEST_PROP(HeapModel, AnyHistoryAgreesWithAMapWhenStoresWaitForCommit, ()) { run(storing::at_commit); }
+RC_GTEST_PROP(HeapModel, AnyHistoryAgreesWithAMapWhenStoresAreInPlace, ()) { run(storing::in_place); }
 
 }  // namespace
 }  // namespace holdfast::heap_test

@@ -12,7 +12,7 @@ double used_bytes(const heap_usage& usage) {
     return static_cast<double>(usage.capacity_bytes - usage.free_pages * page);
 }
 
-TEST(heap_space, is_at_most_a_third_more_than_asked_for_in_blocks_of_one_size_from_113_bytes_to_a_page) {
+TEST(HeapSpace, IsAtMostAThirdMoreThanAskedForInBlocksOfOneSizeFrom113BytesToAPage) {
     double worst = 0;
     std::size_t worst_bytes = 0;
     std::vector<std::size_t> sizes = {1, heap_format::small_bytes_max + 1, page};
@@ -98,7 +98,7 @@ churn_outcome churn(std::size_t least, std::size_t most, std::size_t shifted_lea
     return outcome;
 }
 
-TEST(heap_space, under_random_replacement_stays_below_one_and_a_half_bytes_of_pages_per_byte) {
+TEST(HeapSpace, UnderRandomReplacementStaysBelowOneAndAHalfBytesOfPagesPerByte) {
     const struct {
         const char* name;
         std::size_t least, most, shifted_least, shifted_most;

@@ -7,18 +7,18 @@
 namespace holdfast::heap_test {
 namespace {
 
-class heap_law : public testing::TestWithParam<storing> {
+class HeapLaw : public testing::TestWithParam<storing> {
 protected:
     storing how() const { return GetParam(); }
 };
-INSTANTIATE_TEST_SUITE_P(both_engines, heap_law, testing::Values(storing::at_commit, storing::in_place),
+INSTANTIATE_TEST_SUITE_P(BothEngines, HeapLaw, testing::Values(storing::at_commit, storing::in_place),
                          [](const auto& each) {
                              return std::string(each.param == storing::at_commit ? "at_commit" : "in_place");
                          });
 
 std::uint64_t number_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
-TEST_P(heap_law, every_size_up_to_two_pages_gets_room_at_its_alignment) {
+TEST_P(HeapLaw, EverySizeUpToTwoPagesGetsRoomAtItsAlignment) {
     test_pool pool(6000);
     test_transaction tx(pool, how());
     std::vector<const void*> owned;
@@ -38,7 +38,7 @@ TEST_P(heap_law, every_size_up_to_two_pages_gets_room_at_its_alignment) {
     EXPECT_EQ(pool.heap().usage().allocated_blocks, owned.size());
 }
 
-TEST_P(heap_law, a_block_wastes_less_than_sixteen_bytes_a_fifth_or_a_page) {
+TEST_P(HeapLaw, ABlockWastesLessThanSixteenBytesAFifthOrAPage) {
     test_pool pool(2000);
     test_transaction tx(pool, how());
     for (std::size_t bytes = 1; bytes <= 4 * page; ++bytes) {
@@ -54,7 +54,7 @@ TEST_P(heap_law, a_block_wastes_less_than_sixteen_bytes_a_fifth_or_a_page) {
     }
 }
 
-TEST_P(heap_law, a_rolled_back_transaction_leaves_nothing) {
+TEST_P(HeapLaw, ARolledBackTransactionLeavesNothing) {
     test_pool pool(200);
     test_transaction tx(pool, how());
     std::vector<std::byte> before(pool.data() + pool.zone().offset, pool.data() + 3 * page);
@@ -65,7 +65,7 @@ TEST_P(heap_law, a_rolled_back_transaction_leaves_nothing) {
     EXPECT_EQ(tx.allocate(pool.page_count() * page).bytes, pool.page_count() * page);
 }
 
-TEST_P(heap_law, a_rolled_back_release_leaves_the_block_allocated) {
+TEST_P(HeapLaw, ARolledBackReleaseLeavesTheBlockAllocated) {
     test_pool pool(200);
     test_transaction tx(pool, how());
     const heap_block small = tx.allocate(100);
@@ -82,7 +82,7 @@ TEST_P(heap_law, a_rolled_back_release_leaves_the_block_allocated) {
     EXPECT_TRUE(pool.audit({}).clean());
 }
 
-TEST_P(heap_law, a_freed_block_is_not_reused_before_commit) {
+TEST_P(HeapLaw, AFreedBlockIsNotReusedBeforeCommit) {
     test_pool pool(5);
     test_transaction owner(pool, how());
     std::vector<std::byte*> blocks;
@@ -100,7 +100,7 @@ TEST_P(heap_law, a_freed_block_is_not_reused_before_commit) {
     EXPECT_EQ(other.allocate(448).address, blocks[3]);
 }
 
-TEST_P(heap_law, a_block_may_be_allocated_and_released_in_one_transaction) {
+TEST_P(HeapLaw, ABlockMayBeAllocatedAndReleasedInOneTransaction) {
     test_pool pool(200);
     test_transaction tx(pool, how());
     for (const bool commit : {true, false, true}) {
@@ -112,7 +112,7 @@ TEST_P(heap_law, a_block_may_be_allocated_and_released_in_one_transaction) {
     EXPECT_EQ(tx.allocate(pool.page_count() * page).bytes, pool.page_count() * page);
 }
 
-TEST_P(heap_law, releasing_what_is_not_an_allocated_block_is_misuse_and_changes_nothing) {
+TEST_P(HeapLaw, ReleasingWhatIsNotAnAllocatedBlockIsMisuseAndChangesNothing) {
     test_pool pool(200);
     test_transaction tx(pool, how());
     std::byte* small = tx.allocate(100).address;
@@ -139,7 +139,7 @@ TEST_P(heap_law, releasing_what_is_not_an_allocated_block_is_misuse_and_changes_
     }
 }
 
-TEST_P(heap_law, a_bad_size_or_alignment_is_an_invalid_argument) {
+TEST_P(HeapLaw, ABadSizeOrAlignmentIsAnInvalidArgument) {
     test_pool pool(20);
     test_transaction tx(pool, how());
     EXPECT_EQ(code_of([&] { tx.allocate(0); }), errc::invalid_argument);
@@ -148,7 +148,7 @@ TEST_P(heap_law, a_bad_size_or_alignment_is_an_invalid_argument) {
     EXPECT_EQ(code_of([&] { tx.allocate(8, 128); }), errc::invalid_argument);
 }
 
-TEST_P(heap_law, sizes_beyond_the_heap_and_beyond_all_numbers_are_out_of_space) {
+TEST_P(HeapLaw, SizesBeyondTheHeapAndBeyondAllNumbersAreOutOfSpace) {
     test_pool pool(20);
     test_transaction tx(pool, how());
     for (const std::size_t bytes : {21 * page, std::size_t{1} << 43, std::size_t{1} << 60, ~std::size_t{0}})
@@ -156,7 +156,7 @@ TEST_P(heap_law, sizes_beyond_the_heap_and_beyond_all_numbers_are_out_of_space) 
     EXPECT_FALSE(tx.session->used());
 }
 
-TEST_P(heap_law, out_of_space_changes_nothing) {
+TEST_P(HeapLaw, OutOfSpaceChangesNothing) {
     test_pool pool(40);
     test_transaction tx(pool, how());
     std::vector<const void*> owned;
@@ -170,7 +170,7 @@ TEST_P(heap_law, out_of_space_changes_nothing) {
     EXPECT_TRUE(pool.audit(owned).clean());
 }
 
-TEST_P(heap_law, the_smallest_zone_holds_one_page) {
+TEST_P(HeapLaw, TheSmallestZoneHoldsOnePage) {
     test_pool pool(heap::smallest_zone_bytes() / page);
     test_transaction tx(pool, how());
     ASSERT_EQ(pool.page_count(), 1u);
@@ -183,7 +183,7 @@ TEST_P(heap_law, the_smallest_zone_holds_one_page) {
     EXPECT_EQ(code_of([&] { tx.allocate(64); }), errc::out_of_space);
 }
 
-TEST_P(heap_law, one_block_can_take_the_whole_zone_and_survives_reopening) {
+TEST_P(HeapLaw, OneBlockCanTakeTheWholeZoneAndSurvivesReopening) {
     test_pool pool(600);
     test_transaction tx(pool, how());
     const heap_block all = tx.allocate(pool.page_count() * page);
@@ -196,7 +196,7 @@ TEST_P(heap_law, one_block_can_take_the_whole_zone_and_survives_reopening) {
     EXPECT_EQ(tx.allocate(pool.page_count() * page).address, all.address);
 }
 
-TEST_P(heap_law, pages_of_a_size_class_serve_any_other_once_free) {
+TEST_P(HeapLaw, PagesOfASizeClassServeAnyOtherOnceFree) {
     test_pool pool(300);
     test_transaction tx(pool, how());
     for (const std::size_t bytes : {16u, 2000u, 64u, 1000u, 3584u, 320u}) {
@@ -220,7 +220,7 @@ TEST_P(heap_law, pages_of_a_size_class_serve_any_other_once_free) {
     EXPECT_TRUE(pool.audit(owned).clean());
 }
 
-TEST_P(heap_law, another_session_gets_what_an_idle_arena_holds) {
+TEST_P(HeapLaw, AnotherSessionGetsWhatAnIdleArenaHolds) {
     test_pool pool(heap::smallest_zone_bytes() / page);
     test_transaction first(pool, how());
     test_transaction second(pool, how());
@@ -234,7 +234,7 @@ TEST_P(heap_law, another_session_gets_what_an_idle_arena_holds) {
     EXPECT_NO_THROW(second.allocate(page));
 }
 
-TEST_P(heap_law, a_large_block_is_clean_until_its_pages_were_freed_and_again_after_truncation) {
+TEST_P(HeapLaw, ALargeBlockIsCleanUntilItsPagesWereFreedAndAgainAfterTruncation) {
     test_pool pool(100);
     test_transaction tx(pool, how());
     const std::size_t all = pool.page_count() * page;
@@ -256,7 +256,7 @@ TEST_P(heap_law, a_large_block_is_clean_until_its_pages_were_freed_and_again_aft
     EXPECT_TRUE(tx.allocate(all).clean);
 }
 
-TEST_P(heap_law, pages_that_the_log_of_a_life_before_names_are_clean_only_after_truncation) {
+TEST_P(HeapLaw, PagesThatTheLogOfALifeBeforeNamesAreCleanOnlyAfterTruncation) {
     test_pool pool(100);
     const auto first = static_cast<std::uint32_t>(101 - pool.page_count());
     constexpr std::size_t named = 10;
@@ -278,7 +278,7 @@ TEST_P(heap_law, pages_that_the_log_of_a_life_before_names_are_clean_only_after_
     EXPECT_TRUE(tx.allocate(pool.page_count() * page).clean);
 }
 
-TEST_P(heap_law, nothing_is_clean_before_it_is_said_what_the_log_names) {
+TEST_P(HeapLaw, NothingIsCleanBeforeItIsSaidWhatTheLogNames) {
     test_pool pool(100);
     const auto opened = heap::open(pool.data(), {&pool.zone(), 1});
     ASSERT_TRUE(opened);
@@ -288,7 +288,7 @@ TEST_P(heap_law, nothing_is_clean_before_it_is_said_what_the_log_names) {
     session.rolled_back();
 }
 
-TEST_P(heap_law, a_large_block_prefers_a_clean_run) {
+TEST_P(HeapLaw, ALargeBlockPrefersACleanRun) {
     test_pool pool(400);
     test_transaction tx(pool, how());
     std::byte* dirty = tx.allocate(20 * page).address;
@@ -300,7 +300,7 @@ TEST_P(heap_law, a_large_block_prefers_a_clean_run) {
     EXPECT_FALSE(tx.allocate(4 * page).clean) << "a short one takes the best fit";
 }
 
-TEST_P(heap_law, a_failed_writer_dooms_the_transaction_and_rolling_back_repairs_everything) {
+TEST_P(HeapLaw, AFailedWriterDoomsTheTransactionAndRollingBackRepairsEverything) {
     for (std::size_t stores = 0; stores < 12; ++stores) {
         test_pool pool(60);
         test_transaction tx(pool, how());
@@ -327,7 +327,7 @@ TEST_P(heap_law, a_failed_writer_dooms_the_transaction_and_rolling_back_repairs_
     }
 }
 
-TEST_P(heap_law, one_transaction_cannot_use_two_heaps) {
+TEST_P(HeapLaw, OneTransactionCannotUseTwoHeaps) {
     test_pool pool(60);
     test_pool other(60);
     test_transaction tx(pool, how());
@@ -337,7 +337,7 @@ TEST_P(heap_law, one_transaction_cannot_use_two_heaps) {
     EXPECT_EQ(code_of([&] { tx.session->release(other.heap(), block, tx.writer); }), errc::misuse);
 }
 
-TEST_P(heap_law, a_small_allocation_stores_one_byte_and_a_release_too) {
+TEST_P(HeapLaw, ASmallAllocationStoresOneByteAndAReleaseToo) {
     test_pool pool(60);
     test_transaction tx(pool, how());
     std::byte* first = tx.allocate(64).address;
@@ -349,7 +349,7 @@ TEST_P(heap_law, a_small_allocation_stores_one_byte_and_a_release_too) {
     EXPECT_EQ(tx.writer.touched(), std::set<const std::byte*>{pool.state_of(first, 64)});
 }
 
-TEST_P(heap_law, a_heap_of_several_zones_uses_them_all) {
+TEST_P(HeapLaw, AHeapOfSeveralZonesUsesThemAll) {
     const heap_zone zones[] = {{page, 20 * page}, {30 * page, 50 * page}};
     std::vector<std::byte> memory(82 * page);
     std::byte* pool = memory.data() + (page - number_of(memory.data()) % page) % page;
@@ -368,7 +368,7 @@ TEST_P(heap_law, a_heap_of_several_zones_uses_them_all) {
     EXPECT_EQ(heap::open(pool, overlapping).error().code, errc::invalid_argument);
 }
 
-TEST_P(heap_law, a_zone_added_to_a_full_heap_serves_what_did_not_fit) {
+TEST_P(HeapLaw, AZoneAddedToAFullHeapServesWhatDidNotFit) {
     const heap_zone zones[] = {{page, 20 * page}, {21 * page, 5000 * page}};
     std::vector<std::byte> memory(5022 * page);
     std::byte* pool = memory.data() + (page - number_of(memory.data()) % page) % page;

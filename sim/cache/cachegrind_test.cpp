@@ -127,7 +127,7 @@ void compare(const misses& ours, const misses& theirs) {
     EXPECT_GT(theirs.last_level, 10'000u);
 }
 
-TEST(Cachegrind, counts_the_same_misses_also_when_the_program_fills_the_last_level_many_times) {
+TEST(Cachegrind, CountsTheSameMissesAlsoWhenTheProgramFillsTheLastLevelManyTimes) {
     if (std::system("valgrind --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "valgrind is not installed";
     std::array<hierarchy_config, 2> configs;
     configs[1].l2.bytes = 1024 * 1024;

@@ -25,12 +25,12 @@ std::string refusal_of_setting(std::string_view key, std::string_view text) {
     return error ? error->text() : refusal(config);
 }
 
-TEST(Configuration, the_defaults_are_allowed) {
+TEST(Configuration, TheDefaultsAreAllowed) {
     EXPECT_EQ(refusal(memory_config{}), "");
     EXPECT_EQ(refusal(hierarchy_config{}), "");
 }
 
-TEST(Configuration, a_field_out_of_its_range_is_told_by_key_value_and_range) {
+TEST(Configuration, AFieldOutOfItsRangeIsToldByKeyValueAndRange) {
     memory_config memory;
     memory.nvram.banks = 3;
     EXPECT_EQ(refusal(memory), "nvram.banks is 3, allowed is a power of two from 1 to 64");
@@ -39,7 +39,7 @@ TEST(Configuration, a_field_out_of_its_range_is_told_by_key_value_and_range) {
     EXPECT_EQ(refusal(caches), "cache.dl1.ways is 17, allowed is 1 to 16");
 }
 
-TEST(Configuration, fields_that_do_not_fit_each_other_are_told) {
+TEST(Configuration, FieldsThatDoNotFitEachOtherAreTold) {
     memory_config memory;
     memory.controller.low_mark = 48;
     EXPECT_EQ(refusal(memory), "controller.low_mark is 48, allowed is less than controller.high_mark, 48");
@@ -48,7 +48,7 @@ TEST(Configuration, fields_that_do_not_fit_each_other_are_told) {
     EXPECT_EQ(refusal(caches), "cache.l2.bytes is 3145728, allowed is 64 bytes times 16 ways times a power of two");
 }
 
-TEST(Configuration, fields_are_set_by_their_keys) {
+TEST(Configuration, FieldsAreSetByTheirKeys) {
     memory_config memory;
     EXPECT_FALSE(set(memory, "controller.drain", "marks_between"));
     EXPECT_EQ(memory.controller.drain, drain_policy::marks_between);
@@ -62,7 +62,7 @@ TEST(Configuration, fields_are_set_by_their_keys) {
     EXPECT_EQ(caches.dl1.bytes, 32'768u);
 }
 
-TEST(Configuration, a_key_or_a_text_that_means_nothing_is_told) {
+TEST(Configuration, AKeyOrATextThatMeansNothingIsTold) {
     EXPECT_EQ(refusal_of_setting<memory_config>("nvram.bank", "8"),
               "nvram.bank is 8, allowed is a key of this machine");
     EXPECT_EQ(refusal_of_setting<memory_config>("controller.drain", "later"),
@@ -77,7 +77,7 @@ TEST(Configuration, a_key_or_a_text_that_means_nothing_is_told) {
               "nvram.whole_row_activation is yes, allowed is true or false");
 }
 
-TEST(Configuration, a_time_is_written_as_people_write_it) {
+TEST(Configuration, ATimeIsWrittenAsPeopleWriteIt) {
     EXPECT_EQ(nanoseconds_text(ps(1600)), "1.6");
     EXPECT_EQ(nanoseconds_text(ns(300)), "300");
     EXPECT_EQ(nanoseconds_text(ps(1)), "0.001");

@@ -180,7 +180,7 @@ void run_one(drain_policy drain, persist_point persist, bool hold) {
 
 }  // namespace
 
-RC_GTEST_PROP(FlatMemory, is_what_several_cores_see_under_any_drain_policy, ()) {
+RC_GTEST_PROP(FlatMemory, IsWhatSeveralCoresSeeUnderAnyDrainPolicy, ()) {
     const auto drain = *rc::gen::element(drain_policy::marks, drain_policy::marks_block, drain_policy::marks_between,
                                          drain_policy::until_full, drain_policy::idle);
     run_one(drain, *rc::gen::element(persist_point::array, persist_point::controller), *rc::gen::arbitrary<bool>());

@@ -43,7 +43,7 @@ protected:
     time now_ = ns(10'000);
 };
 
-TEST_F(Hierarchy, a_hit_in_L1_costs_its_latency_and_a_miss_those_of_all_levels_above_the_answer) {
+TEST_F(Hierarchy, AHitInL1CostsItsLatencyAndAMissThoseOfAllLevelsAboveTheAnswer) {
     EXPECT_EQ(load(0, 0, ns(0)).done, l1 + l2 + memory);
     EXPECT_EQ(load(0, 8, ns(1000)).done, ns(1000) + l1);
     EXPECT_EQ(load(1, 8, ns(2000)).done, ns(2000) + l1 + l2 + intervention);
@@ -51,28 +51,28 @@ TEST_F(Hierarchy, a_hit_in_L1_costs_its_latency_and_a_miss_those_of_all_levels_a
     EXPECT_EQ(load(2, 8, ns(4000)).by, answered_by::l1);
 }
 
-TEST_F(Hierarchy, a_miss_of_a_line_in_flight_waits_for_the_first_one_and_asks_memory_once) {
+TEST_F(Hierarchy, AMissOfALineInFlightWaitsForTheFirstOneAndAsksMemoryOnce) {
     const time first = load(0, 0, ns(0)).done;
     EXPECT_EQ(load(0, 8, ns(20)).done, first);
     EXPECT_EQ(load(0, 16, ns(20)).by, answered_by::in_flight);
     EXPECT_EQ(memory_.reads.size(), 1u);
 }
 
-TEST_F(Hierarchy, a_miss_of_another_core_merges_in_L2) {
+TEST_F(Hierarchy, AMissOfAnotherCoreMergesInL2) {
     load(0, 0, ns(0));
     const access second = load(1, 0, ns(20));
     EXPECT_EQ(memory_.reads.size(), 1u);
     EXPECT_EQ(second.done, l1 + l2 + memory + intervention);
 }
 
-TEST_F(Hierarchy, the_earlier_of_two_misses_is_the_first_though_it_was_computed_last) {
+TEST_F(Hierarchy, TheEarlierOfTwoMissesIsTheFirstThoughItWasComputedLast) {
     const time late = load(0, 0, ns(500)).done;
     EXPECT_EQ(late, ns(500) + l1 + l2 + memory);
     EXPECT_EQ(load(0, 0, ns(100)).done, ns(100) + l1 + l2 + memory);
     EXPECT_EQ(load(0, 0, ns(500)).done, ns(500) + l1);
 }
 
-TEST_F(Hierarchy, the_least_recently_used_line_of_a_set_is_replaced) {
+TEST_F(Hierarchy, TheLeastRecentlyUsedLineOfASetIsReplaced) {
     for (std::uint64_t way = 0; way < 8; ++way) load(0, way * l1_way, ns(0));
     load(0, 0, ns(1000));
     load(0, 8 * l1_way, ns(2000));
@@ -81,7 +81,7 @@ TEST_F(Hierarchy, the_least_recently_used_line_of_a_set_is_replaced) {
     EXPECT_TRUE(has(0, 2 * l1_way));
 }
 
-TEST_F(Hierarchy, a_store_allocates_its_line_and_leaves_the_bytes_around_it) {
+TEST_F(Hierarchy, AStoreAllocatesItsLineAndLeavesTheBytesAroundIt) {
     memory_.lines[address{0}].fill(std::byte{0x11});
     store(0, 8, 0x2222222222222222, ns(0));
     EXPECT_EQ(value(0, 0), 0x1111111111111111u);
@@ -89,26 +89,26 @@ TEST_F(Hierarchy, a_store_allocates_its_line_and_leaves_the_bytes_around_it) {
     EXPECT_EQ(in_memory(8), 0x1111111111111111u) << "write-back, not write-through";
 }
 
-TEST_F(Hierarchy, a_load_over_the_end_of_a_line_is_put_together_from_both) {
+TEST_F(Hierarchy, ALoadOverTheEndOfALineIsPutTogetherFromBoth) {
     store(0, 56, 0x1122334455667788, ns(0));
     store(0, 64, 0x99aabbccddeeff00, ns(0));
     EXPECT_EQ(value(0, 60), 0xddeeff0011223344u);
     EXPECT_EQ(value(0, 62, 4), 0xff001122u);
 }
 
-TEST_F(Hierarchy, a_store_over_the_end_of_a_line_changes_both) {
+TEST_F(Hierarchy, AStoreOverTheEndOfALineChangesBoth) {
     store(0, 60, 0x1122334455667788, ns(0));
     EXPECT_EQ(value(0, 56), 0x5566778800000000u);
     EXPECT_EQ(value(0, 64), 0x11223344u);
 }
 
-TEST_F(Hierarchy, a_line_that_one_core_has_alone_is_written_without_asking_L2) {
+TEST_F(Hierarchy, ALineThatOneCoreHasAloneIsWrittenWithoutAskingL2) {
     load(0, 0, ns(0));
     EXPECT_EQ(store(0, 0, 1, ns(1000)).done, ns(1000) + l1);
     EXPECT_EQ(caches_.counters(0).data.upgrades, 0u);
 }
 
-TEST_F(Hierarchy, a_shared_line_is_written_after_L2_has_taken_it_from_the_others) {
+TEST_F(Hierarchy, ASharedLineIsWrittenAfterL2HasTakenItFromTheOthers) {
     load(0, 0, ns(0));
     load(1, 0, ns(1000));
     EXPECT_EQ(store(0, 0, 1, ns(2000)).done, ns(2000) + l1 + l2);
@@ -116,7 +116,7 @@ TEST_F(Hierarchy, a_shared_line_is_written_after_L2_has_taken_it_from_the_others
     EXPECT_FALSE(has(1, 0));
 }
 
-TEST_F(Hierarchy, a_store_to_a_line_that_another_core_holds_dirty_gets_that_cores_bytes) {
+TEST_F(Hierarchy, AStoreToALineThatAnotherCoreHoldsDirtyGetsThatCoresBytes) {
     store(0, 0, 1, ns(0));
     EXPECT_EQ(store(1, 8, 2, ns(1000)).by, answered_by::other_l1);
     EXPECT_FALSE(has(0, 0));
@@ -125,7 +125,7 @@ TEST_F(Hierarchy, a_store_to_a_line_that_another_core_holds_dirty_gets_that_core
     EXPECT_TRUE(memory_.writes.empty());
 }
 
-TEST_F(Hierarchy, a_load_of_a_line_that_another_core_holds_dirty_leaves_both_with_it_unwritable) {
+TEST_F(Hierarchy, ALoadOfALineThatAnotherCoreHoldsDirtyLeavesBothWithItUnwritable) {
     store(0, 0, 1, ns(0));
     EXPECT_EQ(value(1, 0), 1u);
     EXPECT_FALSE(state(0, 0).dirty);
@@ -134,14 +134,14 @@ TEST_F(Hierarchy, a_load_of_a_line_that_another_core_holds_dirty_leaves_both_wit
     EXPECT_TRUE(caches_.l2().state(caches_.l2().find(address{0})).dirty);
 }
 
-TEST_F(Hierarchy, a_store_takes_the_line_from_the_instruction_caches) {
+TEST_F(Hierarchy, AStoreTakesTheLineFromTheInstructionCaches) {
     caches_.fetch(1, {0}, ns(0));
     store(0, 0, 1, ns(1000));
     EXPECT_EQ(caches_.fetch(1, {0}, ns(2000)).by, answered_by::other_l1);
     EXPECT_EQ(caches_.counters(1).instructions.recalled, 1u);
 }
 
-TEST_F(Hierarchy, a_dirty_line_that_leaves_L1_is_found_in_L2) {
+TEST_F(Hierarchy, ADirtyLineThatLeavesL1IsFoundInL2) {
     store(0, 0, 7, ns(0));
     for (std::uint64_t way = 1; way <= 8; ++way) load(0, way * l1_way, ns(1000 * way));
     EXPECT_FALSE(has(0, 0));
@@ -151,7 +151,7 @@ TEST_F(Hierarchy, a_dirty_line_that_leaves_L1_is_found_in_L2) {
     EXPECT_EQ(again.how.by, answered_by::l2);
 }
 
-TEST_F(Hierarchy, a_line_that_leaves_L2_takes_the_L1s_bytes_along) {
+TEST_F(Hierarchy, ALineThatLeavesL2TakesTheL1sBytesAlong) {
     store(0, 0, 7, ns(0));
     // Every one also maps to set 0 of the L1; the store keeps its line recent there, but not in L2.
     for (std::uint64_t way = 1; way <= 16; ++way) {
@@ -164,20 +164,20 @@ TEST_F(Hierarchy, a_line_that_leaves_L2_takes_the_L1s_bytes_along) {
     EXPECT_EQ(in_memory(0), 7u + 16);
 }
 
-TEST_F(Hierarchy, a_clean_line_leaves_without_a_write) {
+TEST_F(Hierarchy, ACleanLineLeavesWithoutAWrite) {
     for (std::uint64_t way = 0; way <= 16; ++way) load(0, way * l2_way, ns(1000 * way));
     EXPECT_EQ(caches_.l2_counters().evictions, 1u);
     EXPECT_TRUE(memory_.writes.empty());
 }
 
-TEST_F(Hierarchy, a_full_queue_below_delays_the_miss_that_needs_the_place) {
+TEST_F(Hierarchy, AFullQueueBelowDelaysTheMissThatNeedsThePlace) {
     for (std::uint64_t way = 0; way < 16; ++way) store(0, way * l2_way, 1, ns(1000 * way));
     memory_.accept_delay = ns(5000);
     // The line had been handed to L2 by then, or its L1 is asked for it first.
     EXPECT_GE(load(1, 16 * l2_way, ns(20'000)).done, ns(25'000));
 }
 
-TEST_F(Hierarchy, a_written_back_line_stays_and_is_clean_and_writable) {
+TEST_F(Hierarchy, AWrittenBackLineStaysAndIsCleanAndWritable) {
     store(0, 0, 5, ns(0));
     EXPECT_GE(write_back(0, 0, ns(1000)), ns(1000) + l1 + l2);
     EXPECT_EQ(in_memory(0), 5u);
@@ -188,13 +188,13 @@ TEST_F(Hierarchy, a_written_back_line_stays_and_is_clean_and_writable) {
     EXPECT_EQ(memory_.awaited.back(), address{0});
 }
 
-TEST_F(Hierarchy, a_line_write_back_reaches_the_core_that_holds_the_line_dirty) {
+TEST_F(Hierarchy, ALineWriteBackReachesTheCoreThatHoldsTheLineDirty) {
     store(1, 0, 5, ns(0));
     write_back(0, 0, ns(1000));
     EXPECT_EQ(in_memory(0), 5u);
 }
 
-TEST_F(Hierarchy, a_clean_line_is_not_written_again_but_what_is_on_its_way_is_awaited) {
+TEST_F(Hierarchy, ACleanLineIsNotWrittenAgainButWhatIsOnItsWayIsAwaited) {
     load(0, 0, ns(0));
     write_back(0, 0, ns(1000));
     write_back(0, 4096, ns(1000));
@@ -202,7 +202,7 @@ TEST_F(Hierarchy, a_clean_line_is_not_written_again_but_what_is_on_its_way_is_aw
     EXPECT_EQ(memory_.awaited.size(), 2u);
 }
 
-TEST_F(Hierarchy, a_streamed_line_is_in_no_cache_and_after_the_bytes_that_were_there) {
+TEST_F(Hierarchy, AStreamedLineIsInNoCacheAndAfterTheBytesThatWereThere) {
     store(0, 0, 5, ns(0));
     const std::array<std::byte, 8> bytes{std::byte{9}};
     caches_.stream({1, hart_id{1}, {}}, {8}, bytes, ns(1000));
@@ -212,7 +212,7 @@ TEST_F(Hierarchy, a_streamed_line_is_in_no_cache_and_after_the_bytes_that_were_t
     EXPECT_EQ(value(0, 8), 9u);
 }
 
-TEST_F(Hierarchy, an_atomic_sees_what_the_last_one_stored) {
+TEST_F(Hierarchy, AnAtomicSeesWhatTheLastOneStored) {
     const auto add_one = [](std::uint64_t old) { return std::optional(old + 1); };
     for (std::uint32_t core = 0; core < 4; ++core) {
         EXPECT_EQ(caches_.update({core, hart_id{core}, {}}, {0}, 8, ns(1000), add_one).value, core);
@@ -220,13 +220,13 @@ TEST_F(Hierarchy, an_atomic_sees_what_the_last_one_stored) {
     EXPECT_EQ(value(0, 0), 4u);
 }
 
-TEST_F(Hierarchy, an_atomic_whose_comparison_fails_stores_nothing) {
+TEST_F(Hierarchy, AnAtomicWhoseComparisonFailsStoresNothing) {
     const auto refuse = [](std::uint64_t) { return std::optional<std::uint64_t>{}; };
     caches_.update({0, hart_id{0}, {}}, {0}, 4, ns(0), refuse);
     EXPECT_FALSE(state(0, 0).dirty);
 }
 
-TEST_F(Hierarchy, poked_bytes_are_seen_by_all_and_make_no_line_dirty) {
+TEST_F(Hierarchy, PokedBytesAreSeenByAllAndMakeNoLineDirty) {
     load(0, 0, ns(0));
     load(1, 0, ns(0));
     const std::array<std::byte, 8> bytes{std::byte{3}};
@@ -237,13 +237,13 @@ TEST_F(Hierarchy, poked_bytes_are_seen_by_all_and_make_no_line_dirty) {
     EXPECT_FALSE(state(0, 0).dirty);
 }
 
-TEST_F(Hierarchy, all_sets_are_full_once_as_many_lines_as_there_are_places_were_read) {
+TEST_F(Hierarchy, AllSetsAreFullOnceAsManyLinesAsThereArePlacesWereRead) {
     EXPECT_EQ(caches_.l2().full_sets(), 0u);
     for (std::uint64_t line = 0; line < 8 * 1024 * 1024 / 64; ++line) load(0, line * 64, ns(0));
     EXPECT_EQ(caches_.l2().full_sets(), caches_.l2().sets());
 }
 
-TEST(CacheArray, the_order_of_use_is_that_of_a_list_whatever_the_number_of_ways) {
+TEST(CacheArray, TheOrderOfUseIsThatOfAListWhateverTheNumberOfWays) {
     for (const std::uint32_t ways : {1u, 2u, 3u, 8u, 15u, 16u}) {
         cache_array cache({ways * 64, ways, ns(1), ns(1)});
         std::vector<cache_array::place> order;

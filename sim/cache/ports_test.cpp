@@ -82,7 +82,7 @@ protected:
     write_back_recorder write_backs_;
 };
 
-TEST_F(Ports, a_store_commit_tells_hart_transaction_address_and_both_values) {
+TEST_F(Ports, AStoreCommitTellsHartTransactionAddressAndBothValues) {
     attached_.on_store = &stores_;
     store(2, 8, 0x11, ns(0), 7);
     store(2, 8, 0x22, ns(1000), 8);
@@ -98,7 +98,7 @@ TEST_F(Ports, a_store_commit_tells_hart_transaction_address_and_both_values) {
     EXPECT_EQ(stores_.seen[1].at, ns(1000) + l1);
 }
 
-TEST_F(Ports, old_memory_can_be_rebuilt_from_the_store_commits) {
+TEST_F(Ports, OldMemoryCanBeRebuiltFromTheStoreCommits) {
     attached_.on_store = &stores_;
     for (std::uint64_t each = 0; each < 200; ++each) {
         store(static_cast<std::uint32_t>(each % 4), each * each % 96 * 8, each + 1, ns(each * 200));
@@ -111,7 +111,7 @@ TEST_F(Ports, old_memory_can_be_rebuilt_from_the_store_commits) {
     for (const std::byte byte : found) ASSERT_EQ(byte, std::byte{0});
 }
 
-TEST_F(Ports, a_refused_store_commit_stalls_the_drain_by_exactly_the_refused_time) {
+TEST_F(Ports, ARefusedStoreCommitStallsTheDrainByExactlyTheRefusedTime) {
     store(0, 0, 1, ns(0));
     attached_.on_store = &stores_;
     EXPECT_EQ(store(0, 0, 2, ns(1000)).done, ns(1000) + l1);
@@ -119,7 +119,7 @@ TEST_F(Ports, a_refused_store_commit_stalls_the_drain_by_exactly_the_refused_tim
     EXPECT_EQ(store(0, 0, 3, ns(2000)).done, ns(2000) + l1 + ns(123));
 }
 
-TEST_F(Ports, an_atomic_commits_like_a_store) {
+TEST_F(Ports, AnAtomicCommitsLikeAStore) {
     attached_.on_store = &stores_;
     const auto nine = [](std::uint64_t) { return std::optional<std::uint64_t>(9); };
     caches_.update({0, hart_id{0}, {3}}, {arena_}, 4, ns(0), nine);
@@ -127,7 +127,7 @@ TEST_F(Ports, an_atomic_commits_like_a_store) {
     EXPECT_EQ(stores_.seen[0].new_bytes.size(), 4u);
 }
 
-TEST_F(Ports, a_dirty_line_is_announced_at_every_level_on_its_way_to_memory) {
+TEST_F(Ports, ADirtyLineIsAnnouncedAtEveryLevelOnItsWayToMemory) {
     attached_.on_write_back = &write_backs_;
     store(3, 0, 0x55, ns(0));
     write_back(0, ns(1000));
@@ -143,14 +143,14 @@ TEST_F(Ports, a_dirty_line_is_announced_at_every_level_on_its_way_to_memory) {
     }
 }
 
-TEST_F(Ports, a_held_eviction_delays_the_miss_that_needs_its_place) {
+TEST_F(Ports, AHeldEvictionDelaysTheMissThatNeedsItsPlace) {
     for (std::uint64_t way = 0; way < 8; ++way) store(0, way * 4096, 1, ns(1000 * way));
     attached_.on_write_back = &write_backs_;
     write_backs_.hold_for = ns(5000);
     EXPECT_EQ(store(0, 8 * 4096, 1, ns(20'000)).done, ns(20'000) + l1 + ns(5000));
 }
 
-TEST_F(Ports, a_cache_asks_at_once_how_long_it_is_to_hold_a_line) {
+TEST_F(Ports, ACacheAsksAtOnceHowLongItIsToHoldALine) {
     for (std::uint64_t way = 0; way < 8; ++way) store(0, way * 4096, 1, ns(1000 * way));
     attached_.on_write_back = &write_backs_;
     write_backs_.until_released = true;
@@ -158,7 +158,7 @@ TEST_F(Ports, a_cache_asks_at_once_how_long_it_is_to_hold_a_line) {
     EXPECT_EQ(write_backs_.pressed, 1);
 }
 
-TEST_F(Ports, a_write_back_held_at_the_controller_stays_out_of_the_array_until_released) {
+TEST_F(Ports, AWriteBackHeldAtTheControllerStaysOutOfTheArrayUntilReleased) {
     attached_.on_write_back = &write_backs_;
     write_backs_.hold_at = port::level::controller;
     write_backs_.until_released = true;
@@ -174,7 +174,7 @@ TEST_F(Ports, a_write_back_held_at_the_controller_stays_out_of_the_array_until_r
     EXPECT_EQ(write_backs_.pressed, 0);
 }
 
-TEST_F(Ports, a_write_back_delayed_at_the_controller_delays_the_next_one_of_its_line) {
+TEST_F(Ports, AWriteBackDelayedAtTheControllerDelaysTheNextOneOfItsLine) {
     attached_.on_write_back = &write_backs_;
     write_backs_.hold_at = port::level::controller;
     write_backs_.hold_for = ns(5000);
@@ -188,7 +188,7 @@ TEST_F(Ports, a_write_back_delayed_at_the_controller_delays_the_next_one_of_its_
     EXPECT_EQ(in_image(memory_.nvram().crash(ns(10'000)), 0), 6u);
 }
 
-TEST_F(Ports, a_fence_presses_for_the_write_back_that_is_held) {
+TEST_F(Ports, AFencePressesForTheWriteBackThatIsHeld) {
     attached_.on_write_back = &write_backs_;
     write_backs_.hold_at = port::level::controller;
     write_backs_.until_released = true;
@@ -198,7 +198,7 @@ TEST_F(Ports, a_fence_presses_for_the_write_back_that_is_held) {
     EXPECT_EQ(write_backs_.pressed, 1);
 }
 
-TEST_F(Ports, a_full_queue_of_held_writes_is_pressed_for_room) {
+TEST_F(Ports, AFullQueueOfHeldWritesIsPressedForRoom) {
     attached_.on_write_back = &write_backs_;
     write_backs_.hold_at = port::level::controller;
     write_backs_.until_released = true;
@@ -210,7 +210,7 @@ TEST_F(Ports, a_full_queue_of_held_writes_is_pressed_for_room) {
     EXPECT_EQ(memory_.nvram().counters().writes_refused, 1u);
 }
 
-TEST_F(Ports, the_tag_walker_reads_and_sets_state_bits_set_by_set) {
+TEST_F(Ports, TheTagWalkerReadsAndSetsStateBitsSetBySet) {
     store(0, 64, 1, ns(0));
     caches_.load(0, {arena_ + 64 + 4096}, 8, ns(1000));
     tag_walker walker(caches_);
@@ -229,7 +229,7 @@ TEST_F(Ports, the_tag_walker_reads_and_sets_state_bits_set_by_set) {
     EXPECT_EQ(caches_.counters(0).data.sets_walked, 65u);
 }
 
-TEST_F(Ports, a_forced_line_is_clean_afterwards_in_both_levels_and_its_bits_are_reset) {
+TEST_F(Ports, AForcedLineIsCleanAfterwardsInBothLevelsAndItsBitsAreReset) {
     attached_.on_write_back = &write_backs_;
     store(0, 64, 6, ns(0));
     tag_walker walker(caches_);
@@ -247,7 +247,7 @@ TEST_F(Ports, a_forced_line_is_clean_afterwards_in_both_levels_and_its_bits_are_
     EXPECT_EQ(in_image(memory_.nvram().image(), 64), 6u);
 }
 
-TEST_F(Ports, a_walk_keeps_the_tags_from_a_load_for_the_configured_time) {
+TEST_F(Ports, AWalkKeepsTheTagsFromALoadForTheConfiguredTime) {
     caches_.load(0, {arena_}, 8, ns(0));
     tag_walker walker(caches_);
     const auto look = [](walked_line&) { return false; };
@@ -259,7 +259,7 @@ TEST_F(Ports, a_walk_keeps_the_tags_from_a_load_for_the_configured_time) {
     EXPECT_EQ(caches_.load(1, {arena_}, 8, ns(2000) - l1).how.done, ns(2000) + l2 + l2 + ps(1600));
 }
 
-TEST_F(Ports, streamed_bytes_and_the_log_share_the_combining_buffer) {
+TEST_F(Ports, StreamedBytesAndTheLogShareTheCombiningBuffer) {
     const std::array<std::byte, 8> bytes{std::byte{1}};
     for (std::uint64_t line = 0; line < 6; ++line) {
         caches_.stream({0, hart_id{0}, {}}, {arena_ + line * 64}, bytes, ns(0));
@@ -269,7 +269,7 @@ TEST_F(Ports, streamed_bytes_and_the_log_share_the_combining_buffer) {
     EXPECT_EQ(memory_.nvram().counters().writes, 1u);
 }
 
-TEST_F(Ports, what_was_not_written_back_is_lost_at_a_crash) {
+TEST_F(Ports, WhatWasNotWrittenBackIsLostAtACrash) {
     store(0, 0, 1, ns(0));
     store(0, 64, 2, ns(0));
     write_back(0, ns(1000));
@@ -279,7 +279,7 @@ TEST_F(Ports, what_was_not_written_back_is_lost_at_a_crash) {
     EXPECT_EQ(in_image(survives, 64), 0u);
 }
 
-TEST_F(Ports, registers_tell_the_transaction_that_a_store_is_to_capture_and_announce_its_ends) {
+TEST_F(Ports, RegistersTellTheTransactionThatAStoreIsToCaptureAndAnnounceItsEnds) {
     class clock : public port::transactions {
     public:
         time begin(hart_id, transaction_id, time at) override { return at + ns(1); }

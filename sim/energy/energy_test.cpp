@@ -16,7 +16,7 @@ void access(nvram_dimm& dimm, std::uint64_t offset, access_kind kind) {
 
 nvram_energy_pj energy_of_dimm(const nvram_dimm& dimm) { return energy_of(dimm.counters(), dimm.dirty_lines()); }
 
-TEST(Energy, a_read_that_opens_a_row_costs_array_and_row_buffer_and_a_row_hit_the_row_buffer_alone) {
+TEST(Energy, AReadThatOpensARowCostsArrayAndRowBufferAndARowHitTheRowBufferAlone) {
     nvram_dimm dimm(nvram_config{}, arena);
     access(dimm, 0, access_kind::read);
     EXPECT_DOUBLE_EQ(energy_of_dimm(dimm).total(), 512 * (0.93 + 2.47));
@@ -24,7 +24,7 @@ TEST(Energy, a_read_that_opens_a_row_costs_array_and_row_buffer_and_a_row_hit_th
     EXPECT_DOUBLE_EQ(energy_of_dimm(dimm).total(), 512 * (2 * 0.93 + 2.47));
 }
 
-TEST(Energy, a_line_written_twice_while_its_row_is_open_is_programmed_once) {
+TEST(Energy, ALineWrittenTwiceWhileItsRowIsOpenIsProgrammedOnce) {
     nvram_dimm dimm(nvram_config{}, arena);
     access(dimm, 0, access_kind::write);
     access(dimm, 0, access_kind::write);
@@ -32,14 +32,14 @@ TEST(Energy, a_line_written_twice_while_its_row_is_open_is_programmed_once) {
     EXPECT_DOUBLE_EQ(energy_of_dimm(dimm).array_write, 512 * 16.82);
 }
 
-TEST(Energy, clean_lines_of_an_open_row_are_not_programmed) {
+TEST(Energy, CleanLinesOfAnOpenRowAreNotProgrammed) {
     nvram_dimm dimm(nvram_config{}, arena);
     access(dimm, 0, access_kind::read);
     access(dimm, 8 * 2048, access_kind::read);
     EXPECT_EQ(energy_of_dimm(dimm).array_write, 0);
 }
 
-TEST(Energy, whole_row_activation_senses_all_of_the_row) {
+TEST(Energy, WholeRowActivationSensesAllOfTheRow) {
     nvram_config config;
     config.whole_row_activation = true;
     nvram_dimm dimm(config, arena);
@@ -47,7 +47,7 @@ TEST(Energy, whole_row_activation_senses_all_of_the_row) {
     EXPECT_DOUBLE_EQ(energy_of_dimm(dimm).array_read, 2048 * 8 * 2.47);
 }
 
-TEST(Energy, a_cache_pays_for_lines_that_come_and_go_and_a_miss_for_the_tags) {
+TEST(Energy, ACachePaysForLinesThatComeAndGoAndAMissForTheTags) {
     cache_counters counters;
     counters.reads = 10;
     counters.read_misses = 2;

@@ -99,7 +99,7 @@ private:
     std::uint16_t next_id_ = 1;
 };
 
-TEST(Logging, through_the_ports_alone_a_crash_leaves_every_transaction_whole_or_not_at_all) {
+TEST(Logging, ThroughThePortsAloneACrashLeavesEveryTransactionWholeOrNotAtAll) {
     memory_config config;
     config.controller.write_entries = 8;
     config.controller.high_mark = 6;
@@ -115,7 +115,7 @@ TEST(Logging, through_the_ports_alone_a_crash_leaves_every_transaction_whole_or_
     }
 }
 
-TEST(Logging, holds_lines_whose_records_are_still_on_their_way) {
+TEST(Logging, HoldsLinesWhoseRecordsAreStillOnTheirWay) {
     memory_config config;
     config.controller.log = log_arbitration::in_order;
     my::logged_machine machine(small_caches(), config);

@@ -32,7 +32,7 @@ private:
     bool marked_ = false;
 };
 
-TEST(CustomOperations, reach_the_memory_with_their_operands_in_the_order_of_the_program) {
+TEST(CustomOperations, ReachTheMemoryWithTheirOperandsInTheOrderOfTheProgram) {
     using enum custom_operation;
     guest_run<> guest("custom_operations");
     listening_memory memory(guest.space);
@@ -56,7 +56,7 @@ TEST(CustomOperations, reach_the_memory_with_their_operands_in_the_order_of_the_
     EXPECT_EQ(guest.output, "stored 11 22 3\n");
 }
 
-TEST(CustomOperations, are_nothing_to_a_machine_that_does_not_have_them) {
+TEST(CustomOperations, AreNothingToAMachineThatDoesNotHaveThem) {
     EXPECT_EQ(output_there("custom_operations", {}), "stored 11 22 3\n");
 }
 

@@ -19,7 +19,7 @@ void expect_operation(const operation& found, operation_code code, unsigned dest
 }
 
 // Words as GNU as writes them.
-TEST(Decode, every_form_of_immediate_keeps_its_sign) {
+TEST(Decode, EveryFormOfImmediateKeepsItsSign) {
     expect_operation(decode(0xfff58513, somewhere), addi, 10, 11, 0, -1);            // addi a0, a1, -1
     expect_operation(decode(0xfea5bc23, somewhere), sd, sink_register, 11, 10, -8);  // sd a0, -8(a1)
     expect_operation(decode(0xfeb50ee3, somewhere), beq, sink_register, 10, 11, -4); // beq a0, a1, .-4
@@ -27,16 +27,16 @@ TEST(Decode, every_form_of_immediate_keeps_its_sign) {
     expect_operation(decode(0x800005b7, somewhere), load_constant, 11, 0, 0, -0x80000000ll);  // lui a1, 0x80000
 }
 
-TEST(Decode, auipc_becomes_the_constant_that_it_is_at_its_place) {
+TEST(Decode, AuipcBecomesTheConstantThatItIsAtItsPlace) {
     expect_operation(decode(0x00001597, somewhere), load_constant, 11, 0, 0, 0x13340);  // auipc a1, 1
 }
 
-TEST(Decode, a_destination_of_x0_is_the_register_that_nobody_reads) {
+TEST(Decode, ADestinationOfX0IsTheRegisterThatNobodyReads) {
     EXPECT_EQ(decode(0x00b50033, somewhere).destination, sink_register);  // add x0, a0, a1
     EXPECT_EQ(decode(0x00053003, somewhere).destination, sink_register);  // ld x0, 0(a0)
 }
 
-TEST(Decode, floating_point_registers_are_numbered_behind_the_others) {
+TEST(Decode, FloatingPointRegistersAreNumberedBehindTheOthers) {
     const operation fused = decode(0x6ac5f543, somewhere);  // fmadd.d fa0, fa1, fa2, fa3
     EXPECT_STREQ(name_of(fused.code), "fmadd_d");
     EXPECT_EQ(fused.destination, first_fp_register + 10);
@@ -47,12 +47,12 @@ TEST(Decode, floating_point_registers_are_numbered_behind_the_others) {
     expect_operation(decode(0xd2250553, somewhere), fcvt_d_l, first_fp_register + 10, 10, 0, 0);  // fcvt.d.l fa0, a0
 }
 
-TEST(Decode, slti_to_x0_is_a_custom_operation_with_its_second_operand_in_a1) {
+TEST(Decode, SltiToX0IsACustomOperationWithItsSecondOperandInA1) {
     expect_operation(decode(0x00652013, somewhere), custom, sink_register, 10, 11, 6);  // slti x0, a0, 6
     expect_operation(decode(0x00652513, somewhere), slti, 10, 10, 0, 6);                // slti a0, a0, 6
 }
 
-TEST(Decode, compressed_instructions_become_what_they_abbreviate) {
+TEST(Decode, CompressedInstructionsBecomeWhatTheyAbbreviate) {
     expect_operation(decode_compressed(0x157d), addi, 10, 10, 0, -1);              // c.addi a0, -1
     expect_operation(decode_compressed(0x7139), addi, 2, 2, 0, -64);               // c.addi16sp sp, -64
     expect_operation(decode_compressed(0x1048), addi, 10, 2, 0, 36);               // c.addi4spn a0, sp, 36
@@ -63,7 +63,7 @@ TEST(Decode, compressed_instructions_become_what_they_abbreviate) {
     EXPECT_EQ(decode_compressed(0x157d).parcels, 1);
 }
 
-TEST(Decode, what_rv64gc_does_not_have_is_illegal_and_shows_the_word) {
+TEST(Decode, WhatRv64gcDoesNotHaveIsIllegalAndShowsTheWord) {
     for (const std::uint32_t word : {0xffffffffu, 0x0000007fu, 0x02051513u | 0x40000000u, 0x0600f053u, 0x0000600bu}) {
         const operation found = decode(word, somewhere);
         EXPECT_STREQ(name_of(found.code), "illegal") << std::hex << word;

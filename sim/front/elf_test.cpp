@@ -44,7 +44,7 @@ std::string problem_when(std::size_t at, std::uint64_t value, unsigned bytes) {
     return problem_with(file);
 }
 
-TEST(Elf, a_program_is_put_where_its_segments_say) {
+TEST(Elf, AProgramIsPutWhereItsSegmentsSay) {
     auto memory = *address_space::create();
     const std::vector<std::byte> file = right_file();
     const auto loaded = load_elf(file, "guest", memory);
@@ -55,7 +55,7 @@ TEST(Elf, a_program_is_put_where_its_segments_say) {
     EXPECT_TRUE(memory.find_range(0x10000, 128, writable).empty());
 }
 
-TEST(Elf, what_is_wrong_with_a_file_is_said_with_what_was_expected) {
+TEST(Elf, WhatIsWrongWithAFileIsSaidWithWhatWasExpected) {
     EXPECT_EQ(problem_with({}), "bad ELF: guest: expected a file that begins with an ELF header, found something else");
     EXPECT_EQ(problem_when(0, 0x20206123, 4),
               "bad ELF: guest: expected a file that begins with an ELF header, found something else");
@@ -77,7 +77,7 @@ TEST(Elf, what_is_wrong_with_a_file_is_said_with_what_was_expected) {
               "bad ELF: guest: expected segments on free pages of 65536 bytes, found one at 0x2000000000");
 }
 
-TEST(Elf, no_byte_of_a_program_makes_the_loader_fall) {
+TEST(Elf, NoByteOfAProgramMakesTheLoaderFall) {
     const std::vector<std::byte> right = right_file();
     for (std::size_t at = 0; at < right.size(); ++at) {
         for (const unsigned value : {0x00u, 0x01u, 0x7fu, 0x80u, 0xffu}) {

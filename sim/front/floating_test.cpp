@@ -95,10 +95,10 @@ void compare_all(std::uint64_t pairs) {
     }
 }
 
-TEST(Floating, singles_are_what_the_host_makes_of_them) { compare_all<single_format, float>(50000); }
-TEST(Floating, doubles_are_what_the_host_makes_of_them) { compare_all<double_format, double>(50000); }
+TEST(Floating, SinglesAreWhatTheHostMakesOfThem) { compare_all<single_format, float>(50000); }
+TEST(Floating, DoublesAreWhatTheHostMakesOfThem) { compare_all<double_format, double>(50000); }
 
-TEST(Floating, ties_go_away_from_zero_in_the_mode_that_the_host_does_not_have) {
+TEST(Floating, TiesGoAwayFromZeroInTheModeThatTheHostDoesNotHave) {
     context how{rounding::nearest_away, 0};
     const auto integer = [&](double value) {
         return static_cast<std::int64_t>(to_integer<double_format>(std::bit_cast<std::uint64_t>(value), 64, true, how));
@@ -111,7 +111,7 @@ TEST(Floating, ties_go_away_from_zero_in_the_mode_that_the_host_does_not_have) {
     EXPECT_EQ(from_integer<double_format>((1ull << 53) + 1, true, how), rounded_up);
 }
 
-TEST(Floating, an_integer_that_does_not_fit_is_the_nearest_that_does_and_invalid) {
+TEST(Floating, AnIntegerThatDoesNotFitIsTheNearestThatDoesAndInvalid) {
     const auto convert_to = [](double value, int width, bool is_signed) {
         context how{rounding::toward_zero, 0};
         const auto bits = std::bit_cast<std::uint64_t>(value);

@@ -4,7 +4,7 @@
 namespace holdfast::sim::test {
 namespace {
 
-TEST(Harts, the_one_that_is_furthest_behind_runs_until_it_is_a_quantum_ahead) {
+TEST(Harts, TheOneThatIsFurthestBehindRunsUntilItIsAQuantumAhead) {
     harts all(3, 10);
     hart& first = *all.add(hart{});
     hart& second = *all.add(hart{});
@@ -20,13 +20,13 @@ TEST(Harts, the_one_that_is_furthest_behind_runs_until_it_is_a_quantum_ahead) {
     EXPECT_EQ(all.next().until, 110u);
 }
 
-TEST(Harts, there_are_no_more_than_the_machine_has) {
+TEST(Harts, ThereAreNoMoreThanTheMachineHas) {
     harts all(1, 10);
     hart& first = *all.add(hart{});
     EXPECT_EQ(all.add(first), nullptr);
 }
 
-TEST(Harts, one_that_exited_lives_on_as_the_next_and_goes_on_counting) {
+TEST(Harts, OneThatExitedLivesOnAsTheNextAndGoesOnCounting) {
     harts all(2, 10);
     hart& first = *all.add(hart{});
     hart& second = *all.add(first);
@@ -41,7 +41,7 @@ TEST(Harts, one_that_exited_lives_on_as_the_next_and_goes_on_counting) {
     EXPECT_EQ(second.local_time, 70u);
 }
 
-TEST(Harts, who_waits_longest_is_woken_first_and_goes_on_when_the_waker_is) {
+TEST(Harts, WhoWaitsLongestIsWokenFirstAndGoesOnWhenTheWakerIs) {
     harts all(3, 10);
     hart& first = *all.add(hart{});
     hart& second = *all.add(hart{});
@@ -61,7 +61,7 @@ TEST(Harts, who_waits_longest_is_woken_first_and_goes_on_when_the_waker_is) {
     EXPECT_EQ(second.waited, 150u);
 }
 
-TEST(Harts, none_runs_when_all_wait) {
+TEST(Harts, NoneRunsWhenAllWait) {
     harts all(1, 10);
     all.wait(*all.add(hart{}), 0x1000);
     EXPECT_EQ(all.next().who, nullptr);
@@ -77,7 +77,7 @@ struct two_harts : small_machine<> {
     hart second{};
 };
 
-TEST(Reservation, ends_when_another_hart_stores_to_the_line) {
+TEST(Reservation, EndsWhenAnotherHartStoresToTheLine) {
     two_harts machine({lr_d(a2, a0), sc_d(a3, a1, a0), sd(a1, a0, 56)});
     machine.second.pc = code_base + 8;
     machine.run(machine.first, 1);
@@ -86,7 +86,7 @@ TEST(Reservation, ends_when_another_hart_stores_to_the_line) {
     EXPECT_EQ(machine.first.registers[a3], 1u);
 }
 
-TEST(Reservation, ends_when_another_hart_updates_or_stores_conditionally) {
+TEST(Reservation, EndsWhenAnotherHartUpdatesOrStoresConditionally) {
     for (const std::uint32_t word : {amoadd_d(zero, a1, a0), sc_d(zero, a1, a0)}) {
         two_harts machine({lr_d(a2, a0), sc_d(a3, a1, a0), lr_d(a2, a0), word});
         machine.second.pc = code_base + 8;
@@ -98,7 +98,7 @@ TEST(Reservation, ends_when_another_hart_updates_or_stores_conditionally) {
     }
 }
 
-TEST(Reservation, stays_when_others_load_or_store_elsewhere_or_reserve_too) {
+TEST(Reservation, StaysWhenOthersLoadOrStoreElsewhereOrReserveToo) {
     two_harts machine({lr_d(a2, a0), sc_d(a3, a1, a0), ld(a2, a0, 0), sd(a1, a0, 64), lr_d(a2, a0)});
     machine.first.registers[a1] = 5;
     machine.second.pc = code_base + 8;
@@ -109,7 +109,7 @@ TEST(Reservation, stays_when_others_load_or_store_elsewhere_or_reserve_too) {
     EXPECT_EQ(machine.word_at(data_base), 5u);
 }
 
-TEST(Reservation, is_good_for_one_store) {
+TEST(Reservation, IsGoodForOneStore) {
     small_machine<> machine({lr_d(a2, a0), sc_d(a3, a1, a0), sc_d(a3, a1, a0)});
     machine.run(2);
     EXPECT_EQ(machine.first.registers[a3], 0u);

@@ -4,7 +4,7 @@
 namespace holdfast::sim::test {
 namespace {
 
-TEST(Instructions, of_floating_point_compute_and_raise_what_they_do_under_qemu_in_every_mode) {
+TEST(Instructions, OfFloatingPointComputeAndRaiseWhatTheyDoUnderQemuInEveryMode) {
     const std::string here = output_here("instructions_floating", {});
     const std::string there = output_there("instructions_floating", {});
     ASSERT_GT(there.size(), 1000000u);

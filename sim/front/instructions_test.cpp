@@ -16,9 +16,9 @@ void expect_same_lines(const std::string& program) {
     EXPECT_EQ(here.size(), there.size());
 }
 
-TEST(Instructions, of_integers_compute_what_they_do_under_qemu) { expect_same_lines("instructions_integer"); }
-TEST(Instructions, that_load_store_and_update_do_what_they_do_under_qemu) { expect_same_lines("instructions_memory"); }
-TEST(Instructions, that_branch_or_are_compressed_or_set_registers_of_control_do_what_they_do_under_qemu) {
+TEST(Instructions, OfIntegersComputeWhatTheyDoUnderQemu) { expect_same_lines("instructions_integer"); }
+TEST(Instructions, ThatLoadStoreAndUpdateDoWhatTheyDoUnderQemu) { expect_same_lines("instructions_memory"); }
+TEST(Instructions, ThatBranchOrAreCompressedOrSetRegistersOfControlDoWhatTheyDoUnderQemu) {
     expect_same_lines("instructions_flow");
 }
 

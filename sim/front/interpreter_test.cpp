@@ -5,7 +5,7 @@
 namespace holdfast::sim::test {
 namespace {
 
-TEST(Interpreter, executes_up_to_the_instruction_that_it_is_given_time_for) {
+TEST(Interpreter, ExecutesUpToTheInstructionThatItIsGivenTimeFor) {
     small_machine<> machine({addi(a1, zero, 1), addi(a1, a1, 1), addi(a1, a1, 1), addi(a1, a1, 1)});
     machine.run(3);
     EXPECT_EQ(machine.first.registers[a1], 3u);
@@ -15,14 +15,14 @@ TEST(Interpreter, executes_up_to_the_instruction_that_it_is_given_time_for) {
     EXPECT_EQ(machine.first.stop, hart_stop::none);
 }
 
-TEST(Interpreter, a_store_is_seen_by_a_load) {
+TEST(Interpreter, AStoreIsSeenByALoad) {
     small_machine<> machine({addi(a1, zero, -7), sd(a1, a0, 16), ld(a2, a0, 16)});
     machine.run(3);
     EXPECT_EQ(machine.first.registers[a2], static_cast<std::uint64_t>(-7));
     EXPECT_EQ(machine.word_at(data_base + 16), static_cast<std::uint64_t>(-7));
 }
 
-TEST(Interpreter, a_system_call_counts_and_leaves_the_hart_behind_it) {
+TEST(Interpreter, ASystemCallCountsAndLeavesTheHartBehindIt) {
     small_machine<> machine({addi(a7, zero, 64), ecall_word, addi(a1, zero, 1)});
     machine.run(100);
     EXPECT_EQ(machine.first.stop, hart_stop::system_call);
@@ -30,7 +30,7 @@ TEST(Interpreter, a_system_call_counts_and_leaves_the_hart_behind_it) {
     EXPECT_EQ(machine.first.retired, 2u);
 }
 
-TEST(Interpreter, the_counters_count_what_came_before_them) {
+TEST(Interpreter, TheCountersCountWhatCameBeforeThem) {
     small_machine<> machine({addi(zero, zero, 0), i_form(0x73, 2, a1, 0, 0xc02 - 0x1000), addi(zero, zero, 0),
                              i_form(0x73, 2, a2, 0, 0xc00 - 0x1000)});  // rdinstret a1, rdcycle a2
     machine.run(4);
@@ -39,7 +39,7 @@ TEST(Interpreter, the_counters_count_what_came_before_them) {
 }
 
 
-TEST(Interpreter, what_cannot_be_done_stops_the_hart_at_the_instruction_and_says_why) {
+TEST(Interpreter, WhatCannotBeDoneStopsTheHartAtTheInstructionAndSaysWhy) {
     const auto expect = [](std::initializer_list<std::uint32_t> words, const std::string& text) {
         small_machine<> machine(words);
         machine.run(100);
@@ -60,21 +60,21 @@ TEST(Interpreter, what_cannot_be_done_stops_the_hart_at_the_instruction_and_says
            "found register 0xc00");
 }
 
-TEST(Interpreter, code_cannot_be_changed_while_it_runs) {
+TEST(Interpreter, CodeCannotBeChangedWhileItRuns) {
     small_machine<> machine({r_form(0x33, 0, 0, a0, a2, 0), sd(a1, a0, 0)});
     machine.first.registers[a2] = code_base;
     machine.run(100);
     EXPECT_EQ(machine.first.reason.text(), "store: 0x10000: found code, which may not change while it runs");
 }
 
-TEST(Interpreter, an_access_that_crosses_into_a_page_that_is_not_there_is_refused) {
+TEST(Interpreter, AnAccessThatCrossesIntoAPageThatIsNotThereIsRefused) {
     small_machine<> machine({ld(a1, a0, 0)});
     machine.first.registers[a0] = data_base + address_space::page_bytes - 4;
     machine.run(1);
     EXPECT_EQ(machine.first.stop, hart_stop::fault);
 }
 
-TEST(Interpreter, spinning_is_counted_between_its_marks) {
+TEST(Interpreter, SpinningIsCountedBetweenItsMarks) {
     small_machine<> machine({custom_word(custom_operation::spin_begin, 0), addi(a1, a1, 1), addi(a1, a1, 1),
                              custom_word(custom_operation::spin_end, 0), addi(a1, a1, 1)});
     machine.run(5);
@@ -82,7 +82,7 @@ TEST(Interpreter, spinning_is_counted_between_its_marks) {
     EXPECT_EQ(machine.first.retired, 5u);
 }
 
-TEST(Interpreter, executes_any_words_or_says_why_not) {
+TEST(Interpreter, ExecutesAnyWordsOrSaysWhyNot) {
     const address_space space = small_space();
     functional_memory memory(space);
     no_observer nobody;
@@ -119,7 +119,7 @@ struct recording_observer {
     std::vector<retired_instruction> records{};
 };
 
-TEST(Observer, is_told_of_each_instruction_with_its_registers_and_its_address) {
+TEST(Observer, IsToldOfEachInstructionWithItsRegistersAndItsAddress) {
     small_machine<recording_observer> machine(
         {addi(a1, zero, 5), sd(a1, a0, 8), beq(zero, zero, 8), addi(a1, zero, 6), lr_d(a2, a0), ecall_word});
     machine.run(1000);
@@ -145,7 +145,7 @@ TEST(Observer, is_told_of_each_instruction_with_its_registers_and_its_address) {
     EXPECT_EQ(machine.first.local_time, 50u);
 }
 
-TEST(Observer, decides_when_the_hart_has_had_its_time) {
+TEST(Observer, DecidesWhenTheHartHasHadItsTime) {
     small_machine<recording_observer> machine({addi(a1, a1, 1), addi(a1, a1, 1), addi(a1, a1, 1)});
     machine.run(11);
     EXPECT_EQ(machine.first.registers[a1], 2u);

@@ -79,7 +79,7 @@ struct mocked {
     interpreter<mock_memory, instruction_takes_1> loop{instructions, memory, clock};
 };
 
-TEST(MemoryPolicy, is_asked_for_each_access_with_address_size_and_value) {
+TEST(MemoryPolicy, IsAskedForEachAccessWithAddressSizeAndValue) {
     mocked machine({ld(a2, a0, 8), sd(a1, a0, 16), lr_d(a2, a0), sc_d(a3, a1, a0), amoadd_d(a2, a1, a0)});
     machine.loop.run(machine.at, 5);
     EXPECT_EQ(machine.memory.seen(),
@@ -89,13 +89,13 @@ TEST(MemoryPolicy, is_asked_for_each_access_with_address_size_and_value) {
     EXPECT_EQ(machine.at.registers[a3], 1u);
 }
 
-TEST(MemoryPolicy, custom_operations_reach_it_with_both_operands_and_the_time) {
+TEST(MemoryPolicy, CustomOperationsReachItWithBothOperandsAndTheTime) {
     mocked machine({addi(zero, zero, 0), custom_word(custom_operation::log_create, a0)});
     machine.loop.run(machine.at, 2);
     EXPECT_EQ(machine.memory.seen(), std::vector<std::string>{"custom 6: 4096 7 after 1"});
 }
 
-TEST(MemoryPolicy, knows_which_fences_order_loads_after_stores) {
+TEST(MemoryPolicy, KnowsWhichFencesOrderLoadsAfterStores) {
     // fence; fence rw, w; fence r, rw; fence.tso; fence w, r; fence.i
     mocked machine({0x0ff0000f, 0x0310000f, 0x0230000f, 0x8330000f, 0x0120000f, 0x0000100f, ecall_word});
     machine.loop.run(machine.at, 7);
@@ -103,7 +103,7 @@ TEST(MemoryPolicy, knows_which_fences_order_loads_after_stores) {
                                                                "fence", "synchronize"}));
 }
 
-TEST(MemoryPolicy, a_refused_instruction_is_tried_again_and_counts_once) {
+TEST(MemoryPolicy, ARefusedInstructionIsTriedAgainAndCountsOnce) {
     for (const std::uint32_t word : {ld(a2, a0, 0), sd(a1, a0, 0), lr_d(a2, a0), sc_d(a2, a1, a0),
                                      amoadd_d(a2, a1, a0), custom_word(custom_operation::persist_fence, 0),
                                      std::uint32_t{0x0ff0000f}, ecall_word}) {

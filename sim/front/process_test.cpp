@@ -29,14 +29,14 @@ struct small_process {
 /// Two instructions: the system call with that number.
 #define CALL(number) addi(a7, zero, number), ecall_word
 
-TEST(Process, ends_with_the_status_that_it_gives) {
+TEST(Process, EndsWithTheStatusThatItGives) {
     small_process guest({addi(a0, zero, 7), CALL(94)});
     const auto status = guest.run();
     ASSERT_TRUE(status);
     EXPECT_EQ(*status, 7);
 }
 
-TEST(Process, finds_its_arguments_where_linux_puts_them) {
+TEST(Process, FindsItsArgumentsWhereLinuxPutsThem) {
     small_process guest({ld(a1, sp, 0), ld(a2, sp, 16), i_form(0x03, 0, a3, a2, 7), addi(a0, zero, 0), CALL(94)});
     EXPECT_EQ(guest.first().registers[sp] % 16, 0u);
     ASSERT_TRUE(guest.run());
@@ -44,7 +44,7 @@ TEST(Process, finds_its_arguments_where_linux_puts_them) {
     EXPECT_EQ(guest.first().registers[a3], static_cast<std::uint64_t>('t'));
 }
 
-TEST(Process, writes_to_its_two_files_and_no_other) {
+TEST(Process, WritesToItsTwoFilesAndNoOther) {
     small_process guest({addi(a1, a0, 0), addi(a2, zero, 2), addi(a0, zero, 2), CALL(64), addi(a0, zero, 3), CALL(64),
                          addi(a3, a0, 0), CALL(94)});
     std::memcpy(guest.space.find<2>(data_base, writable), "hi", 2);
@@ -53,7 +53,7 @@ TEST(Process, writes_to_its_two_files_and_no_other) {
     EXPECT_EQ(guest.first().registers[a3], static_cast<std::uint64_t>(-9));
 }
 
-TEST(Process, that_asks_for_what_the_machine_does_not_have_is_stopped_with_the_number) {
+TEST(Process, ThatAsksForWhatTheMachineDoesNotHaveIsStoppedWithTheNumber) {
     small_process guest({CALL(57)});
     const auto status = guest.run();
     ASSERT_FALSE(status);
@@ -61,7 +61,7 @@ TEST(Process, that_asks_for_what_the_machine_does_not_have_is_stopped_with_the_n
               "no such system call: 0x10008 (hart 0 at 0x10008): expected one that the machine has, found 57");
 }
 
-TEST(Process, that_waits_for_nobody_is_told_where) {
+TEST(Process, ThatWaitsForNobodyIsToldWhere) {
     small_process guest({addi(a1, zero, 0), addi(a2, zero, 0), addi(a3, zero, 0), CALL(98)});
     const auto status = guest.run();
     ASSERT_FALSE(status);
@@ -69,14 +69,14 @@ TEST(Process, that_waits_for_nobody_is_told_where) {
               "every hart waits, and none is left to wake another: found hart 0 waiting at 0x40000");
 }
 
-TEST(Process, does_not_sleep_when_the_word_has_changed_already) {
+TEST(Process, DoesNotSleepWhenTheWordHasChangedAlready) {
     small_process guest({addi(a1, zero, 0), addi(a2, zero, 1), addi(a3, zero, 0), CALL(98), CALL(94)});
     const auto status = guest.run();
     ASSERT_TRUE(status);
     EXPECT_EQ(*status, -11 & 0xff);
 }
 
-TEST(Process, gets_zeroed_memory_where_it_wants_it_once) {
+TEST(Process, GetsZeroedMemoryWhereItWantsItOnce) {
     // mmap(a0, 65536, read and write, private | anonymous | fixed, but not over what is there)
     const std::uint32_t lui_a3 = 0x00100037 | a3 << 7;
     const auto words = {addi(a1, zero, 1), addi(a2, zero, 3), lui_a3, addi(a3, a3, 0x22), CALL(222), ld(a2, a0, 8),
@@ -91,7 +91,7 @@ TEST(Process, gets_zeroed_memory_where_it_wants_it_once) {
     EXPECT_FALSE(again.run());  // it loads from where the error number says
 }
 
-TEST(Process, pauses_behind_an_operation_and_goes_on_in_another_machine) {
+TEST(Process, PausesBehindAnOperationAndGoesOnInAnotherMachine) {
     small_process guest({addi(a1, zero, 1), custom_word(custom_operation::region_of_interest_begin, 0),
                          addi(a1, a1, 1), addi(a0, zero, 0), CALL(94)});
     guest.memory.pause_behind(custom_operation::region_of_interest_begin);
@@ -114,7 +114,7 @@ TEST(Process, pauses_behind_an_operation_and_goes_on_in_another_machine) {
     EXPECT_EQ(guest.first().local_time, 20u);
 }
 
-TEST(Process, pauses_when_its_observer_says_so) {
+TEST(Process, PausesWhenItsObserverSaysSo) {
     struct three_at_a_time {
         void retired(hart& at, const retired_instruction&) {
             if (++at.local_time % 3 == 0) at.stop = hart_stop::paused;

@@ -14,7 +14,7 @@ const char* const to_log = " 2>&1 >/dev/null";
 
 const char* const programs[] = {"hash", "rbtree", "btree", "sps", "ssca2"};
 
-TEST(Workloads, leave_the_same_image_of_the_arena_as_under_qemu) {
+TEST(Workloads, LeaveTheSameImageOfTheArenaAsUnderQemu) {
     for (const char* const program : programs) {
         for (const char* const element : {"int", "string"}) {
             const arguments given{"--footprint", "200000", "--operations", "5000", "--element", element,
@@ -27,7 +27,7 @@ TEST(Workloads, leave_the_same_image_of_the_arena_as_under_qemu) {
     }
 }
 
-TEST(Workloads, hold_the_same_as_under_qemu_with_any_number_of_threads) {
+TEST(Workloads, HoldTheSameAsUnderQemuWithAnyNumberOfThreads) {
     for (const char* const program : programs) {
         for (const char* const threads : {"2", "4", "8"}) {
             const arguments given{"--footprint", "200000", "--operations", "5000", "--threads", threads, "--seed", "3"};
@@ -38,7 +38,7 @@ TEST(Workloads, hold_the_same_as_under_qemu_with_any_number_of_threads) {
     }
 }
 
-TEST(Workloads, hold_the_same_in_any_number_of_shards) {
+TEST(Workloads, HoldTheSameInAnyNumberOfShards) {
     std::vector<std::string> seen;
     for (const char* const shards : {"1", "7", "256"}) {
         seen.push_back(output_here("btree", {"--footprint", "200000", "--operations", "5000", "--shards", shards}));
@@ -48,7 +48,7 @@ TEST(Workloads, hold_the_same_in_any_number_of_shards) {
     EXPECT_EQ(seen[0], seen[2]);
 }
 
-TEST(Workloads, take_as_many_instructions_as_qemu_executes_one_by_one) {
+TEST(Workloads, TakeAsManyInstructionsAsQemuExecutesOneByOne) {
     for (const char* const program : programs) {
         const arguments given{"--footprint", "20000", "--operations", "200"};
         guest_run<> here(program);
@@ -64,7 +64,7 @@ TEST(Workloads, take_as_many_instructions_as_qemu_executes_one_by_one) {
     }
 }
 
-TEST(Workloads, repeat_exactly) {
+TEST(Workloads, RepeatExactly) {
     for (const char* const threads : {"1", "5"}) {
         std::vector<std::string> seen;
         for (int round = 0; round < 2; ++round) {
@@ -86,7 +86,7 @@ struct random_clock {
     workload::random numbers{1};
 };
 
-TEST(Workloads, hold_the_same_however_their_threads_meet) {
+TEST(Workloads, HoldTheSameHoweverTheirThreadsMeet) {
     for (const char* const program : programs) {
         const arguments given{"--footprint", "20000", "--operations", "3000", "--threads", "8", "--shards", "4"};
         const std::string expected = output_here(program, given);
@@ -99,7 +99,7 @@ TEST(Workloads, hold_the_same_however_their_threads_meet) {
     }
 }
 
-TEST(Workloads, that_wait_for_each_other_sleep) {
+TEST(Workloads, ThatWaitForEachOtherSleep) {
     guest_run<> guest("hash");
     ASSERT_TRUE(guest.run({"--operations", "20000", "--threads", "8"}));
     std::uint64_t spun = 0;
@@ -179,7 +179,7 @@ private:
     bool differs_ = false;
 };
 
-TEST(Workloads, have_the_same_registers_as_under_qemu_after_every_instruction) {
+TEST(Workloads, HaveTheSameRegistersAsUnderQemuAfterEveryInstruction) {
     for (const char* const program : programs) {
         const arguments given{"--footprint", "4096", "--operations", "40", "--shards", "4"};
         const std::vector<registers_there> steps = steps_there(program, given, 1'000'000);
@@ -190,7 +190,7 @@ TEST(Workloads, have_the_same_registers_as_under_qemu_after_every_instruction) {
     }
 }
 
-TEST(Workloads, have_the_same_floating_point_registers_as_under_qemu_after_every_instruction) {
+TEST(Workloads, HaveTheSameFloatingPointRegistersAsUnderQemuAfterEveryInstruction) {
     const std::vector<registers_there> steps = steps_there("instructions_floating", {}, 50'000);
     guest_run<comparing_observer> here("instructions_floating", comparing_observer(steps));
     ASSERT_TRUE(here.run({}));
@@ -198,7 +198,7 @@ TEST(Workloads, have_the_same_floating_point_registers_as_under_qemu_after_every
     EXPECT_GT(here.observer.floating_results(), 400u);
 }
 
-TEST(Guest, says_what_is_wrong_with_its_arguments) {
+TEST(Guest, SaysWhatIsWrongWithItsArguments) {
     guest_run<> guest("hash");
     const auto status = guest.run({"--threads", "9"});
     ASSERT_TRUE(status);
@@ -206,7 +206,7 @@ TEST(Guest, says_what_is_wrong_with_its_arguments) {
     EXPECT_EQ(guest.output, "bad argument --threads: expected a number from 1 to 8, found 9\n");
 }
 
-TEST(Guest, that_wants_more_harts_than_there_are_gives_up_by_itself) {
+TEST(Guest, ThatWantsMoreHartsThanThereAreGivesUpByItself) {
     guest_run<> guest("hash");
     const auto status = guest.run({"--threads", "4"}, {.most_harts = 2});
     ASSERT_TRUE(status);

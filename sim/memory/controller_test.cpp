@@ -54,7 +54,7 @@ private:
     std::unique_ptr<nvram_controller> made_;
 };
 
-TEST_F(Controller, a_read_sees_a_write_that_is_still_queued) {
+TEST_F(Controller, AReadSeesAWriteThatIsStillQueued) {
     write(0, 1, ns(0));
     write(0, 2, ns(1));
     EXPECT_EQ(controller().waiting(), 2u);
@@ -63,7 +63,7 @@ TEST_F(Controller, a_read_sees_a_write_that_is_still_queued) {
     EXPECT_EQ(byte_in(controller().image(), 0), 0);
 }
 
-TEST_F(Controller, a_read_takes_the_bytes_that_a_partial_write_lacks_from_the_array) {
+TEST_F(Controller, AReadTakesTheBytesThatAPartialWriteLacksFromTheArray) {
     controller().poke(line_of(0, 5));
     const std::array<std::byte, 8> bytes{std::byte{9}};
     controller().stream(hart_id{0}, arena, bytes, ns(0));
@@ -72,7 +72,7 @@ TEST_F(Controller, a_read_takes_the_bytes_that_a_partial_write_lacks_from_the_ar
     EXPECT_EQ(read_[8], std::byte{5});
 }
 
-TEST_F(Controller, writes_drain_from_the_high_mark_to_the_low_mark) {
+TEST_F(Controller, WritesDrainFromTheHighMarkToTheLowMark) {
     for (std::uint64_t each = 0; each < 47; ++each) write(each * row, 1, ns(0));
     EXPECT_EQ(controller().waiting(), 47u);
     EXPECT_EQ(controller().counters().drains, 0u);
@@ -82,7 +82,7 @@ TEST_F(Controller, writes_drain_from_the_high_mark_to_the_low_mark) {
     EXPECT_EQ(controller().dimm().counters().writes, 32u);
 }
 
-TEST_F(Controller, what_arrives_during_a_drain_prolongs_it) {
+TEST_F(Controller, WhatArrivesDuringADrainProlongsIt) {
     for (std::uint64_t each = 0; each < 48; ++each) write(each * row, 1, ns(0));
     write(48 * row, 1, ns(10));
     EXPECT_EQ(controller().waiting(), 16u);
@@ -91,25 +91,25 @@ TEST_F(Controller, what_arrives_during_a_drain_prolongs_it) {
     EXPECT_EQ(controller().waiting(), 17u);
 }
 
-TEST_F(Controller, a_read_goes_before_the_writes_that_wait) {
+TEST_F(Controller, AReadGoesBeforeTheWritesThatWait) {
     for (std::uint64_t each = 0; each < 47; ++each) write(each * row, 1, ns(0));
     EXPECT_EQ(read(100 * 8 * row, ns(0)), ns(100));
 }
 
-TEST_F(Controller, by_marks_a_read_waits_for_the_writes_given_to_its_bank) {
+TEST_F(Controller, ByMarksAReadWaitsForTheWritesGivenToItsBank) {
     for (std::uint64_t each = 0; each < 48; ++each) write(each * row, 1, ns(0));
     // 32 conflicts on 8 banks; the four of bank 0 one after the other.
     EXPECT_EQ(read(100 * 8 * row, ns(0)), ns(4 * 300 + 100));
 }
 
-TEST_F(Controller, by_marks_block_a_read_of_an_idle_bank_waits_for_the_low_mark_too) {
+TEST_F(Controller, ByMarksBlockAReadOfAnIdleBankWaitsForTheLowMarkToo) {
     config_.controller.drain = drain_policy::marks_block;
     for (std::uint64_t each = 0; each < 48; ++each) write(each * 8 * row, 1, ns(0));
     // All in bank 0; the last of 32 begins after 31.
     EXPECT_EQ(read(row, ns(0)), ns(31 * 300 + 100));
 }
 
-TEST_F(Controller, by_marks_between_a_read_waits_for_one_write_at_most) {
+TEST_F(Controller, ByMarksBetweenAReadWaitsForOneWriteAtMost) {
     config_.controller.drain = drain_policy::marks_between;
     for (std::uint64_t each = 0; each < 48; ++each) write(each * row, 1, ns(0));
     // The bursts follow one another on the bus, 4 ns each.
@@ -120,7 +120,7 @@ TEST_F(Controller, by_marks_between_a_read_waits_for_one_write_at_most) {
     EXPECT_EQ(controller().waiting(), 16u);
 }
 
-TEST_F(Controller, by_until_full_nothing_goes_before_the_queue_is_full) {
+TEST_F(Controller, ByUntilFullNothingGoesBeforeTheQueueIsFull) {
     config_.controller.drain = drain_policy::until_full;
     for (std::uint64_t each = 0; each < 64; ++each) EXPECT_EQ(write(each * row, 1, ns(0)), ns(0));
     EXPECT_EQ(controller().waiting(), 64u);
@@ -129,7 +129,7 @@ TEST_F(Controller, by_until_full_nothing_goes_before_the_queue_is_full) {
     EXPECT_EQ(controller().waiting(), 57u);
 }
 
-TEST_F(Controller, by_idle_a_write_goes_when_its_bank_has_nothing_else_to_do) {
+TEST_F(Controller, ByIdleAWriteGoesWhenItsBankHasNothingElseToDo) {
     config_.controller.drain = drain_policy::idle;
     write(0, 1, ns(0));
     EXPECT_EQ(controller().waiting(), 1u);
@@ -141,7 +141,7 @@ TEST_F(Controller, by_idle_a_write_goes_when_its_bank_has_nothing_else_to_do) {
     EXPECT_EQ(persisted_.events[0].second, ns(300));
 }
 
-TEST_F(Controller, lines_of_an_open_row_are_drained_before_older_ones) {
+TEST_F(Controller, LinesOfAnOpenRowAreDrainedBeforeOlderOnes) {
     config_.controller.high_mark = 4;
     config_.controller.low_mark = 2;
     read(0, ns(0));
@@ -156,7 +156,7 @@ TEST_F(Controller, lines_of_an_open_row_are_drained_before_older_ones) {
     EXPECT_EQ(byte_in(controller().image(), 8 * row), 1);
 }
 
-TEST_F(Controller, a_full_queue_accepts_when_an_entry_is_free) {
+TEST_F(Controller, AFullQueueAcceptsWhenAnEntryIsFree) {
     config_.controller.write_entries = config_.controller.high_mark = 4;
     config_.controller.low_mark = 0;
     for (std::uint64_t each = 0; each < 4; ++each) EXPECT_EQ(write(each * 8 * row, 1, ns(0)), ns(0));
@@ -165,14 +165,14 @@ TEST_F(Controller, a_full_queue_accepts_when_an_entry_is_free) {
     EXPECT_EQ(controller().counters().refused_time, ns(300));
 }
 
-TEST_F(Controller, a_full_read_queue_makes_the_next_read_wait) {
+TEST_F(Controller, AFullReadQueueMakesTheNextReadWait) {
     config_.controller.read_entries = 2;
     EXPECT_EQ(read(0, ns(0)), ns(100));
     EXPECT_EQ(read(row, ns(0)), ns(104));
     EXPECT_EQ(read(2 * row, ns(0)), ns(200));
 }
 
-TEST_F(Controller, a_fence_sends_what_its_hart_awaits_and_nothing_else) {
+TEST_F(Controller, AFenceSendsWhatItsHartAwaitsAndNothingElse) {
     write(0, 1, ns(0), hart_set::of(hart_id{3}));
     write(row, 2, ns(0));
     EXPECT_EQ(controller().fence(hart_id{2}, ns(5)), ns(5));
@@ -181,7 +181,7 @@ TEST_F(Controller, a_fence_sends_what_its_hart_awaits_and_nothing_else) {
     EXPECT_EQ(controller().fence(hart_id{3}, ns(400)), ns(400));
 }
 
-TEST_F(Controller, an_older_write_of_the_line_is_in_the_array_before_the_awaited_one) {
+TEST_F(Controller, AnOlderWriteOfTheLineIsInTheArrayBeforeTheAwaitedOne) {
     write(0, 1, ns(0));
     write(0, 2, ns(1), hart_set::of(hart_id{0}));
     // The older one opens the row, the newer one hits it.
@@ -192,14 +192,14 @@ TEST_F(Controller, an_older_write_of_the_line_is_in_the_array_before_the_awaited
     EXPECT_EQ(byte_in(controller().image(), 0), 2);
 }
 
-TEST_F(Controller, streamed_bytes_of_a_line_are_combined_into_one_write) {
+TEST_F(Controller, StreamedBytesOfALineAreCombinedIntoOneWrite) {
     const std::array<std::byte, 8> bytes{std::byte{3}};
     for (std::uint64_t at = 0; at < 64; at += 8) controller().stream(hart_id{0}, arena + at, bytes, ns(at));
     EXPECT_EQ(controller().counters().writes, 1u);
     EXPECT_EQ(controller().counters().partial_writes, 0u);
 }
 
-TEST_F(Controller, a_write_of_a_line_comes_after_what_was_streamed_to_it_before) {
+TEST_F(Controller, AWriteOfALineComesAfterWhatWasStreamedToItBefore) {
     const std::array<std::byte, 8> bytes{std::byte{3}};
     controller().stream(hart_id{0}, arena, bytes, ns(0));
     write(0, 4, ns(1));
@@ -207,7 +207,7 @@ TEST_F(Controller, a_write_of_a_line_comes_after_what_was_streamed_to_it_before)
     EXPECT_EQ(byte_in(controller().image(), 0), 4);
 }
 
-TEST_F(Controller, a_full_combining_buffer_sends_the_line_that_it_began_first) {
+TEST_F(Controller, AFullCombiningBufferSendsTheLineThatItBeganFirst) {
     config_.controller.combining_entries = 2;
     const std::array<std::byte, 8> bytes{};
     for (std::uint64_t line = 0; line < 3; ++line) controller().stream(hart_id{0}, arena + line * 64, bytes, ns(line));
@@ -215,7 +215,7 @@ TEST_F(Controller, a_full_combining_buffer_sends_the_line_that_it_began_first) {
     EXPECT_EQ(controller().waiting(), 1u);
 }
 
-TEST_F(Controller, the_combining_limit_sends_a_line_that_nothing_completes) {
+TEST_F(Controller, TheCombiningLimitSendsALineThatNothingCompletes) {
     config_.controller.combining_limit = ns(50);
     const std::array<std::byte, 8> bytes{};
     controller().stream(hart_id{0}, arena, bytes, ns(10));
@@ -225,7 +225,7 @@ TEST_F(Controller, the_combining_limit_sends_a_line_that_nothing_completes) {
     EXPECT_EQ(controller().waiting(), 1u);
 }
 
-TEST_F(Controller, the_log_reaches_the_array_in_the_order_in_which_it_was_appended) {
+TEST_F(Controller, TheLogReachesTheArrayInTheOrderInWhichItWasAppended) {
     // Over a row's end into another bank, where the first line would be faster.
     read(row, ns(0));
     for (std::uint64_t line = 30; line < 34; ++line) append(line * 64, 64, ns(200));
@@ -237,7 +237,7 @@ TEST_F(Controller, the_log_reaches_the_array_in_the_order_in_which_it_was_append
     }
 }
 
-TEST_F(Controller, as_persist_point_it_takes_the_log_in_order_though_harts_run_ahead_of_each_other) {
+TEST_F(Controller, AsPersistPointItTakesTheLogInOrderThoughHartsRunAheadOfEachOther) {
     config_.controller.persist = persist_point::controller;
     append(0, 64, ns(1000));
     EXPECT_EQ(append(64, 64, ns(500)), ns(1000));
@@ -246,7 +246,7 @@ TEST_F(Controller, as_persist_point_it_takes_the_log_in_order_though_harts_run_a
     EXPECT_EQ(byte_in(survives, 64), 0) << "a log has no holes";
 }
 
-TEST_F(Controller, a_sequential_log_costs_a_row_hit_a_line_and_opens_rows_meanwhile) {
+TEST_F(Controller, ASequentialLogCostsARowHitALineAndOpensRowsMeanwhile) {
     // Rows of 32 lines lie in one bank each. The next row opens while the last lines of this one are written, and its
     // first line ends with the last of them; the other 31 are row hits.
     const std::uint64_t rows = 24;
@@ -256,20 +256,20 @@ TEST_F(Controller, a_sequential_log_costs_a_row_hit_a_line_and_opens_rows_meanwh
     EXPECT_EQ(controller().dimm().counters().write_row_hits, 31 * rows);
 }
 
-TEST_F(Controller, a_flushed_log_is_durable_when_the_flush_returns) {
+TEST_F(Controller, AFlushedLogIsDurableWhenTheFlushReturns) {
     append(0, 40, ns(0));
     EXPECT_EQ(controller().flush(ns(10)), ns(310));
     EXPECT_EQ(byte_in(controller().crash(ns(310)), 39), 7);
 }
 
-TEST_F(Controller, log_first_passes_the_waiting_writes) {
+TEST_F(Controller, LogFirstPassesTheWaitingWrites) {
     for (std::uint64_t each = 1; each < 40; ++each) write(each * 8 * row, 1, ns(0));
     append(0, 64, ns(0));
     controller().settle(ns(300));
     EXPECT_EQ(byte_in(controller().image(), 0), 7);
 }
 
-TEST_F(Controller, data_first_lets_the_log_wait_for_the_end_of_a_drain) {
+TEST_F(Controller, DataFirstLetsTheLogWaitForTheEndOfADrain) {
     config_.controller.log = log_arbitration::data_first;
     for (std::uint64_t each = 0; each < 48; ++each) write(each * 8 * row, 1, ns(0));
     append(row, 64, ns(0));
@@ -279,7 +279,7 @@ TEST_F(Controller, data_first_lets_the_log_wait_for_the_end_of_a_drain) {
     EXPECT_EQ(persisted_.events.back().second, ns(31 * 300 + 4 + 300));
 }
 
-TEST_F(Controller, in_order_counts_the_log_among_the_writes) {
+TEST_F(Controller, InOrderCountsTheLogAmongTheWrites) {
     config_.controller.log = log_arbitration::in_order;
     for (std::uint64_t each = 1; each < 48; ++each) write(each * row, 1, ns(0));
     EXPECT_EQ(controller().counters().drains, 0u);
@@ -287,7 +287,7 @@ TEST_F(Controller, in_order_counts_the_log_among_the_writes) {
     EXPECT_EQ(controller().counters().drains, 1u);
 }
 
-TEST_F(Controller, what_waits_is_lost_at_a_crash_when_the_array_is_the_persist_point) {
+TEST_F(Controller, WhatWaitsIsLostAtACrashWhenTheArrayIsThePersistPoint) {
     write(0, 1, ns(0), hart_set::of(hart_id{0}));
     write(row, 2, ns(0));
     EXPECT_EQ(controller().fence(hart_id{0}, ns(0)), ns(300));
@@ -296,13 +296,13 @@ TEST_F(Controller, what_waits_is_lost_at_a_crash_when_the_array_is_the_persist_p
     EXPECT_EQ(byte_in(survives, row), 0);
 }
 
-TEST_F(Controller, a_crash_just_before_the_array_has_the_line_finds_the_old_one) {
+TEST_F(Controller, ACrashJustBeforeTheArrayHasTheLineFindsTheOldOne) {
     write(0, 1, ns(0), hart_set::of(hart_id{0}));
     controller().fence(hart_id{0}, ns(0));
     EXPECT_EQ(byte_in(controller().crash(ns(300) - ps(1)), 0), 0);
 }
 
-TEST_F(Controller, the_queue_survives_when_the_controller_is_the_persist_point) {
+TEST_F(Controller, TheQueueSurvivesWhenTheControllerIsThePersistPoint) {
     config_.controller.persist = persist_point::controller;
     write(0, 1, ns(10), hart_set::of(hart_id{0}));
     EXPECT_EQ(controller().fence(hart_id{0}, ns(20)), ns(20));
@@ -314,13 +314,13 @@ TEST_F(Controller, the_queue_survives_when_the_controller_is_the_persist_point) 
     EXPECT_EQ(byte_in(survives, row), 0) << "accepted after the crash";
 }
 
-TEST_F(Controller, the_combining_buffer_is_lost_wherever_the_persist_point_is) {
+TEST_F(Controller, TheCombiningBufferIsLostWhereverThePersistPointIs) {
     config_.controller.persist = persist_point::controller;
     append(0, 8, ns(0));
     EXPECT_EQ(byte_in(controller().crash(ns(1000)), 0), 0);
 }
 
-TEST(ControllerWatch, sees_what_each_bank_does_and_when) {
+TEST(ControllerWatch, SeesWhatEachBankDoesAndWhen) {
     class recorder : public port::bank_watch {
     public:
         void access(const port::bank_event& event) override { events.push_back(event); }
@@ -342,7 +342,7 @@ TEST(ControllerWatch, sees_what_each_bank_does_and_when) {
     EXPECT_TRUE(watch.events[1].row_hit);
 }
 
-TEST(ControllerCounters, have_names_for_whoever_prints_them) {
+TEST(ControllerCounters, HaveNamesForWhoeverPrintsThem) {
     controller_counters counters;
     counters.drains = 3;
     std::uint64_t fields = 0, drains = 0;
@@ -354,7 +354,7 @@ TEST(ControllerCounters, have_names_for_whoever_prints_them) {
     EXPECT_EQ(drains, 3u);
 }
 
-TEST_F(Controller, instant_writes_are_in_the_image_at_once_and_cost_no_time) {
+TEST_F(Controller, InstantWritesAreInTheImageAtOnceAndCostNoTime) {
     write(0, 1, ns(0));
     controller().set_instant(true);
     EXPECT_EQ(byte_in(controller().image(), 0), 1);

@@ -28,7 +28,7 @@ struct dimm_under_test {
     nvram_dimm dimm;
 };
 
-TEST(Nvram, consecutive_rows_lie_in_consecutive_banks) {
+TEST(Nvram, ConsecutiveRowsLieInConsecutiveBanks) {
     const dimm_under_test nvram;
     EXPECT_EQ(nvram.dimm.place_of(arena + 0).bank, 0u);
     EXPECT_EQ(nvram.dimm.place_of(arena + (row - 64)).bank, 0u);
@@ -38,7 +38,7 @@ TEST(Nvram, consecutive_rows_lie_in_consecutive_banks) {
     EXPECT_EQ(nvram.dimm.place_of(arena + next_row_of_bank).row, 1u);
 }
 
-TEST(Nvram, interleaving_by_line_puts_the_rest_of_a_row_eight_lines_away) {
+TEST(Nvram, InterleavingByLinePutsTheRestOfARowEightLinesAway) {
     nvram_config config;
     config.interleave_bytes = 64;
     const dimm_under_test nvram(config);
@@ -49,21 +49,21 @@ TEST(Nvram, interleaving_by_line_puts_the_rest_of_a_row_eight_lines_away) {
     EXPECT_EQ(nvram.dimm.place_of(arena + 32 * 8 * 64).row, 1u);
 }
 
-TEST(Nvram, a_row_hit_costs_36_ns) {
+TEST(Nvram, ARowHitCosts36Ns) {
     dimm_under_test nvram;
     const time first = nvram.read(0, ns(0));
     EXPECT_EQ(nvram.read(64, first), first + ns(36));
     EXPECT_EQ(nvram.write(128, first + ns(36)), first + ns(72));
 }
 
-TEST(Nvram, a_read_conflict_costs_100_ns_and_a_write_conflict_300) {
+TEST(Nvram, AReadConflictCosts100NsAndAWriteConflict300) {
     dimm_under_test nvram;
     EXPECT_EQ(nvram.read(0, ns(0)), ns(100));
     EXPECT_EQ(nvram.read(next_row_of_bank, ns(100)), ns(200));
     EXPECT_EQ(nvram.write(0, ns(200)), ns(500));
 }
 
-TEST(Nvram, a_mixed_sequence_on_one_bank_takes_the_sum_worked_out_by_hand) {
+TEST(Nvram, AMixedSequenceOnOneBankTakesTheSumWorkedOutByHand) {
     dimm_under_test nvram;
     EXPECT_EQ(nvram.read(0, ns(0)), ns(100));                        // opens row 0
     EXPECT_EQ(nvram.read(64, ns(0)), ns(136));                       // hit, waits for the first
@@ -75,7 +75,7 @@ TEST(Nvram, a_mixed_sequence_on_one_bank_takes_the_sum_worked_out_by_hand) {
     EXPECT_EQ(nvram.dimm.counters().write_row_hits, 1u);
 }
 
-TEST(Nvram, banks_work_side_by_side_and_share_the_bus) {
+TEST(Nvram, BanksWorkSideBySideAndShareTheBus) {
     dimm_under_test nvram;
     // All eight sense their rows at once; the bursts, 4 ns each, follow one another.
     for (std::uint64_t bank = 0; bank < 8; ++bank) {
@@ -84,7 +84,7 @@ TEST(Nvram, banks_work_side_by_side_and_share_the_bus) {
     EXPECT_EQ(nvram.read(0, ns(0)), ns(100 + 36));
 }
 
-TEST(Nvram, ten_thousand_writes_to_alternating_rows_of_one_bank_take_300_ns_each) {
+TEST(Nvram, TenThousandWritesToAlternatingRowsOfOneBankTake300NsEach) {
     dimm_under_test nvram;
     time done{};
     for (std::uint64_t each = 0; each < 10'000; ++each) done = nvram.write(each % 2 * next_row_of_bank, ns(0));
@@ -93,7 +93,7 @@ TEST(Nvram, ten_thousand_writes_to_alternating_rows_of_one_bank_take_300_ns_each
     EXPECT_EQ(nvram.dimm.counters().lines_programmed + nvram.dimm.dirty_lines(), 10'000u);
 }
 
-TEST(Nvram, a_sequential_log_opens_each_row_once) {
+TEST(Nvram, ASequentialLogOpensEachRowOnce) {
     dimm_under_test nvram;
     time done{};
     for (std::uint64_t line = 0; line < 64; ++line) done = nvram.write(line * 64, done);
@@ -101,7 +101,7 @@ TEST(Nvram, a_sequential_log_opens_each_row_once) {
     EXPECT_EQ(done, ns(2 * (300 + 31 * 36)));
 }
 
-TEST(Nvram, an_earlier_request_that_comes_later_takes_the_gap_in_front) {
+TEST(Nvram, AnEarlierRequestThatComesLaterTakesTheGapInFront) {
     dimm_under_test nvram;
     EXPECT_EQ(nvram.read(0, ns(1000)), ns(1100));
     EXPECT_EQ(nvram.read(next_row_of_bank, ns(0)), ns(100));
@@ -109,7 +109,7 @@ TEST(Nvram, an_earlier_request_that_comes_later_takes_the_gap_in_front) {
     EXPECT_EQ(nvram.read(2 * next_row_of_bank, ns(950)), ns(1200));
 }
 
-TEST(Nvram, a_reserved_row_hit_keeps_its_row_open) {
+TEST(Nvram, AReservedRowHitKeepsItsRowOpen) {
     dimm_under_test nvram;
     nvram.read(0, ns(0));
     EXPECT_EQ(nvram.read(64, ns(1000)), ns(1036));
@@ -118,7 +118,7 @@ TEST(Nvram, a_reserved_row_hit_keeps_its_row_open) {
     EXPECT_EQ(nvram.read(128, ns(500)), ns(536));
 }
 
-TEST(Nvram, the_array_is_written_when_a_dirty_row_closes_and_once_for_each_dirty_line) {
+TEST(Nvram, TheArrayIsWrittenWhenADirtyRowClosesAndOnceForEachDirtyLine) {
     dimm_under_test nvram;
     nvram.write(0, ns(0));
     nvram.write(0, ns(0));
@@ -130,7 +130,7 @@ TEST(Nvram, the_array_is_written_when_a_dirty_row_closes_and_once_for_each_dirty
     EXPECT_EQ(nvram.dimm.dirty_lines(), 0u);
 }
 
-TEST(Nvram, lines_put_in_front_of_a_closing_are_programmed_by_it) {
+TEST(Nvram, LinesPutInFrontOfAClosingAreProgrammedByIt) {
     dimm_under_test nvram;
     nvram.write(0, ns(0));
     nvram.read(next_row_of_bank, ns(1000));
@@ -139,7 +139,7 @@ TEST(Nvram, lines_put_in_front_of_a_closing_are_programmed_by_it) {
     EXPECT_EQ(nvram.dimm.counters().lines_programmed, 2u);
 }
 
-TEST(Nvram, opening_a_row_senses_one_line_or_the_whole_row) {
+TEST(Nvram, OpeningARowSensesOneLineOrTheWholeRow) {
     dimm_under_test by_line;
     by_line.read(0, ns(0));
     by_line.write(row, ns(0));
@@ -152,7 +152,7 @@ TEST(Nvram, opening_a_row_senses_one_line_or_the_whole_row) {
     EXPECT_EQ(by_row.dimm.counters().lines_sensed, 64u);
 }
 
-TEST(Calendar, nothing_is_reserved_twice_though_old_reservations_are_forgotten) {
+TEST(Calendar, NothingIsReservedTwiceThoughOldReservationsAreForgotten) {
     calendar bus;
     for (std::uint64_t each = 0; each < 1000; ++each) {
         const time begin = bus.first_gap(ns(each * 10), ns(4));

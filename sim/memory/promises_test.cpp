@@ -116,7 +116,7 @@ rc::Gen<request> any_request() {
 
 }  // namespace
 
-RC_GTEST_PROP(Promises, a_fence_and_the_order_of_the_log_hold_at_every_cut, ()) {
+RC_GTEST_PROP(Promises, AFenceAndTheOrderOfTheLogHoldAtEveryCut, ()) {
     memory_config config;
     config.controller.write_entries = 8;
     config.controller.high_mark = 6;

@@ -42,7 +42,7 @@ std::string unbalanced(const std::string& page) {
     return open.empty() ? "" : open.back();
 }
 
-TEST(Timeline, has_a_rectangle_for_each_span_with_its_name_and_times) {
+TEST(Timeline, HasARectangleForEachSpanWithItsNameAndTimes) {
     const std::string page = timeline_html(example());
     EXPECT_EQ(count(page, "<g class=\"span\">"), 5u);
     EXPECT_EQ(count(page, "<g class=\"lane\">"), 3u);
@@ -53,14 +53,14 @@ TEST(Timeline, has_a_rectangle_for_each_span_with_its_name_and_times) {
     EXPECT_EQ(unbalanced(page), "");
 }
 
-TEST(Timeline, fetches_nothing_and_runs_nothing) {
+TEST(Timeline, FetchesNothingAndRunsNothing) {
     const std::string page = timeline_html(example());
     for (const char* const each : {"http", "src=", "href=", "url(", "@import", "<script"}) {
         EXPECT_EQ(page.find(each), std::string::npos) << each;
     }
 }
 
-TEST(Timeline, has_an_axis_in_nanoseconds_and_one_in_cycles) {
+TEST(Timeline, HasAnAxisInNanosecondsAndOneInCycles) {
     timeline shown = example();
     const std::string page = timeline_html(shown);
     EXPECT_NE(page.find(">900 ns</text>"), std::string::npos);
@@ -70,7 +70,7 @@ TEST(Timeline, has_an_axis_in_nanoseconds_and_one_in_cycles) {
     EXPECT_EQ(timeline_html(shown).find("cycle"), std::string::npos);
 }
 
-TEST(Timeline, explains_the_colours_that_occur) {
+TEST(Timeline, ExplainsTheColoursThatOccur) {
     const std::string page = timeline_html(example());
     for (const char* const used : {"work", "mark", "write"}) {
         EXPECT_EQ(count(page, "<span class=\"" + std::string(used) + "\"></span>" + used), 1u);
@@ -78,7 +78,7 @@ TEST(Timeline, explains_the_colours_that_occur) {
     EXPECT_EQ(page.find("<span class=\"miss\">"), std::string::npos);
 }
 
-TEST(Timeline, takes_no_name_for_markup) {
+TEST(Timeline, TakesNoNameForMarkup) {
     timeline shown = example();
     shown.title = "a & b";
     shown.lanes[0] = "x<y";
@@ -89,13 +89,13 @@ TEST(Timeline, takes_no_name_for_markup) {
     EXPECT_EQ(unbalanced(page), "");
 }
 
-TEST(Timeline, without_spans_has_its_lanes_all_the_same) {
+TEST(Timeline, WithoutSpansHasItsLanesAllTheSame) {
     const std::string page = timeline_html({"nothing", ns(5), ns(5), {}, {"pipeline", "bank 0"}, {}});
     EXPECT_EQ(count(page, "<g class=\"lane\">"), 2u);
     EXPECT_EQ(unbalanced(page), "");
 }
 
-TEST(Timeline, puts_what_overlaps_into_rows_and_what_touches_into_one) {
+TEST(Timeline, PutsWhatOverlapsIntoRowsAndWhatTouchesIntoOne) {
     const timeline shown = example();
     const timeline_layout made = lay_out(shown);
     const placed_lane& pipeline = made.lanes[0];
@@ -107,7 +107,7 @@ TEST(Timeline, puts_what_overlaps_into_rows_and_what_touches_into_one) {
     EXPECT_EQ(made.lanes[1].rows, 1u);
 }
 
-TEST(Timeline, draws_time_to_scale) {
+TEST(Timeline, DrawsTimeToScale) {
     const timeline shown = example();
     const timeline_layout made = lay_out(shown);
     const placed_span& write = made.lanes[2].spans[0];
@@ -116,7 +116,7 @@ TEST(Timeline, draws_time_to_scale) {
     EXPECT_GT(made.lanes[1].spans[0].width, 1) << "a moment can be seen";
 }
 
-TEST(Timeline, cuts_at_the_ends_of_its_window) {
+TEST(Timeline, CutsAtTheEndsOfItsWindow) {
     timeline shown = example();
     shown.spans = {{0, "before", ns(800), ns(900)},     {0, "until the beginning", ns(800), ns(1000)},
                    {0, "into", ns(900), ns(1100)},      {0, "out of", ns(1900), ns(2500)},
@@ -129,7 +129,7 @@ TEST(Timeline, cuts_at_the_ends_of_its_window) {
     EXPECT_NE(timeline_html(shown).find("900 ns to 1100 ns: 200 ns"), std::string::npos) << "tells the whole of it";
 }
 
-TEST(Timeline, is_wide_enough_for_its_spans_and_still_a_page) {
+TEST(Timeline, IsWideEnoughForItsSpansAndStillAPage) {
     timeline shown = example();
     shown.end = ns(11'000);
     EXPECT_GT(lay_out(shown).pixels, 3000);
@@ -137,7 +137,7 @@ TEST(Timeline, is_wide_enough_for_its_spans_and_still_a_page) {
     EXPECT_LE(lay_out(shown).pixels, 30'000);
 }
 
-TEST(Timeline, shows_the_active_part_of_a_span_in_its_colour_and_the_rest_as_waiting) {
+TEST(Timeline, ShowsTheActivePartOfASpanInItsColourAndTheRestAsWaiting) {
     timeline shown = example();
     shown.spans = {{2, "read", ns(1200), ns(1600), timeline_colour::read, timeline_part{ns(1400), ns(1500)}, "row 7"}};
     const timeline_layout made = lay_out(shown);
@@ -152,7 +152,7 @@ TEST(Timeline, shows_the_active_part_of_a_span_in_its_colour_and_the_rest_as_wai
     EXPECT_EQ(unbalanced(page), "");
 }
 
-TEST(Timeline, makes_the_rows_of_a_lane_thin_when_there_are_many) {
+TEST(Timeline, MakesTheRowsOfALaneThinWhenThereAreMany) {
     timeline shown = example();
     shown.spans.clear();
     for (int i = 0; i < 168; ++i) shown.spans.push_back({0, "ld", ns(1000), ns(2000)});
@@ -166,7 +166,7 @@ TEST(Timeline, makes_the_rows_of_a_lane_thin_when_there_are_many) {
     EXPECT_NE(page.find(">load</text>"), std::string::npos);
 }
 
-TEST(Timeline, has_ticks_at_round_numbers) {
+TEST(Timeline, HasTicksAtRoundNumbers) {
     EXPECT_EQ(tick_distance(1, 90), 100u);
     EXPECT_EQ(tick_distance(10, 90), 10u);
     EXPECT_EQ(tick_distance(50, 90), 2u);
