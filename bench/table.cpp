@@ -1,5 +1,6 @@
 #include <bench/table.hpp>
 
+#include <tools/columns.hpp>
 #include <tools/streams.hpp>
 
 #include <fmt/format.h>
@@ -119,12 +120,9 @@ std::vector<std::string> rivals_among(const std::vector<line>& lines) {
     return found;
 }
 
-void put(const std::string& text) { tools::show(text); }
-
 /// What the columns of a table are.
 struct layout {
     bool with_engines = false;
-    std::size_t who_width = 20;
     std::vector<std::string> rivals;
     std::vector<observed_column> observed;
 };
@@ -132,10 +130,7 @@ struct layout {
 layout layout_of(const std::vector<line>& lines) {
     layout made;
     made.rivals = rivals_among(lines);
-    for (const auto& one : lines) {
-        made.with_engines |= one.engine != "none";
-        made.who_width = std::max(made.who_width, one.who.size());
-    }
+    for (const auto& one : lines) made.with_engines |= one.engine != "none";
     for (const auto& column : observed_columns) {
         const auto has = [&](const line& one) { return one.metrics.contains(column.metric); };
         if (std::any_of(lines.begin(), lines.end(), has)) made.observed.push_back(column);
@@ -143,31 +138,43 @@ layout layout_of(const std::vector<line>& lines) {
     return made;
 }
 
-void print_line(const line& one, const std::vector<line>& lines, const layout& columns) {
+std::vector<std::string> cells_of(const line& one, const std::vector<line>& lines, const layout& columns) {
     const bool is_floor = one.case_name == "floor";
     const line* floor = find_floor(lines);
     const line* plain = find(lines, one, "volatile_only");
     if (plain == nullptr) plain = find(lines, one, "plain");
     const auto& time = one.metrics.at("ns_per_tx");
-    std::string text = fmt::format("  {:<14} {:<{}} {:>9} {:>9} {:>9} {:>10}", one.case_name, one.who,
-                                   columns.who_width, short_number(time.value), short_number(time.min),
-                                   short_number(time.max), short_number(one.value("tx_per_s")));
+    std::vector<std::string> cells{one.case_name, one.who};
+    for (const std::optional<double> number : {std::optional(time.value), std::optional(time.min),
+                                               std::optional(time.max), one.value("tx_per_s")})
+        cells.push_back(short_number(number));
     std::optional<double> to_floor, over_plain;
     if (floor != nullptr && !is_floor) to_floor = one.ns() / floor->ns();
     if (plain != nullptr && !is_floor && plain != &one) over_plain = one.ns() - plain->ns();
-    if (columns.with_engines) text += fmt::format(" {:>8} {:>9}", times(to_floor), short_number(over_plain));
+    if (columns.with_engines) cells.insert(cells.end(), {times(to_floor), short_number(over_plain)});
     for (const auto& rival : columns.rivals) {
         const line* other = is_floor ? nullptr : find(lines, one, rival);
         std::optional<double> faster;
         if (other != nullptr && other != &one) faster = other->ns() / one.ns();
-        text += fmt::format(" {:>11}", times(faster));
+        cells.push_back(times(faster));
     }
     for (const char* count :
          {"write_backs_per_tx", "fences_per_tx", "pm_bytes_per_tx", "syncs_per_tx", "truncations", "syncs_per_group"})
-        text += fmt::format(" {:>8}", short_number(one.value(count)));
-    for (const auto& column : columns.observed) text += fmt::format(" {:>8}", short_number(one.value(column.metric)));
-    text.erase(text.find_last_not_of(' ') + 1);
-    put(text + "\n");
+        cells.push_back(short_number(one.value(count)));
+    for (const auto& column : columns.observed) cells.push_back(short_number(one.value(column.metric)));
+    return cells;
+}
+
+std::vector<std::string> heads_of(const layout& columns) {
+    std::vector<std::string> heads{"case", "engine", "ns/tx", "min", "max", "tx/s"};
+    if (columns.with_engines) heads.insert(heads.end(), {"of floor", "+plain"});
+    for (const auto& rival : columns.rivals)
+        heads.push_back(rival == "libpmemobj"        ? "vs pmemobj"
+                        : rival == "libpmemobj_best" ? "vs its best"
+                                                     : "vs " + rival);
+    heads.insert(heads.end(), {"wr.backs", "fences", "bytes", "syncs", "truncs", "sync/grp"});
+    for (const auto& column : columns.observed) heads.emplace_back(column.head);
+    return heads;
 }
 
 }  // namespace
@@ -175,20 +182,10 @@ void print_line(const line& one, const std::vector<line>& lines, const layout& c
 void print_table(const std::string& title, const std::vector<record>& records) {
     const auto lines = lines_of(records);
     const layout columns = layout_of(lines);
-    put("\n" + title + "\n");
-    std::string head =
-        fmt::format("  {:<14} {:<{}} {:>9} {:>9} {:>9} {:>10}", "case", "engine", columns.who_width, "ns/tx", "min",
-                    "max", "tx/s");
-    if (columns.with_engines) head += fmt::format(" {:>8} {:>9}", "of floor", "+plain");
-    for (const auto& rival : columns.rivals)
-        head += fmt::format(" {:>11}", rival == "libpmemobj"        ? "vs pmemobj"
-                                       : rival == "libpmemobj_best" ? "vs its best"
-                                                                    : "vs " + rival);
-    head += fmt::format(" {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}", "wr.backs", "fences", "bytes", "syncs", "truncs",
-                        "sync/grp");
-    for (const auto& column : columns.observed) head += fmt::format(" {:>8}", column.head);
-    put(head + "\n");
-    for (const auto& one : lines) print_line(one, lines, columns);
+    std::vector<std::vector<std::string>> rows{heads_of(columns)};
+    for (const auto& one : lines) rows.push_back(cells_of(one, lines, columns));
+    constexpr std::size_t names = 2;
+    tools::show("\n" + title + "\n" + tools::aligned(rows, names));
     tools::flush_output();
 }
 

@@ -78,6 +78,10 @@ function(holdfast_add_library)
                                    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
                                    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/holdfast/detail>)
         target_link_libraries(${target} PUBLIC Threads::Threads)
+        # Inline functions have assertions, too: the library and what links it agree (holdfast/base/assertion.hpp).
+        if(HOLDFAST_SANITIZERS OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+            target_compile_definitions(${target} PUBLIC HOLDFAST_CHECKED=1)
+        endif()
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endforeach()
     # Compiled many times for every change; the other one shows that each source stands alone.

@@ -53,7 +53,7 @@ std::vector<std::byte> make_seed(level durability, bool closed) {
     for (; n < 90; ++n) pool.atomically([&] { objects.change(n); }).value();
     std::vector<std::byte> bytes;
     if (!closed) bytes.assign(pool.core().base(), pool.core().base() + pool.core().size());
-    if (!closed && !Engine::description.homes_follow_log) {
+    if (!closed && !Engine::description.logs_new_values) {
         const auto left = pool.atomically([&] {
             for (; n < 110; ++n) objects.change(n);
             bytes.assign(pool.core().base(), pool.core().base() + pool.core().size());

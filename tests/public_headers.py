@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = "holdfast/public_headers.txt"
 # The library's own headers that these bring, themselves counted. Lower one when fewer come.
-BROUGHT = {"holdfast/holdfast.hpp": 72, "holdfast/engine/field.hpp": 10}
+BROUGHT = {"holdfast/holdfast.hpp": 73, "holdfast/engine/field.hpp": 10}
 # Programs for users. The format's chapters show the library's inside.
 PROGRAMS = ["README.md", "docs/guide/*.md", "examples/*.cpp", "tests/consumer/*.cpp", "tests/consumer/*/*.c*"]
 INCLUDE = re.compile(r"^\s*#include <(holdfast/[^>]+)>", re.M)

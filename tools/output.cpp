@@ -38,14 +38,6 @@ std::string readable_count(std::uint64_t count) {
 
 std::string hexadecimal(std::uint64_t value) { return fmt::format("{:#x}", value); }
 
-std::string table::text() const {
-    std::size_t width = 0;
-    for (const auto& row : rows_) width = std::max(width, row.first.size());
-    std::string text;
-    for (const auto& [name, value] : rows_) text += fmt::format("{:<{}}  {}\n", name, width, value);
-    return text;
-}
-
 namespace {
 
 bool is_read(output state) {

@@ -3,6 +3,7 @@
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/pool/options.hpp>
+#include <tools/columns.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -29,11 +30,11 @@ std::string hexadecimal(std::uint64_t value);
 /// Rows of a name and a value, the values in one column.
 class table {
 public:
-    void add(std::string name, std::string value) { rows_.emplace_back(std::move(name), std::move(value)); }
-    std::string text() const;
+    void add(std::string name, std::string value) { rows_.push_back({std::move(name), std::move(value)}); }
+    std::string text() const { return aligned(rows_, 2); }
 
 private:
-    std::vector<std::pair<std::string, std::string>> rows_;
+    std::vector<std::vector<std::string>> rows_;
 };
 
 /// Writes to standard output. False when nobody reads it any more (a closed pipe).

@@ -87,21 +87,12 @@ void print_sim_table(const std::vector<sim_outcome>& outcomes, bool all_numbers)
         for (const column& each : sim_columns()) rows[i + 1].push_back(each.text(outcomes[i]));
         has_settings = has_settings || !outcomes[i].ran.settings.empty();
     }
-    std::vector<std::size_t> widths(sim_columns().size());
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    if (has_settings) {
+        rows[0].emplace_back("settings");
+        for (std::size_t i = 0; i < outcomes.size(); ++i) rows[i + 1].push_back(setting_name(outcomes[i].ran));
     }
-    for (std::size_t number = 0; number < rows.size(); ++number) {
-        std::string line;
-        constexpr std::size_t words = 5;  // names to the left, numbers to the right
-        for (std::size_t i = 0; i < rows[number].size(); ++i) {
-            const std::string& cell = rows[number][i];
-            line += i < words ? fmt::format("{:<{}}  ", cell, widths[i]) : fmt::format("{:>{}}  ", cell, widths[i]);
-        }
-        if (has_settings) line += number == 0 ? "settings" : setting_name(outcomes[number - 1].ran);
-        line.erase(line.find_last_not_of(' ') + 1);
-        print(line + "\n");
-    }
+    constexpr std::size_t names = 5;
+    print(aligned(rows, names, sim_columns().size()));
     if (!all_numbers) return;
     for (const sim_outcome& each : outcomes) {
         table numbers;

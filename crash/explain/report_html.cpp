@@ -3,12 +3,16 @@
 #include <crash/explain/svg.hpp>
 #include <crash/explain/timeline_svg.hpp>
 
+#include <tools/html.hpp>
+
 #include <fmt/core.h>
 
 #include <numeric>
 
 namespace holdfast::crash {
 namespace {
+
+using tools::escaped;
 
 constexpr std::string_view page_style = R"(body{background:var(--paper);color:var(--ink);
 font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:1180px;padding:24px}

@@ -1,23 +1,12 @@
 #include <crash/explain/svg.hpp>
 
+#include <tools/html.hpp>
+
 #include <fmt/core.h>
 
 namespace holdfast::crash {
 
-std::string escaped(std::string_view text) {
-    std::string made;
-    for (const char each : text) {
-        switch (each) {
-            case '&': made += "&amp;"; break;
-            case '<': made += "&lt;"; break;
-            case '>': made += "&gt;"; break;
-            case '"': made += "&quot;"; break;
-            case '\'': made += "&#39;"; break;
-            default: made += each;
-        }
-    }
-    return made;
-}
+using tools::escaped;
 
 std::string mark(event_kind kind, double x, double y, std::string_view style, std::string_view title) {
     std::string shape;

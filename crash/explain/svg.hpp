@@ -8,8 +8,6 @@
 
 namespace holdfast::crash {
 
-std::string escaped(std::string_view text);
-
 /// The mark of an event around (x, y): its shape says which kind. `title` is what a pointer over it shows.
 std::string mark(event_kind kind, double x, double y, std::string_view style, std::string_view title);
 std::string line(double x1, double y1, double x2, double y2, std::string_view style);

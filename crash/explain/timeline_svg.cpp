@@ -2,6 +2,8 @@
 
 #include <crash/explain/svg.hpp>
 
+#include <tools/html.hpp>
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +12,8 @@
 
 namespace holdfast::crash {
 namespace {
+
+using tools::escaped;
 
 constexpr double gutter = 178, lane_height = 32, top = 58, cell_area = 112, label_area = 142, page_width = 1130;
 constexpr std::size_t lanes_at_most = 10;

@@ -122,7 +122,7 @@ private:
         if (closed_) {
             pool.close().value();
             specimen_.bytes = read_file(path());
-        } else if (Engine::description.homes_follow_log) {
+        } else if (Engine::description.logs_new_values) {
             while (n < 130) commit();
             specimen_.bytes = read_from_outside();
             // As a power cut leaves it: commits in the log, no home written back since the checkpoint.

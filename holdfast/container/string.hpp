@@ -114,7 +114,7 @@ public:
         requires(!Engine::has_shared_aliases)
     {
         const std::string_view standing(reinterpret_cast<const char*>(data()), size());
-        if (Engine::description.homes_follow_log && Engine::in_transaction() && str() != standing) [[unlikely]]
+        if (Engine::description.logs_new_values && Engine::in_transaction() && str() != standing) [[unlikely]]
             fail(errc::misuse, "a view of a string that the open transaction changed; with_view and str() read it");
         return standing;
     }
@@ -130,7 +130,7 @@ public:
     decltype(auto) with_view(F&& f) const {
         const size_type length = size();
         // Only where homes follow the log can they differ from what is seen: in a transaction, or after it too.
-        if (!Engine::description.homes_follow_log || !(Engine::in_transaction() || Engine::has_shared_aliases))
+        if (!Engine::description.logs_new_values || !(Engine::in_transaction() || Engine::has_shared_aliases))
             return f(std::string_view(reinterpret_cast<const char*>(data()), length));
         char buffer[256];
         if (length > sizeof buffer) {

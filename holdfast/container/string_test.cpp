@@ -169,7 +169,7 @@ TYPED_TEST(String, AViewNeverShowsWhatTheTransactionReplaced) {
                 EXPECT_EQ(s.view(), "behind");
             } catch (const failure& reason) {
                 EXPECT_EQ(reason.reason().code, errc::misuse);
-                EXPECT_TRUE(TypeParam::engine::description.homes_follow_log);
+                EXPECT_TRUE(TypeParam::engine::description.logs_new_values);
             }
         }).value();
         EXPECT_EQ(s.view(), "behind");

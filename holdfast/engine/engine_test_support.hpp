@@ -1,8 +1,8 @@
-// What this room's tests share: a pool for any engine, closed or killed on demand.
+// What this room's tests share: every engine, and a pool for each.
 #pragma once
 
 #include <holdfast/engine/engine_lists_test.hpp>
-#include <holdfast/handle/pool.hpp>
+#include <holdfast/handle/test_pool.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 #include <holdfast/pool/pool_test_support.hpp>
 
@@ -14,74 +14,6 @@
 #include <string>
 
 namespace holdfast::test {
-
-struct pool_setup {
-    level durability = level::power;
-    std::uint64_t bytes = 1 << 20;
-    std::uint64_t log_bytes = 64 << 10;
-    std::uint64_t order = 0;  ///< keeps pools of one process apart
-    std::uint32_t delay_ns = 0;
-    const char* directory = "/dev/shm";
-    wrap_options wraps{};
-};
-
-/// A pool on tmpfs standing for NVRAM, or on a file where the directory is on one.
-template <class Engine>
-class test_pool {
-public:
-    explicit test_pool(const pool_setup& setup = {}) : directory_(setup.directory) {
-        options_.durability = Engine::description.recovers ? setup.durability : level::process;
-        options_.tmpfs_is_nvram = true;
-        options_.bytes = setup.bytes;
-        options_.log_bytes = setup.log_bytes;
-        options_.reserved_bytes = std::uint64_t{1} << 30;
-        options_.base = HOLDFAST_TEST_BASE_ADDRESS + (setup.order << 31);
-        options_.delay_ns = setup.delay_ns;
-        options_.wraps = setup.wraps;
-        options_.accept_not_durable = !Engine::description.recovers;
-        pool_.emplace(basic_pool<Engine>::create(path(), options_).value());
-    }
-
-    basic_pool<Engine>& operator*() { return *pool_; }
-    basic_pool<Engine>* operator->() { return &*pool_; }
-    std::string path() const { return file("pool"); }
-    /// A name beside the pool.
-    std::string file(const std::string& name) const { return directory_.file(name); }
-
-    void reopen() {
-        pool_->close().value();
-        open_again();
-    }
-    /// Another pool in this one's place: one address, one pool.
-    void replace_by(const std::string& other) {
-        if (pool_->is_open()) pool_->close().value();
-        std::filesystem::rename(other, path());
-        open_again();
-    }
-    /// Lets the pool go as a killed process would, and recovers it.
-    void kill() {
-        pool_->abandon();
-        open_again();
-    }
-
-    /// Keeps the bytes of this moment; kill_at_snapshot comes back to them, as if killed then.
-    void take_snapshot() { std::filesystem::copy_file(path(), directory_.file("snapshot")); }
-    void kill_at_snapshot() {
-        pool_->abandon();
-        std::filesystem::rename(directory_.file("snapshot"), path());
-        open_again();
-    }
-
-private:
-    void open_again() {
-        pool_.reset();
-        pool_.emplace(basic_pool<Engine>::open(path(), options_).value());
-    }
-
-    persist::test::scratch_directory directory_;
-    create_options options_;
-    std::optional<basic_pool<Engine>> pool_;
-};
 
 /// Before a test looks at homes past the engine.
 template <class Engine>

@@ -1,6 +1,7 @@
 // The wraps that a thread has open, for loads and stores that name none.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/gate.hpp>
 #include <holdfast/pool/registry.hpp>
 
@@ -100,7 +101,9 @@ private:
     }
     void remove(Transaction& wrap) noexcept {
         const std::lock_guard lock(mutex_);
-        std::erase_if(listed_, [&](const entry& each) { return each.wrap == &wrap; });
+        [[maybe_unused]] const auto erased =
+            std::erase_if(listed_, [&](const entry& each) { return each.wrap == &wrap; });
+        HOLDFAST_ASSERT(erased == 1, "a wrap is listed once, where it says");
         listed_has_changed();
     }
     void listed_has_changed() noexcept {

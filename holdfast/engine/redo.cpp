@@ -20,6 +20,7 @@
 //   * A home is stored only after its record is sealed, and at `power` durable.
 //   * The sequence is drawn while the caller's locks are held.
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/log/lanes.hpp>
 
 namespace holdfast {
@@ -34,7 +35,9 @@ result<void> redo_transaction::commit() {
     persist_fresh_blocks();                                                                             // 4
     log.append(lane, writes_.record(), writes_.payload_words(), sequence_, format::record_kind::redo);  // 5
     fence_record();                                                                                     // 6
+    HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a home is stored after its record is sealed");
     writes_.apply(base_, persist::site::redo_home);                                                     // 7
+    HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until its homes are stored");
     log.release(lane);                                                                                  // 8
     clear();
     return {};

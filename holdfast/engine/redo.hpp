@@ -18,7 +18,7 @@ private:
 /// Redo logging: stores are collected in DRAM, and one fence commits them. `using store = holdfast::redo;`
 struct redo : engine_interface<redo> {
     using transaction = redo_transaction;
-    static constexpr engine_description description{"redo", true, true, true};
+    static constexpr engine_description description{.name = "redo"};
 };
 
 }  // namespace holdfast

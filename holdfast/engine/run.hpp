@@ -1,6 +1,7 @@
 // Runs one transaction: nesting, locks, exceptions, side effects. The engine does the rest.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/result.hpp>
 #include <holdfast/engine/gate.hpp>
 #include <holdfast/engine/signal_handlers.hpp>
@@ -72,6 +73,7 @@ public:
 
     template <class Engine>
     static void open(typename Engine::transaction& transaction) noexcept {
+        HOLDFAST_ASSERT(open_transaction == nullptr, "a thread has one transaction open");
         open_transaction = &transaction;
         open_transaction_of<Engine> = &transaction;
     }

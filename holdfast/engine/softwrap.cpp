@@ -26,6 +26,7 @@
 //   * A value is in a shared table only when its record is whole, and at `power` durable.
 //   * A wrap enters a table with its locks held, and leaves it before they are released.
 #include <holdfast/engine/softwrap.hpp>
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/log/alias_buffers.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/pool/options.hpp>
@@ -69,6 +70,8 @@ result<void> softwrap_transaction::commit() {
         // More values than a table holds.
         store_homes();
     } else {
+        HOLDFAST_ASSERT(log.is_sent(lane, sequence_) || !pool_->wraps().logs, "values are shared once logged");
+        HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until a table has its values");
         publish(entered);  // 6
     }
     aliases.leave(entered, sequence_);

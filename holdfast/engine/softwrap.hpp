@@ -62,7 +62,7 @@ private:
 /// also be opened by hand: wrap.hpp. `using store = holdfast::softwrap;`
 struct softwrap : engine_interface<softwrap> {
     using transaction = softwrap_transaction;
-    static constexpr engine_description description{.name = "softwrap", .homes_come_late = true};
+    static constexpr engine_description description{.name = "softwrap", .stores_homes_late = true};
     static constexpr bool opens_wraps = true;
     /// wrapped.hpp
     template <class T>

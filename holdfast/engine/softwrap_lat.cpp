@@ -27,6 +27,7 @@
 //   * No line of an open wrap can be read as a record: the first, with the header, is sent at the close.
 //   * A record is trimmed only when its homes, and those of all before it, are durable.
 #include <holdfast/engine/softwrap_lat.hpp>
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/pool/options.hpp>
 
@@ -53,6 +54,8 @@ result<void> softwrap_lat_transaction::commit() {
         log.append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());
         fence_record();  // 5
     }
+    HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a home is stored after its record is sealed");
+    HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until its homes are stored");
     store_homes();  // 6
     if (pool_->persists_lines()) {
         write_homes_back();

@@ -43,7 +43,7 @@ private:
 /// holdfast::softwrap_lat;`
 struct softwrap_lat : engine_interface<softwrap_lat> {
     using transaction = softwrap_lat_transaction;
-    static constexpr engine_description description{"softwrap_lat", true, true, true, true};
+    static constexpr engine_description description{.name = "softwrap_lat", .writes_homes_back = true};
     static constexpr bool opens_wraps = true;
     /// wrapped.hpp
     template <class T>

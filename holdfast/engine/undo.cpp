@@ -25,6 +25,7 @@
 //   * The lane always has room for the end record: rolling back cannot fail.
 #include <holdfast/engine/undo.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/planted.hpp>
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/lanes.hpp>
@@ -142,6 +143,8 @@ void undo_transaction_base::store_word(pool_word* home, std::uint64_t value, std
         return persist::store_word(home, value, mask, site::undo_home);
     if (!covered(home, mask, true)) gather(home, mask, true);  // 1
     if (!is_planted(planted::old_value_recorded_late)) fence_records();  // 2
+    HOLDFAST_ASSERT(!fence_owed_ && logged_.find(reinterpret_cast<std::uintptr_t>(home) >> 3) != nullptr,
+                    "the old value is durable before the new one is stored");
     persist::store_word(home, value, mask, site::undo_home);             // 3
     if (is_planted(planted::old_value_recorded_late)) fence_records();
 }
@@ -202,6 +205,7 @@ void undo_transaction_base::for_each_dirty_line(F&& f) {
 }
 
 void undo_transaction_base::finish(lane_log& log) {
+    HOLDFAST_ASSERT(sequence_ > log.truncated() || !pool_->persists_lines(), "an open transaction's records are kept");
     if (pool_->persists_lines()) {  // 4
         for_each_dirty_line([&](const std::byte* line) {
             persist::write_back(pool_->lines(), line, persist::line_bytes, site::undo_write_back);

@@ -106,13 +106,14 @@ public:
 /// Undo logging, optimised: hinted ranges share a fence.
 struct undo : engine_interface<undo> {
     using transaction = undo_transaction_of<undo_style::best>;
-    static constexpr engine_description description{"undo", false, true, false};
+    static constexpr engine_description description{.name = "undo", .power_on_files = false, .logs_new_values = false};
 };
 
 /// Undo logging as in the papers: a fence for every range.
 struct undo_paper : engine_interface<undo_paper> {
     using transaction = undo_transaction_of<undo_style::paper>;
-    static constexpr engine_description description{"undo_paper", false, true, false};
+    static constexpr engine_description description{
+        .name = "undo_paper", .power_on_files = false, .logs_new_values = false};
 };
 
 }  // namespace holdfast

@@ -60,7 +60,8 @@ private:
 /// No durability: atomic with respect to exceptions, not crashes.
 struct volatile_only : engine_interface<volatile_only> {
     using transaction = volatile_transaction;
-    static constexpr engine_description description{"volatile_only", false, false, false};
+    static constexpr engine_description description{
+        .name = "volatile_only", .power_on_files = false, .recovers = false, .logs_new_values = false};
 };
 
 }  // namespace holdfast

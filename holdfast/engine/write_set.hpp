@@ -2,6 +2,7 @@
 // needs no conversion, and a load finds its word by one lookup.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/word_map.hpp>
 #include <holdfast/base/words.hpp>
 #include <holdfast/format/log_record.hpp>
@@ -38,6 +39,7 @@ public:
 
     /// Requires: offset 8-aligned.
     void store(std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
+        HOLDFAST_ASSERT(offset % 8 == 0, "a store is of an aligned word");
         if (end_ + 2 > capacity_words_) [[unlikely]]
             grow_to(capacity_words_ * 2);
         if (mask != 0xFF) [[unlikely]]

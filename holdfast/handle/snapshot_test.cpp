@@ -127,7 +127,7 @@ TYPED_TEST(Snapshot, WaitsForAnOpenTransactionThatStoresInPlaceAndForNoOther) {
     copied = true;
     clerk.join();
     pool.replace_by(pool.file("copy"));
-    EXPECT_EQ(books->done[0], TypeParam::description.homes_follow_log ? 0u : 1u);
+    EXPECT_EQ(books->done[0], TypeParam::description.logs_new_values ? 0u : 1u);
     expect_whole(*pool);
 }
 

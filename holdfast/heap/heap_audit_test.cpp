@@ -27,7 +27,7 @@ protected:
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - pool_.data());
     }
 
-    test_pool pool_{300};
+    heap_in_memory pool_{300};
     test_transaction tx_{pool_, storing::in_place};
     std::vector<std::byte*> small_;
     std::vector<std::byte*> large_;
@@ -148,7 +148,7 @@ TEST_F(AuditedPool, HandsOutNoPageBehindADamagedDescriptor) {
 TEST(HostileMetadata, NeverBringsDownOpenAllocateReleaseUsageOrAudit) {
     std::minstd_rand random(20'260);
     for (int round = 0; round < 300; ++round) {
-        test_pool pool(60);
+        heap_in_memory pool(60);
         test_transaction tx(pool, round % 2 == 0 ? storing::at_commit : storing::in_place);
         std::vector<void*> blocks;
         for (int i = 0; i < 60; ++i) blocks.push_back(tx.allocate(1 + random() % (i % 10 == 0 ? 9000 : 900)).address);

@@ -33,7 +33,7 @@ private:
     std::vector<std::byte*> blocks_;
 };
 
-void run_thread(const test_pool& pool, mailbox& shared, storing how, std::uint32_t seed, int transactions) {
+void run_thread(const heap_in_memory& pool, mailbox& shared, storing how, std::uint32_t seed, int transactions) {
     std::minstd_rand random(seed);
     test_transaction tx(pool, how);
     for (int i = 0; i < transactions; ++i) {
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(BothEngines, HeapThreads,
 
 TEST_P(HeapThreads, ShareOneHeapWithoutALeakOrADoubleOwner) {
     const auto [how, zone_pages] = GetParam();
-    test_pool pool(zone_pages);
+    heap_in_memory pool(zone_pages);
     mailbox shared;
     for (const bool reopened : {false, true}) {
         if (reopened) pool.reopen();
@@ -95,7 +95,7 @@ TEST_P(HeapThreads, ShareOneHeapWithoutALeakOrADoubleOwner) {
 
 // Locks go after the append and before the wait, so others may free, commit and reuse first.
 TEST(HeapThreads, ASlabWhoseCreatorHearsLateOfItsCommitIsUsedAndRolledBackByOthers) {
-    test_pool pool(3);
+    heap_in_memory pool(3);
     test_transaction creator(pool, storing::at_commit);
     test_transaction other(pool, storing::at_commit);
     test_transaction third(pool, storing::at_commit);
@@ -116,7 +116,7 @@ TEST(HeapThreads, ASlabWhoseCreatorHearsLateOfItsCommitIsUsedAndRolledBackByOthe
 }
 
 TEST(HeapThreads, OfTwoThatReleaseOneBlockAtOnceExactlyOneIsToldMisuse) {
-    test_pool pool(100);
+    heap_in_memory pool(100);
     test_transaction setup(pool, storing::at_commit);
     for (int round = 0; round < 200; ++round) {
         const std::size_t bytes = round % 2 == 0 ? 64 : 2 * page;

@@ -55,7 +55,7 @@ public:
 
 private:
     struct open_transaction {
-        open_transaction(const test_pool& pool, storing how) : tx(pool, how) {}
+        open_transaction(const heap_in_memory& pool, storing how) : tx(pool, how) {}
         test_transaction tx;
         extents allocated;
         extents released;
@@ -169,7 +169,7 @@ private:
         RC_ASSERT((usage.slab_pages + usage.large_pages + usage.free_pages) * page == usage.capacity_bytes);
     }
 
-    test_pool pool_;
+    heap_in_memory pool_;
     std::array<std::unique_ptr<open_transaction>, 3> open_;
     extents committed_;
 };

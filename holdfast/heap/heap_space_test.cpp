@@ -21,7 +21,7 @@ TEST(HeapSpace, IsAtMostAThirdMoreThanAskedForInBlocksOfOneSizeFrom113BytesToAPa
         if (each != heap_format::small_bytes_max) sizes.push_back(each + 1);
     }
     for (const std::size_t bytes : sizes) {
-        test_pool pool(1100);
+        heap_in_memory pool(1100);
         test_transaction tx(pool, storing::in_place);
         const std::size_t count = 1024 * page / (bytes + 900);
         for (std::size_t i = 0; i < count; ++i) tx.allocate(bytes);
@@ -49,7 +49,7 @@ struct churn_outcome {
 
 /// Sizes uniform in their logarithm; live blocks replaced at random, then by others of another range.
 churn_outcome churn(std::size_t least, std::size_t most, std::size_t shifted_least, std::size_t shifted_most) {
-    test_pool pool(4200);
+    heap_in_memory pool(4200);
     test_transaction tx(pool, storing::in_place);
     std::minstd_rand random(11);
     struct live_block {

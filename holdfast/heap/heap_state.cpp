@@ -1,6 +1,7 @@
 // Cursors, views and lists of the volatile heap. page_source.cpp holds the other half: where pages come from.
 #include <holdfast/heap/heap_state.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/planted.hpp>
 
 #include <algorithm>
@@ -106,6 +107,7 @@ void heap_state::pass_free(zone& in, std::uint32_t wanted_pages) {
     while (in.cursor != end) {
         const free_run run = named_alike({in.cursor, end - in.cursor, 0});
         // Clean pages stay apart from those that log records may still name, so that clean room stays clean.
+        HOLDFAST_ASSERT_ALWAYS(run.pages != 0 && run.pages <= in.end_page - in.cursor, "free pages are in their zone");
         runs_.insert(run, truncated_sequence.load(std::memory_order_relaxed));
         in.cursor += run.pages;
     }
@@ -136,6 +138,7 @@ bool heap_state::pass_head(zone& in, descriptor what) {
         chain_unscanned(in.cursor, what.slab_class);
     }
     in.cursor += what.pages;
+    HOLDFAST_ASSERT_ALWAYS(in.cursor <= in.end_page, "a block ends in its zone");
     return true;
 }
 

@@ -19,7 +19,7 @@ INSTANTIATE_TEST_SUITE_P(BothEngines, HeapLaw, testing::Values(storing::at_commi
 std::uint64_t number_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 TEST_P(HeapLaw, EverySizeUpToTwoPagesGetsRoomAtItsAlignment) {
-    test_pool pool(6000);
+    heap_in_memory pool(6000);
     test_transaction tx(pool, how());
     std::vector<const void*> owned;
     for (std::size_t bytes = 1; bytes <= 2 * page; bytes += bytes < 600 ? 1 : 37) {
@@ -39,7 +39,7 @@ TEST_P(HeapLaw, EverySizeUpToTwoPagesGetsRoomAtItsAlignment) {
 }
 
 TEST_P(HeapLaw, ABlockWastesLessThanSixteenBytesAFifthOrAPage) {
-    test_pool pool(2000);
+    heap_in_memory pool(2000);
     test_transaction tx(pool, how());
     for (std::size_t bytes = 1; bytes <= 4 * page; ++bytes) {
         const std::size_t got = tx.allocate(bytes).bytes;
@@ -55,7 +55,7 @@ TEST_P(HeapLaw, ABlockWastesLessThanSixteenBytesAFifthOrAPage) {
 }
 
 TEST_P(HeapLaw, ARolledBackTransactionLeavesNothing) {
-    test_pool pool(200);
+    heap_in_memory pool(200);
     test_transaction tx(pool, how());
     std::vector<std::byte> before(pool.data() + pool.zone().offset, pool.data() + 3 * page);
     for (const std::size_t bytes : {16u, 64u, 500u, 2000u, 5000u, 40000u}) tx.allocate(bytes);
@@ -66,7 +66,7 @@ TEST_P(HeapLaw, ARolledBackTransactionLeavesNothing) {
 }
 
 TEST_P(HeapLaw, ARolledBackReleaseLeavesTheBlockAllocated) {
-    test_pool pool(200);
+    heap_in_memory pool(200);
     test_transaction tx(pool, how());
     const heap_block small = tx.allocate(100);
     const heap_block large = tx.allocate(50'000);
@@ -83,7 +83,7 @@ TEST_P(HeapLaw, ARolledBackReleaseLeavesTheBlockAllocated) {
 }
 
 TEST_P(HeapLaw, AFreedBlockIsNotReusedBeforeCommit) {
-    test_pool pool(5);
+    heap_in_memory pool(5);
     test_transaction owner(pool, how());
     std::vector<std::byte*> blocks;
     try {
@@ -101,7 +101,7 @@ TEST_P(HeapLaw, AFreedBlockIsNotReusedBeforeCommit) {
 }
 
 TEST_P(HeapLaw, ABlockMayBeAllocatedAndReleasedInOneTransaction) {
-    test_pool pool(200);
+    heap_in_memory pool(200);
     test_transaction tx(pool, how());
     for (const bool commit : {true, false, true}) {
         tx.release(tx.allocate(64).address);
@@ -113,7 +113,7 @@ TEST_P(HeapLaw, ABlockMayBeAllocatedAndReleasedInOneTransaction) {
 }
 
 TEST_P(HeapLaw, ReleasingWhatIsNotAnAllocatedBlockIsMisuseAndChangesNothing) {
-    test_pool pool(200);
+    heap_in_memory pool(200);
     test_transaction tx(pool, how());
     std::byte* small = tx.allocate(100).address;
     std::byte* large = tx.allocate(5 * page).address;
@@ -140,7 +140,7 @@ TEST_P(HeapLaw, ReleasingWhatIsNotAnAllocatedBlockIsMisuseAndChangesNothing) {
 }
 
 TEST_P(HeapLaw, ABadSizeOrAlignmentIsAnInvalidArgument) {
-    test_pool pool(20);
+    heap_in_memory pool(20);
     test_transaction tx(pool, how());
     EXPECT_EQ(code_of([&] { tx.allocate(0); }), errc::invalid_argument);
     EXPECT_EQ(code_of([&] { tx.allocate(8, 0); }), errc::invalid_argument);
@@ -149,7 +149,7 @@ TEST_P(HeapLaw, ABadSizeOrAlignmentIsAnInvalidArgument) {
 }
 
 TEST_P(HeapLaw, SizesBeyondTheHeapAndBeyondAllNumbersAreOutOfSpace) {
-    test_pool pool(20);
+    heap_in_memory pool(20);
     test_transaction tx(pool, how());
     for (const std::size_t bytes : {21 * page, std::size_t{1} << 43, std::size_t{1} << 60, ~std::size_t{0}})
         EXPECT_EQ(code_of([&] { tx.allocate(bytes); }), errc::out_of_space);
@@ -157,7 +157,7 @@ TEST_P(HeapLaw, SizesBeyondTheHeapAndBeyondAllNumbersAreOutOfSpace) {
 }
 
 TEST_P(HeapLaw, OutOfSpaceChangesNothing) {
-    test_pool pool(40);
+    heap_in_memory pool(40);
     test_transaction tx(pool, how());
     std::vector<const void*> owned;
     for (int i = 0; i < 30; ++i) owned.push_back(tx.allocate(1000).address);
@@ -171,7 +171,7 @@ TEST_P(HeapLaw, OutOfSpaceChangesNothing) {
 }
 
 TEST_P(HeapLaw, TheSmallestZoneHoldsOnePage) {
-    test_pool pool(heap::smallest_zone_bytes() / page);
+    heap_in_memory pool(heap::smallest_zone_bytes() / page);
     test_transaction tx(pool, how());
     ASSERT_EQ(pool.page_count(), 1u);
     std::byte* only = tx.allocate(page).address;
@@ -184,7 +184,7 @@ TEST_P(HeapLaw, TheSmallestZoneHoldsOnePage) {
 }
 
 TEST_P(HeapLaw, OneBlockCanTakeTheWholeZoneAndSurvivesReopening) {
-    test_pool pool(600);
+    heap_in_memory pool(600);
     test_transaction tx(pool, how());
     const heap_block all = tx.allocate(pool.page_count() * page);
     EXPECT_TRUE(all.clean);
@@ -197,7 +197,7 @@ TEST_P(HeapLaw, OneBlockCanTakeTheWholeZoneAndSurvivesReopening) {
 }
 
 TEST_P(HeapLaw, PagesOfASizeClassServeAnyOtherOnceFree) {
-    test_pool pool(300);
+    heap_in_memory pool(300);
     test_transaction tx(pool, how());
     for (const std::size_t bytes : {16u, 2000u, 64u, 1000u, 3584u, 320u}) {
         std::vector<std::byte*> blocks;
@@ -221,7 +221,7 @@ TEST_P(HeapLaw, PagesOfASizeClassServeAnyOtherOnceFree) {
 }
 
 TEST_P(HeapLaw, AnotherSessionGetsWhatAnIdleArenaHolds) {
-    test_pool pool(heap::smallest_zone_bytes() / page);
+    heap_in_memory pool(heap::smallest_zone_bytes() / page);
     test_transaction first(pool, how());
     test_transaction second(pool, how());
     std::byte* small = first.allocate(64).address;
@@ -235,7 +235,7 @@ TEST_P(HeapLaw, AnotherSessionGetsWhatAnIdleArenaHolds) {
 }
 
 TEST_P(HeapLaw, ALargeBlockIsCleanUntilItsPagesWereFreedAndAgainAfterTruncation) {
-    test_pool pool(100);
+    heap_in_memory pool(100);
     test_transaction tx(pool, how());
     const std::size_t all = pool.page_count() * page;
     EXPECT_FALSE(tx.allocate(64).clean);
@@ -257,7 +257,7 @@ TEST_P(HeapLaw, ALargeBlockIsCleanUntilItsPagesWereFreedAndAgainAfterTruncation)
 }
 
 TEST_P(HeapLaw, PagesThatTheLogOfALifeBeforeNamesAreCleanOnlyAfterTruncation) {
-    test_pool pool(100);
+    heap_in_memory pool(100);
     const auto first = static_cast<std::uint32_t>(101 - pool.page_count());
     constexpr std::size_t named = 10;
     holdfast::named_pages names{7, {}};
@@ -279,7 +279,7 @@ TEST_P(HeapLaw, PagesThatTheLogOfALifeBeforeNamesAreCleanOnlyAfterTruncation) {
 }
 
 TEST_P(HeapLaw, NothingIsCleanBeforeItIsSaidWhatTheLogNames) {
-    test_pool pool(100);
+    heap_in_memory pool(100);
     const auto opened = heap::open(pool.data(), {&pool.zone(), 1});
     ASSERT_TRUE(opened);
     test_writer writer(how());
@@ -289,7 +289,7 @@ TEST_P(HeapLaw, NothingIsCleanBeforeItIsSaidWhatTheLogNames) {
 }
 
 TEST_P(HeapLaw, ALargeBlockPrefersACleanRun) {
-    test_pool pool(400);
+    heap_in_memory pool(400);
     test_transaction tx(pool, how());
     std::byte* dirty = tx.allocate(20 * page).address;
     tx.allocate(page);
@@ -302,7 +302,7 @@ TEST_P(HeapLaw, ALargeBlockPrefersACleanRun) {
 
 TEST_P(HeapLaw, AFailedWriterDoomsTheTransactionAndRollingBackRepairsEverything) {
     for (std::size_t stores = 0; stores < 12; ++stores) {
-        test_pool pool(60);
+        heap_in_memory pool(60);
         test_transaction tx(pool, how());
         std::vector<std::byte*> blocks;
         for (int i = 0; i < 40 * 63; ++i) blocks.push_back(tx.allocate(64).address);
@@ -328,8 +328,8 @@ TEST_P(HeapLaw, AFailedWriterDoomsTheTransactionAndRollingBackRepairsEverything)
 }
 
 TEST_P(HeapLaw, OneTransactionCannotUseTwoHeaps) {
-    test_pool pool(60);
-    test_pool other(60);
+    heap_in_memory pool(60);
+    heap_in_memory other(60);
     test_transaction tx(pool, how());
     std::byte* block = tx.allocate(64).address;
     EXPECT_EQ(code_of([&] { tx.session->allocate(other.heap(), 64, 16, tx.writer); }), errc::misuse);
@@ -338,7 +338,7 @@ TEST_P(HeapLaw, OneTransactionCannotUseTwoHeaps) {
 }
 
 TEST_P(HeapLaw, ASmallAllocationStoresOneByteAndAReleaseToo) {
-    test_pool pool(60);
+    heap_in_memory pool(60);
     test_transaction tx(pool, how());
     std::byte* first = tx.allocate(64).address;
     tx.commit();

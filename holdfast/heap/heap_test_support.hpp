@@ -77,9 +77,9 @@ private:
 };
 
 /// Pages of garbage with one formatted zone (its table zeroed) behind `zone_page`.
-class test_pool {
+class heap_in_memory {
 public:
-    explicit test_pool(std::size_t zone_pages, std::size_t zone_page = 1)
+    explicit heap_in_memory(std::size_t zone_pages, std::size_t zone_page = 1)
         : zone_{zone_page * page, zone_pages * page},
           bytes_(static_cast<std::byte*>(::operator new((zone_page + zone_pages) * page, std::align_val_t{page}))) {
         std::memset(bytes_.get(), 0, (zone_page + zone_pages) * page);
@@ -128,7 +128,7 @@ private:
 /// One transaction after another over a pool.
 class test_transaction {
 public:
-    test_transaction(const test_pool& pool, storing how) : writer(how), pool_(&pool) {}
+    test_transaction(const heap_in_memory& pool, storing how) : writer(how), pool_(&pool) {}
     ~test_transaction() {
         if (session->used()) roll_back();
     }
@@ -160,7 +160,7 @@ public:
     static inline std::atomic<std::uint64_t> last_sequence{0};
 
 private:
-    const test_pool* pool_;
+    const heap_in_memory* pool_;
 };
 
 /// The code of the failure that `call` throws.

@@ -6,6 +6,7 @@
 //  5. under pressure: everything idle arenas and unread slabs hold, and then wholly free slabs of any class,
 //     for long blocks together with the free runs between them.
 // Whatever is taken is recorded in the session's ops before anything is stored.
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/heap/heap_state.hpp>
 
 #include <algorithm>
@@ -139,6 +140,8 @@ slab* heap_state::dissolvable(std::uint8_t class_index) noexcept {
 
 void heap_state::dissolve(slab* view, std::uint32_t pages_used, std::vector<heap_op>& ops) noexcept {
     const std::uint32_t pages = view->geometry().pages;
+    HOLDFAST_ASSERT_ALWAYS(view->creator.load() == nullptr, "a slab is taken apart when its creation is committed");
+    HOLDFAST_ASSERT(view->wholly_free(), "a slab is taken apart when all its blocks are free");
     unlist(view);
     view->place = slab_place::nowhere;
     mark_pages(view->page, pages, {});

@@ -1,8 +1,9 @@
 #include <holdfast/heap/page_table.hpp>
 
+#include <holdfast/base/assertion.hpp>
+
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <new>
 
 namespace holdfast::detail {
@@ -38,7 +39,7 @@ free_run free_runs::run_at(std::uint32_t head) const noexcept {
 }
 
 void free_runs::link(free_run run) noexcept {
-    assert(run.page != 0 && run.pages != 0);
+    HOLDFAST_ASSERT(run.page != 0 && run.pages != 0, "a free run has pages, and the first page is no heap's");
     const std::size_t bin = bin_of(run.pages);
     page_info& info = pages_.at(run.page);
     info.sequence = run.sequence;
@@ -58,7 +59,7 @@ void free_runs::unlink(free_run run) noexcept {
     if (info.previous != 0) {
         pages_.at(info.previous).next = info.next;
     } else {
-        assert(heads_[bin] == run.page);
+        HOLDFAST_ASSERT(heads_[bin] == run.page, "a run without a predecessor is the first of its bin");
         heads_[bin] = info.next;
         if (info.next == 0) filled_[bin / 64] &= ~(std::uint64_t{1} << bin % 64);
     }
@@ -122,7 +123,7 @@ std::uint32_t free_runs::find(std::uint32_t pages, std::uint32_t alignment, std:
 
 free_run free_runs::take(std::uint32_t head, std::uint32_t page, std::uint32_t pages) noexcept {
     const free_run run = run_at(head);
-    assert(page >= head && page - head + pages <= run.pages);
+    HOLDFAST_ASSERT(page >= head && page - head + pages <= run.pages, "what is taken is inside a free run");
     unlink(run);
     const std::uint32_t end = page + pages;
     if (page != head) link({head, page - head, run.sequence});

@@ -3,6 +3,7 @@
 // Every store is of bytes that only this transaction may change: the state byte of a block it allocates or
 // frees, the state bytes of a slab it creates, the descriptor of a head it makes or unmakes. All go through the
 // writer, so the heap adds no fence and no write-back of its own.
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/heap/heap_state.hpp>
 
 #include <holdfast/base/planted.hpp>
@@ -134,6 +135,7 @@ heap_block heap::session::allocate(heap& from, std::size_t bytes, std::size_t al
 
     const std::uint8_t class_index = class_of(bytes);
     if (mine.held == nullptr) mine.held = mine.hint = mine.heap->hold_arena(mine.hint);
+    HOLDFAST_ASSERT(mine.held->held.load(std::memory_order_relaxed), "a session allocates from an arena that it holds");
     make_room(mine.ops, 1);
     slab* view = mine.held->slabs[class_index];
     std::uint32_t index = view != nullptr ? view->take() : slab::none;
@@ -149,6 +151,7 @@ heap_block heap::session::allocate(heap& from, std::size_t bytes, std::size_t al
         make_room(mine.ops, 1);
         index = view->take();
     }
+    HOLDFAST_ASSERT(view->place.load() == detail::slab_place::owned, "a block is from a slab of the session's own");
     mine.ops.push_back(heap_op::of_block(op_kind::small_allocated, view, index));
     store(mine, writer, view->states + index, &block_allocated, 1);
     return {view->block(index), view->block_bytes, false};

@@ -3,6 +3,7 @@
 // transaction they may be stale (an engine that stores at commit) or uncommitted (one that stores in place).
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/heap/heap_format.hpp>
 
 #include <array>
@@ -109,7 +110,8 @@ struct alignas(64) slab {
             if (word.local == 0) continue;
             const std::uint64_t lowest = word.local & (~word.local + 1);
             word.local ^= lowest;
-            word.live.fetch_or(lowest, std::memory_order_relaxed);
+            [[maybe_unused]] const auto live_before = word.live.fetch_or(lowest, std::memory_order_relaxed);
+            HOLDFAST_ASSERT((live_before & lowest) == 0, "a block has one owner");
             return i * 64 + static_cast<std::uint32_t>(std::countr_zero(lowest));
         }
         return none;
@@ -131,7 +133,10 @@ struct alignas(64) slab {
         const std::uint64_t before = words[index / 64].live.fetch_and(~bit_of(index), std::memory_order_acq_rel);
         return (before & bit_of(index)) != 0;
     }
-    void undo_release(std::uint32_t index) noexcept { words[index / 64].live.fetch_or(bit_of(index)); }
+    void undo_release(std::uint32_t index) noexcept {
+        [[maybe_unused]] const std::uint64_t before = words[index / 64].live.fetch_or(bit_of(index));
+        HOLDFAST_ASSERT((before & bit_of(index)) == 0, "a block whose release is taken back was released");
+    }
 
     /// Makes a block free for whoever asks next. True: the slab may now stand in the wrong list, `settle` it.
     // The bit is set before `place` is read, and an arena that lets go sets `place` before it looks
@@ -139,7 +144,8 @@ struct alignas(64) slab {
     // take the slab apart and reuse the view, so its shape is read before; a wrong answer then costs a look.
     bool give_back(std::uint32_t index) noexcept {
         const heap_format::slab_class& shape = geometry();
-        words[index / 64].returned.fetch_or(bit_of(index));
+        [[maybe_unused]] const std::uint64_t before = words[index / 64].returned.fetch_or(bit_of(index));
+        HOLDFAST_ASSERT((before & bit_of(index)) == 0, "a block is given back once");
         switch (place.load()) {
             case slab_place::detached: return true;
             case slab_place::partial: return wholly_free_as(shape);
@@ -182,6 +188,7 @@ struct slab_list {
         ++count;
     }
     void remove(slab* gone) noexcept {
+        HOLDFAST_ASSERT(count != 0 && (gone->previous != nullptr || first == gone), "what leaves a list is in it");
         (gone->previous != nullptr ? gone->previous->next : first) = gone->next;
         if (gone->next != nullptr) gone->next->previous = gone->previous;
         gone->next = gone->previous = nullptr;

@@ -77,13 +77,13 @@ public:
         store_bytes(words, to, from, bytes);
     }
     void copy_range(void* to, const void* from, std::size_t bytes) noexcept {
-        between_.shrink(0);
+        between_.keep(0);
         std::byte* const room = between_.extend(bytes);
         read_range(room, from, bytes);
         write_range(to, room, bytes);
     }
     void fill_range(void* to, int byte, std::size_t bytes) noexcept {
-        between_.shrink(0);
+        between_.keep(0);
         std::byte* const room = between_.extend(bytes);
         std::memset(room, byte, bytes);
         write_range(to, room, bytes);

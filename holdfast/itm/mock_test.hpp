@@ -30,8 +30,8 @@ public:
         ++begins;
         if (start.serial) ++serial_begins;
         if (start.read_only) ++read_only_begins;
-        read_.shrink(0);
-        written_.shrink(0);
+        read_.keep(0);
+        written_.keep(0);
         one_lock::begin(start);
     }
     stm::word load(const stm::word* home) {

@@ -112,9 +112,9 @@ private:
     }
 
     void end() noexcept {
-        undo_.shrink(0);
-        allocated_.shrink(0);
-        freed_.shrink(0);
+        undo_.keep(0);
+        allocated_.keep(0);
+        freed_.keep(0);
         active_ = false;
         irrevocable_ = false;
         pthread_mutex_unlock(&the_lock);

@@ -41,7 +41,7 @@ inline void run_actions(grown<user_action>& list, std::size_t mark, bool newest_
     if (list.size() == mark) return;
     grown<user_action> actions;
     for (std::size_t each = mark; each < list.size(); ++each) actions.push(list[each]);
-    list.shrink(mark);
+    list.keep(mark);
     const std::size_t count = actions.size();
     for (std::size_t each = 0; each < count; ++each) {
         const user_action& next = actions[newest_first ? count - 1 - each : each];
@@ -119,7 +119,7 @@ public:
         thread_state& thread = state();
         if ((why & reason::user_retry) != 0) restart();
         const bool outer = (why & reason::outer_cancel) != 0 && !is_planted(fault::reason_outer_ignored);
-        if (outer && thread.joined) thread.nested.shrink(1);
+        if (outer && thread.joined) thread.nested.keep(1);
         if (!thread.nested.empty() && (!outer || thread.joined)) cancel_nested(thread);
         Algorithm& algorithm = Algorithm::of_this_thread();
         if (thread.joined || algorithm.irrevocable())
@@ -227,7 +227,7 @@ private:
             thread.nested.pop();
             if (thread.nested.empty()) {
                 thread.notes_stores = false;
-                thread.allocated.shrink(0);
+                thread.allocated.keep(0);
                 hand_over_frees(thread);
                 forget_shared(thread, mark);
             }
@@ -244,7 +244,7 @@ private:
     static void hand_over_frees(thread_state& thread) noexcept {
         for (const memory_block& block : thread.freed)
             Algorithm::of_this_thread().free_at_commit(block.address, block.bytes, block.alignment, block.give_back);
-        thread.freed.shrink(0);
+        thread.freed.keep(0);
     }
 
     [[noreturn, gnu::noinline]] static void cancel_nested(thread_state& thread) noexcept {
@@ -258,13 +258,13 @@ private:
                 const memory_block& block = thread.allocated[each];
                 algorithm.free_at_commit(block.address, block.bytes, block.alignment, block.give_back);
             }
-        thread.allocated.shrink(cancelled.allocated);
-        if (!is_planted(fault::nested_frees_kept)) thread.freed.shrink(cancelled.freed);
-        if (!is_planted(fault::cancelled_actions_kept)) thread.commit_actions.shrink(cancelled.commit_actions);
+        thread.allocated.keep(cancelled.allocated);
+        if (!is_planted(fault::nested_frees_kept)) thread.freed.keep(cancelled.freed);
+        if (!is_planted(fault::cancelled_actions_kept)) thread.commit_actions.keep(cancelled.commit_actions);
         thread.nested.pop();
         if (thread.nested.empty()) {
             thread.notes_stores = false;
-            thread.allocated.shrink(0);
+            thread.allocated.keep(0);
             hand_over_frees(thread);
         }
         thread.depth = cancelled.depth - 1;
@@ -317,13 +317,13 @@ private:
     }
 
     static void forget_everything(thread_state& thread) noexcept {
-        thread.undo.shrink(0);
-        thread.nested.shrink(0);
-        thread.commit_actions.shrink(0);
-        thread.undo_actions.shrink(0);
-        thread.exceptions.shrink(0);
-        thread.allocated.shrink(0);
-        thread.freed.shrink(0);
+        thread.undo.keep(0);
+        thread.nested.keep(0);
+        thread.commit_actions.keep(0);
+        thread.undo_actions.keep(0);
+        thread.exceptions.keep(0);
+        thread.allocated.keep(0);
+        thread.freed.keep(0);
         thread.depth = 0;
         thread.joined = false;
         thread.used_lists = false;

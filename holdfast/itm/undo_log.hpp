@@ -1,6 +1,7 @@
 // Values from before stores: of local variables, for a restart; of shared memory, for a cancel of a nested block.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/words.hpp>
 #include <holdfast/itm/planted.hpp>
 #include <holdfast/itm/state.hpp>
@@ -68,9 +69,9 @@ template <class Algorithm>
         } else {
             void* const room = push_undo(thread, at, now, true);
             const std::size_t size_with = thread.undo.size();
-            thread.undo.shrink(size_with - (now + 7) / 8 - entry_words);
+            thread.undo.keep(size_with - (now + 7) / 8 - entry_words);
             algorithm.read_range(room, at, now);
-            thread.undo.shrink(size_with);
+            thread.undo.keep(size_with);
         }
         at += now;
         bytes -= now;
@@ -101,8 +102,9 @@ void take_back_entries(thread_state& thread, std::size_t mark, Algorithm* algori
         std::memcpy(&entry, thread.undo.end() - entry_words, sizeof entry);
         const std::size_t words = (entry.bytes + 7) / 8 + entry_words;
         take_back(entry, thread.undo.end() - words, algorithm, frames_below);
-        thread.undo.shrink(thread.undo.size() - words);
+        thread.undo.keep(thread.undo.size() - words);
     }
+    HOLDFAST_ASSERT(thread.undo.size() == mark, "a mark is between two entries");
 }
 
 /// The same, with the fault that takes back in the wrong order.
@@ -116,7 +118,7 @@ void take_back_to(thread_state& thread, std::size_t mark, Algorithm* algorithm, 
             std::memcpy(&entry, undo.end() - entry_words, sizeof entry);
             const std::size_t words = (entry.bytes + 7) / 8 + entry_words;
             std::memcpy(backwards.extend(words), undo.end() - words, words * 8);
-            undo.shrink(undo.size() - words);
+            undo.keep(undo.size() - words);
         }
         std::swap(undo, backwards);
         take_back_entries(thread, 0, algorithm, frames_below);
@@ -135,7 +137,7 @@ inline void forget_shared(thread_state& thread, std::size_t mark) noexcept {
         if (!entry.shared) return;
         at -= (entry.bytes + 7) / 8 + entry_words;
     }
-    thread.undo.shrink(mark);
+    thread.undo.keep(mark);
 }
 
 }  // namespace holdfast::itm

@@ -27,6 +27,7 @@
 //   * S passes no record whose values are in a table.
 #include <holdfast/log/alias_buffers.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/planted.hpp>
 
 #include <pthread.h>
@@ -131,6 +132,7 @@ void alias_buffers::leave(const entrance& held, std::uint64_t sequence) {
 // ---- 2. CLOSED
 
 void alias_buffers::open(unsigned table) noexcept {
+    HOLDFAST_ASSERT_ALWAYS(states_[table ^ 1u] != state::active, "one table is active");
     ++opened_;
     states_[table] = state::active;
     gates_[table].all.store(gate::open, std::memory_order_release);
@@ -138,6 +140,7 @@ void alias_buffers::open(unsigned table) noexcept {
 }
 
 void alias_buffers::close(unsigned table) noexcept {
+    HOLDFAST_ASSERT_ALWAYS(states_[table] == state::active, "the active table is closed, once");
     gates_[table].all.fetch_and(~gate::open, std::memory_order_acq_rel);
     states_[table] = state::closed;
 }
@@ -145,6 +148,7 @@ void alias_buffers::close(unsigned table) noexcept {
 /// Requires: the other table is empty.
 void alias_buffers::turn(guard& lock) {
     const unsigned full = newest_.load(std::memory_order_relaxed);
+    HOLDFAST_ASSERT_ALWAYS(states_[full ^ 1u] == state::empty, "a table becomes active when it is empty");
     close(full);
     open(full ^ 1u);
     changed_.notify_all();
@@ -207,8 +211,12 @@ void alias_buffers::store_homes(unsigned table) {
         its.first_sequence.store(never, std::memory_order_release);
         lanes_.trim();
     };
+    HOLDFAST_ASSERT_ALWAYS(gate::inside(its.all.load()) == 0 && (its.all.load() & gate::open) == 0,
+                           "nobody is inside a table that retires");
+    HOLDFAST_ASSERT(its.first_sequence.load() > lanes_.truncated(), "S passes no record whose values are in a table");
     if (is_planted(planted::state_flipped_too_soon)) empty_and_trim();
     tables_[table].for_each([&](std::uint64_t word, alias_table::alias each) {
+        HOLDFAST_ASSERT(word * 8 < pool_bytes_.load(), "no home is outside the pool");
         auto* home = reinterpret_cast<std::uint64_t*>(pool_) + word;
         persist::store_word(home, each.value, each.mask, site::retire_home);
         if (options_.persists) note_stored(word / line_words);

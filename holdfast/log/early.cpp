@@ -3,6 +3,7 @@
 // The place is behind the last record of the lane that the sending thread owns: nobody else sends there, and a record
 // of the thread's own takes the claim away. What an abandoned transaction leaves there is like a torn record without
 // its first line: nothing leads to it, and the next record is written over it.
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/log/lanes.hpp>
 
 namespace holdfast {
@@ -38,6 +39,7 @@ bool lane_log::send_early(early_lines& early, const std::uint64_t* record,
     if (own == nullptr || own->position_ + (whole + 1) * format::record_alignment > segments_.geometry().segment_bytes)
         return false;
     std::byte* const place = segment_address(own->segment_) + own->position_;
+    HOLDFAST_ASSERT(early.sent_ >= 1, "the first line of a record goes last");
     put(place + early.sent_ * format::record_alignment, record + early.sent_ * 8,
         (whole - early.sent_) * format::record_alignment, site::log_early);
     early.sent_ = whole;
@@ -62,6 +64,7 @@ void lane_log::append_early(lane& held, std::uint64_t* record, std::uint64_t pay
     again(0);
     const std::uint64_t rest = early.sent_ * format::record_alignment;
     const std::uint64_t bytes = format::record_bytes(payload_words);
+    HOLDFAST_ASSERT(rest <= bytes, "lines that were sent early are lines of the record");
     if (rest < bytes) put(place + rest, record + early.sent_ * 8, bytes - rest, site::log_record);
     note_sent(held, sequence, held.position_ + bytes, true);
 }

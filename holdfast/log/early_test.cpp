@@ -12,7 +12,7 @@ using namespace holdfast::test;
 lane_log_options at_power() { return {}; }
 
 /// A commit that wrote its homes back, without a fence behind them.
-std::uint64_t commit_written_back(memory_pool& pool, lane_log& log, const std::vector<std::uint64_t>& payload) {
+std::uint64_t commit_written_back(log_in_memory& pool, lane_log& log, const std::vector<std::uint64_t>& payload) {
     auto& lane = log.acquire();
     const std::uint64_t sequence = append(log, lane, payload).value();
     pool.word(0) = payload[1];
@@ -21,7 +21,7 @@ std::uint64_t commit_written_back(memory_pool& pool, lane_log& log, const std::v
 }
 
 TEST(Trimming, TrimmingStaysBelowTheLastCommitOfEachThread) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     const std::uint64_t first = commit_written_back(pool, log, run(pool.offset(0), {1}));
     log.trim();
@@ -45,7 +45,7 @@ TEST(Trimming, TrimmingStaysBelowTheLastCommitOfEachThread) {
 }
 
 TEST(Trimming, AThreadThatTakesALaneOverDoesNotVouchForTheHomesOfTheOneBefore) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     std::uint64_t first = 0;
     std::thread([&] { first = commit_written_back(pool, log, run(pool.offset(0), {1})); }).join();
@@ -83,7 +83,7 @@ struct early_record {
 };
 
 TEST(EarlyLines, LinesSentEarlyAreNotSentAgainButForWhatChangedInThem) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     ASSERT_TRUE(commit(pool, log, run(pool.offset(0), {1})));
     early_record record(run(pool.offset(8), std::vector<std::uint64_t>(40, 5)));
@@ -106,7 +106,7 @@ TEST(EarlyLines, LinesSentEarlyAreNotSentAgainButForWhatChangedInThem) {
 }
 
 TEST(EarlyLines, ARecordThatTakesThePlaceOfEarlyLinesIsNotHarmed) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     ASSERT_TRUE(commit(pool, log, run(pool.offset(0), {1})));
     early_record slow(run(pool.offset(100), std::vector<std::uint64_t>(60, 7)));
@@ -129,7 +129,7 @@ TEST(EarlyLines, ARecordThatTakesThePlaceOfEarlyLinesIsNotHarmed) {
 }
 
 TEST(EarlyLines, ARecordThatOutgrowsItsSegmentGoesToAnotherWhole) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     ASSERT_TRUE(commit(pool, log, run(pool.offset(0), std::vector<std::uint64_t>(300, 1))));
     for (const std::uint64_t words : {400u, 1000u}) {
@@ -145,7 +145,7 @@ TEST(EarlyLines, ARecordThatOutgrowsItsSegmentGoesToAnotherWhole) {
 }
 
 TEST(EarlyLines, WhatAnAbandonedRecordLeftIsWrittenOver) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     ASSERT_TRUE(commit(pool, log, run(pool.offset(0), {1})));
     early_record abandoned(run(pool.offset(8), std::vector<std::uint64_t>(60, 5)));

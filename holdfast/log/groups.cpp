@@ -1,5 +1,6 @@
 #include <holdfast/log/groups.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/log/parts.hpp>
 #include <holdfast/log/segment_header.hpp>
 #include <holdfast/log/truncation.hpp>
@@ -104,6 +105,7 @@ bool group_log::is_crowded(std::uint64_t new_pages) const noexcept {
 
 group_log::ticket group_log::append(const std::uint64_t* payload, std::uint64_t payload_words, bool sync_first,
                                     std::uint64_t new_pages) {
+    HOLDFAST_ASSERT(payload_words != 0, "a commit that joins a group has stores");
     std::unique_lock lock(mutex_);
     // What others hold meanwhile is theirs to bring home; a transaction that finds no room twice goes on.
     int tries = 2;
@@ -131,6 +133,7 @@ group_log::ticket group_log::append(const std::uint64_t* payload, std::uint64_t 
 
 result<void> group_log::wait(ticket joined) {
     std::unique_lock lock(mutex_);
+    HOLDFAST_ASSERT(joined.group <= open_number_, "a commit waits for a group that there is");
     while (durable_.load(std::memory_order_relaxed) < joined.group) {
         if (poisoned()) return poisoned_error(file_.path(), errc::outcome_unknown);
         if (leading_) {
@@ -154,6 +157,7 @@ result<void> group_log::step(F&& f) {
 }
 
 void group_log::lead(std::unique_lock<std::mutex>& lock, bool brings_home) {
+    HOLDFAST_ASSERT_ALWAYS(!leading_, "one thread leads");
     leading_ = true;
     result<void> done;
     if (open_.payload_words() != 0) {
@@ -226,6 +230,10 @@ result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::
 
 result<void> group_log::write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
                                      std::uint16_t part, std::uint16_t parts, bool durable) {
+    HOLDFAST_ASSERT(part == 0 ? sequence > last_written_ : sequence == last_written_,
+                    "groups are written in the order in which their commits joined");
+    HOLDFAST_ASSERT(position_ + format::record_bytes(payload_words) <= segments_.geometry().segment_bytes,
+                    "a record fits into its segment");
     seal_record(record, payload_words, sequence, part, parts, record_kind::redo, seed_of_salt(salt_));
     // Durable is what the groups before this one wrote, and no other part of this one.
     format::segment_header header = make_segment_header(
@@ -261,6 +269,8 @@ result<void> group_log::begin_segment() {
 }
 
 result<void> group_log::checkpoint_to(std::uint64_t sequence) {
+    HOLDFAST_ASSERT_ALWAYS(sequence >= truncated(), "the truncation point only grows");
+    HOLDFAST_ASSERT_ALWAYS(sequence <= durable_.load(std::memory_order_relaxed), "a checkpoint writes durable groups");
     checkpoint_has_synced_ = false;
     if (sequence == truncated()) return {};
     {

@@ -34,8 +34,8 @@ protected:
         return log_->wait(log_->append(payload.data(), payload.size(), sync_first));
     }
     /// The file as a power cut now would leave it, recovered.
-    memory_pool recovered() {
-        memory_pool pool;
+    log_in_memory recovered() {
+        log_in_memory pool;
         file_->read_at(0, pool.data(), pool.size()).value();
         report_ = pool.recover().value();
         return pool;
@@ -47,7 +47,7 @@ protected:
     }
 
     persist::test::scratch_directory scratch_{"."};
-    memory_pool image_;
+    log_in_memory image_;
     std::optional<persist::file> file_;
     std::optional<group_log> log_;
     replay_report report_;
@@ -251,7 +251,7 @@ TEST_F(Groups, KeptPartsOfOneGroupComeHomeInTheirOrderWhereverTheyStand) {
     ASSERT_TRUE(commit(payload));
     ASSERT_TRUE(commit(run(image_.offset(1), {4})));
 
-    memory_pool pool;
+    log_in_memory pool;
     file_->read_at(0, pool.data(), pool.size()).value();
     const auto replay = log_replay::read({pool.data(), pool.size()}, image_.geometry());
     ASSERT_TRUE(replay);
@@ -267,7 +267,7 @@ TEST_F(Groups, KeptPartsOfOneGroupComeHomeInTheirOrderWhereverTheyStand) {
 TEST_F(Groups, ATornRecordThatRecoverySawIsNotNamedAsAcknowledged) {
     ASSERT_TRUE(commit(run(image_.offset(3), {1})));
     ASSERT_TRUE(commit(run(image_.offset(4), {2})));
-    memory_pool pool;
+    log_in_memory pool;
     file_->read_at(0, pool.data(), pool.size()).value();
     auto replay = log_replay::read({pool.data(), pool.size()}, image_.geometry());
     ASSERT_TRUE(replay);
@@ -287,7 +287,7 @@ TEST_F(Groups, ATornRecordThatRecoverySawIsNotNamedAsAcknowledged) {
 TEST_F(Groups, RecordsThatRecoveryKeptComeHomeWithTheNextCheckpointAndInOrder) {
     ASSERT_TRUE(commit(run(image_.offset(3), {1, 2})));
     ASSERT_TRUE(commit(run(image_.offset(4), {7})));
-    memory_pool pool;
+    log_in_memory pool;
     file_->read_at(0, pool.data(), pool.size()).value();
     const auto replay = log_replay::read({pool.data(), pool.size()}, image_.geometry());
     ASSERT_TRUE(replay);

@@ -4,6 +4,7 @@
 // full fence between the two, in every transaction. Instead the holder, who comes rarely, makes all threads
 // of the process pass a fence (membarrier): whoever took a lane before it is seen by the holder, and whoever takes
 // one after it sees the flag.
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/log/lanes.hpp>
 
 #include <linux/membarrier.h>
@@ -39,7 +40,8 @@ bool lane_log::all_idle() const noexcept {
 }
 
 result<void> lane_log::hold(std::chrono::milliseconds patience) {
-    held_.store(true, std::memory_order_seq_cst);
+    [[maybe_unused]] const bool was_held = held_.exchange(true, std::memory_order_seq_cst);
+    HOLDFAST_ASSERT_ALWAYS(!was_held, "one thread at a time holds commits off");
     if (auto fenced = fence_all_threads(); !fenced) {
         resume();
         return fenced;

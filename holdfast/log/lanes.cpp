@@ -1,5 +1,6 @@
 #include <holdfast/log/lanes.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/log/parts.hpp>
 #include <holdfast/log/segment_header.hpp>
 #include <holdfast/log/truncation.hpp>
@@ -75,7 +76,7 @@ void lane_log::begin_thread() noexcept { static_cast<void>(lane_owner::of_this_t
 lane_log::lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options)
     : pool_(pool),
       options_(options),
-      retires_at_once_(!options.persists && options.homes_follow_log && !options.homes_come_late),
+      retires_at_once_(!options.persists && options.logs_new_values && !options.stores_homes_late),
       segments_(geometry, random_seed()),
       lanes_(std::make_shared<std::vector<lane>>(lane_count(geometry))),
       ownable_(lanes_->size() / 2),
@@ -156,7 +157,7 @@ void lane_log::take_parts_back(lane& held) {
 void lane_log::leave_segment(lane& held) {
     held.claim_ = 0;
     if (held.segment_ == no_segment) return;
-    if (options_.homes_follow_log) {
+    if (options_.logs_new_values) {
         close_segment(held);
     } else {
         held.filled_.push_back(held.segment_);
@@ -264,7 +265,7 @@ void lane_log::free_segments(lane& held) {
     // Until its sequence is drawn, a commit need not hold back what has come home since.
     if (!held.sequence_drawn_) held.in_flight_.store(next_.load(), std::memory_order_seq_cst);
     reclaim_shared_lanes();
-    if (!options_.homes_follow_log) return;
+    if (!options_.logs_new_values) return;
     truncate_locked();
     segments_.free_truncated(truncated());
 }
@@ -272,10 +273,10 @@ void lane_log::free_segments(lane& held) {
 bool lane_log::others_pin_segments(const lane& held) const noexcept {
     // What is full after a truncation, a commit pinned that was in flight then; it may have ended since.
     // So does a record in parts whose segments are not full yet.
-    if (options_.homes_follow_log && (segments_.any_full() || unwritten_.load(std::memory_order_acquire) != 0))
+    if (options_.logs_new_values && (segments_.any_full() || unwritten_.load(std::memory_order_acquire) != 0))
         return true;
     const auto pins = [&](const lane& each) {
-        if (!options_.homes_follow_log) return !each.filled_.empty();
+        if (!options_.logs_new_values) return !each.filled_.empty();
         return retires_at_once_ && each.in_flight_.load(std::memory_order_seq_cst) != lane::idle;
     };
     return std::any_of(lanes_->begin(), lanes_->end(), [&](const lane& each) { return &each != &held && pins(each); });
@@ -305,10 +306,13 @@ void lane_log::append_parts(lane& held, const std::uint64_t* record, std::uint64
 
 void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
                     std::uint16_t part, std::uint16_t parts, format::record_kind kind) {
+    HOLDFAST_ASSERT(is_held(held) && held.segment_ != no_segment, "a record goes to a lane that is held");
+    HOLDFAST_ASSERT(held.in_flight_.load() <= sequence, "a lane's bound is not above the commit that it protects");
     seal_record(record, payload_words, sequence, part, parts, kind, held.seed_);
     std::byte* segment = segment_address(held.segment_);
     const std::uint64_t bytes = format::record_bytes(payload_words);
     const std::uint64_t end = held.position_ + bytes;
+    HOLDFAST_ASSERT(end <= segments_.geometry().segment_bytes, "a record fits into its segment");
     if (held.salt_owed_) [[unlikely]]
         send_salt(held, segment);
     if (retires_at_once_ && end < segments_.geometry().segment_bytes) {
@@ -452,7 +456,7 @@ void lane_log::trim() {
 void lane_log::truncate_locked() {
     const std::uint64_t sequence = choose_truncation_point();
     if (sequence <= truncated()) return;
-    if (options_.persists && options_.homes_follow_log && late_ == nullptr) {
+    if (options_.persists && options_.logs_new_values && late_ == nullptr) {
         write_homes_back(sequence);
         touched_.clear();
         // Orders every home line before S: were S durable first, a cut would lose those commits.
@@ -462,6 +466,8 @@ void lane_log::truncate_locked() {
 }
 
 void lane_log::move_truncation_point(std::uint64_t sequence) {
+    HOLDFAST_ASSERT_ALWAYS(sequence > truncated() && sequence < next_.load(), "the truncation point only grows, below "
+                           "the next commit");
     persist_truncation(sequence);
     truncated_.store(sequence, std::memory_order_release);
     truncations_.fetch_add(1, std::memory_order_relaxed);

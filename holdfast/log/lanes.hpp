@@ -33,6 +33,7 @@
 //     of the same word stays, replay would overwrite the newer home.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/result.hpp>
 #include <holdfast/log/early.hpp>
 #include <holdfast/log/late_homes.hpp>
@@ -55,10 +56,10 @@ namespace holdfast {
 struct lane_log_options {
     bool persists = true;            ///< `power`: stream, write back, fence. False: plain stores
     persist::line_path lines;        ///< used when `persists`
-    bool homes_follow_log = true;    ///< redo: truncation writes homes back. False: undo
+    bool logs_new_values = true;    ///< redo: truncation writes homes back. False: undo
     std::uint64_t last_sequence = 0; ///< highest ever drawn in this pool
     std::uint32_t trim_batch = 0;    ///< commits of a lane between two trimmings; 0: never
-    bool homes_come_late = false;    ///< `follow` supplies the object that stores them
+    bool stores_homes_late = false;    ///< `follow` supplies the object that stores them
 };
 
 /// One stream of records. Held by one thread between `acquire` and `release`.
@@ -99,7 +100,7 @@ public:
     /// `options.last_sequence`.
     lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geometry, const lane_log_options& options);
 
-    /// Uses `homes` from now on; it outlives every call except the destructor's. Requires: homes_come_late, no commit
+    /// Uses `homes` from now on; it outlives every call except the destructor's. Requires: stores_homes_late, no commit
     /// yet.
     void follow(late_homes& homes) noexcept { late_ = &homes; }
 
@@ -133,6 +134,7 @@ public:
     }
     /// Ends what `acquire` began: homes are stored. Thread-safe.
     void release(lane& held) {
+        HOLDFAST_ASSERT(is_held(held), "a lane is held until it is given back");
         if (retires_at_once_) {
             take_back(held);
         } else if (!held.filled_.empty()) [[unlikely]] {
@@ -155,10 +157,14 @@ public:
     }
     /// The next global sequence. Call while the caller's locks are held.
     std::uint64_t draw_sequence(lane& held) noexcept {
+        HOLDFAST_ASSERT(is_held(held), "a sequence is drawn while the lane is held");
         held.sequence_drawn_ = true;
         // A number of the lane's own: only records in flight ever meet, each in a lane of its own.
         if (retires_at_once_) return next_.load(std::memory_order_relaxed) + held.index_;
-        return next_.fetch_add(1, std::memory_order_seq_cst);
+        const std::uint64_t drawn = next_.fetch_add(1, std::memory_order_seq_cst);
+        HOLDFAST_ASSERT(drawn > truncated(), "truncation stays below every commit in flight");
+        HOLDFAST_ASSERT(drawn > held.ended_, "the sequence of a lane only grows");
+        return drawn;
     }
     /// Seals and sends the record at `record` (header words, payload, room up to the next line).
     /// Requires: reserved. Durable after the next fence; not before.
@@ -169,6 +175,11 @@ public:
         const bool redo = kind == format::record_kind::redo;
         send(held, record, payload_words, sequence, static_cast<std::uint16_t>(part),
              redo ? std::uint16_t{1} : static_cast<std::uint16_t>(part >> 16), kind);
+    }
+
+    /// Whether all of that record was sent, in this lane. True where records are taken back at once.
+    bool is_sent(const lane& held, std::uint64_t sequence) const noexcept {
+        return retires_at_once_ || held.ended_ == sequence;
     }
 
     /// Claims the place behind this thread's last record, for lines that are sent early. Returns false if there is
@@ -212,12 +223,15 @@ public:
     /// Number of log reclamations.
     std::uint64_t truncations() const noexcept { return truncations_.load(std::memory_order_relaxed); }
     /// True where recovery never applies a record of a transaction that has ended.
-    bool forgets_what_ended() const noexcept { return retires_at_once_ || !options_.homes_follow_log; }
+    bool forgets_what_ended() const noexcept { return retires_at_once_ || !options_.logs_new_values; }
 
     /// Called after each truncation with the new S, by the truncating thread.
     std::function<void(std::uint64_t)> on_truncated;
 
 private:
+    static bool is_held(const lane& each) noexcept {
+        return each.in_flight_.load(std::memory_order_relaxed) != lane::idle;
+    }
     void wait_while_held(lane& own) noexcept;
     bool all_idle() const noexcept;
     result<void> reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words);

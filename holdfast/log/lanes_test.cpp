@@ -20,7 +20,7 @@ lane_log_options at_process() {
 
 lane_log_options undo_at_power() {
     lane_log_options options;
-    options.homes_follow_log = false;
+    options.logs_new_values = false;
     return options;
 }
 
@@ -39,7 +39,7 @@ void end_undo(lane_log& log, lane_log::lane& lane, std::uint64_t sequence) {
 }
 
 TEST(Lanes, AnAppendStreamsItsLinesAndFencesNothing) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     for (int i = 0; i < 3; ++i) {
         const auto before = persist::thread_counters();
@@ -57,7 +57,7 @@ TEST(Lanes, AnAppendStreamsItsLinesAndFencesNothing) {
 }
 
 TEST(Lanes, TwoCommitsInFlightBelowPowerAreBothReplayed) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_process());
     std::atomic<bool> appended{false};
     std::atomic<bool> recovered{false};
@@ -79,7 +79,7 @@ TEST(Lanes, TwoCommitsInFlightBelowPowerAreBothReplayed) {
 }
 
 TEST(Lanes, TruncationWritesEachDistinctLineBackOnce) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     std::set<std::uint64_t> lines;
     for (std::uint64_t i = 0; i < 200; ++i) {
@@ -110,7 +110,7 @@ TEST(Lanes, TruncationWritesEachDistinctLineBackOnce) {
 }
 
 TEST(Lanes, TheLogGoesRoundAndEachLapOfASegmentHasItsOwnSalt) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     std::set<std::uint64_t> salts;
     std::uint64_t told = 0;
@@ -139,7 +139,7 @@ TEST(Lanes, TheLogGoesRoundAndEachLapOfASegmentHasItsOwnSalt) {
 }
 
 TEST(Lanes, ARecordOfAnEarlierLapBehindATornOneIsNotReplayed) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     // Fill segment 0 to the end, come home, and begin it anew with records of the same size.
     std::uint32_t laps = 0;
@@ -160,7 +160,7 @@ TEST(Lanes, ARecordOfAnEarlierLapBehindATornOneIsNotReplayed) {
 }
 
 TEST(Lanes, UserBytesThatLookLikeARecordAreNotReplayed) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     ASSERT_TRUE(commit(pool, log, run(pool.offset(0), {1})));
     // A record in user data, sealed with the salt that stands there, at a place where one may begin.
@@ -180,7 +180,7 @@ TEST(Lanes, UserBytesThatLookLikeARecordAreNotReplayed) {
 }
 
 TEST(Lanes, ALargeRecordIsReplayedWithAllItsPartsOrNotAtAll) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     std::vector<std::uint64_t> words(1800);
     for (std::size_t i = 0; i < words.size(); ++i) words[i] = i + 1;
@@ -203,7 +203,7 @@ TEST(Lanes, ALargeRecordIsReplayedWithAllItsPartsOrNotAtAll) {
 }
 
 TEST(Lanes, MoreThanTheLogHoldsIsRefusedAndNothingIsChanged) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     ASSERT_TRUE(commit(pool, log, run(pool.offset(0), {5})));
     const auto before = pool.bytes();
@@ -219,7 +219,7 @@ TEST(Lanes, MoreThanTheLogHoldsIsRefusedAndNothingIsChanged) {
 }
 
 TEST(Lanes, TheSlackForALastRecordIsKeptWhenAReservationFails) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), undo_at_power());
     auto& lane = log.acquire();
     const std::uint64_t sequence = log.draw_sequence(lane);
@@ -239,7 +239,7 @@ TEST(Lanes, TheSlackForALastRecordIsKeptWhenAReservationFails) {
 }
 
 TEST(Lanes, AnOpenUndoTransactionPinsItsOwnSegmentsOnly) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), undo_at_power());
     auto& open = log.acquire();
     ASSERT_TRUE(append_undo(log, open, run(pool.offset(0), {7}), log.draw_sequence(open), 0));
@@ -262,7 +262,7 @@ TEST(Lanes, AnOpenUndoTransactionPinsItsOwnSegmentsOnly) {
 }
 
 TEST(Lanes, SegmentsThatAnUndoTransactionFilledAreEmptiedUnderOneFenceBeforeTheyGoFree) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), undo_at_power());
     auto& lane = log.acquire();
     const auto payload = run(pool.offset(0), std::vector<std::uint64_t>(200, 7));
@@ -283,7 +283,7 @@ TEST(Lanes, SegmentsThatAnUndoTransactionFilledAreEmptiedUnderOneFenceBeforeThey
 }
 
 TEST(Lanes, TruncationStaysBelowACommitInFlight) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     ASSERT_TRUE(commit(pool, log, run(pool.offset(0), {1})));
     auto& slow = log.acquire();
@@ -304,7 +304,7 @@ TEST(Lanes, TruncationStaysBelowACommitInFlight) {
 }
 
 TEST(Lanes, ACommitThatEndsWhileRoomIsMadeIsWaitedFor) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     ASSERT_TRUE(commit(pool, log, run(pool.offset(0), {1})));
     auto& slow = log.acquire();
@@ -326,7 +326,7 @@ TEST(Lanes, ACommitThatEndsWhileRoomIsMadeIsWaitedFor) {
 }
 
 TEST(Lanes, TruncationIsGlobal) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_power());
     // An older record of the word in one lane, the newest in another.
     std::thread([&] { ASSERT_TRUE(commit(pool, log, run(pool.offset(0), {1}))); }).join();
@@ -339,7 +339,7 @@ TEST(Lanes, TruncationIsGlobal) {
 }
 
 TEST(Lanes, WhatFollowsACleanCloseUsesTheOtherTruncationSlot) {
-    memory_pool pool;
+    log_in_memory pool;
     std::uint64_t last = 0;
     for (int session = 0; session < 4; ++session) {
         lane_log_options options = at_power();
@@ -358,7 +358,7 @@ TEST(Lanes, WhatFollowsACleanCloseUsesTheOtherTruncationSlot) {
 }
 
 TEST(Lanes, AtProcessACommitIsInTheLogUntilItsHomesAreStored) {
-    memory_pool pool;
+    log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_process());
     for (std::uint64_t i = 1; i <= 5000; ++i) {
         auto& lane = log.acquire();
@@ -383,7 +383,7 @@ TEST(Lanes, AtProcessACommitIsInTheLogUntilItsHomesAreStored) {
 
 TEST(Lanes, ThreadsAppendAndTruncateTogether) {
     for (const bool persists : {true, false}) {
-        memory_pool pool;
+        log_in_memory pool;
         lane_log_options options;
         options.persists = persists;
         lane_log log(pool.data(), pool.size(), pool.geometry(), options);

@@ -19,9 +19,9 @@ namespace holdfast::test {
 using word_at = std::pair<std::uint64_t, std::uint64_t>;  ///< pool offset and value
 
 /// A pool's bytes with a formatted log of `segments` pages and a heap behind it.
-class memory_pool {
+class log_in_memory {
 public:
-    explicit memory_pool(std::uint32_t segments = 15, std::uint64_t segment_bytes = 4096)
+    explicit log_in_memory(std::uint32_t segments = 15, std::uint64_t segment_bytes = 4096)
         : geometry_{format::log_offset, format::log_header_bytes + segments * segment_bytes, segment_bytes},
           heap_(geometry_.offset + geometry_.bytes),
           lines_((heap_ + heap_bytes) / 64) {
@@ -102,7 +102,7 @@ inline result<std::uint64_t> append(lane_log& log, lane_log::lane& lane, const s
 }
 
 /// One whole commit as the redo engine does it.
-inline result<std::uint64_t> commit(memory_pool& pool, lane_log& log, const std::vector<std::uint64_t>& payload) {
+inline result<std::uint64_t> commit(log_in_memory& pool, lane_log& log, const std::vector<std::uint64_t>& payload) {
     auto& lane = log.acquire();
     auto sequence = append(log, lane, payload);
     if (sequence) {

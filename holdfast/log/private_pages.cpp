@@ -1,5 +1,7 @@
 #include <holdfast/log/private_pages.hpp>
 
+#include <holdfast/base/assertion.hpp>
+
 #include <algorithm>
 #include <cstring>
 
@@ -40,6 +42,8 @@ std::uint64_t private_pages::prepare(const std::uint64_t* payload, std::uint64_t
 }
 
 void private_pages::put(std::uint64_t page, std::uint64_t group) noexcept {
+    HOLDFAST_ASSERT(chunks_[page / chunk_pages].load(std::memory_order_relaxed) != nullptr,
+                    "a page is prepared before it is noted");
     newest_group& newest = newest_of(page);
     std::uint64_t before = newest.load(std::memory_order_relaxed);
     while (before < group && !newest.compare_exchange_weak(before, group, std::memory_order_relaxed)) {
@@ -51,7 +55,8 @@ void private_pages::put(std::uint64_t page, std::uint64_t group) noexcept {
 
 void private_pages::forget(std::uint64_t page) noexcept {
     if (newest_of(page).exchange(not_held, std::memory_order_relaxed) == not_held) return;
-    held_.fetch_sub(1, std::memory_order_relaxed);
+    [[maybe_unused]] const std::uint64_t held_before = held_.fetch_sub(1, std::memory_order_relaxed);
+    HOLDFAST_ASSERT(held_before != 0, "a page is counted once");
     chunks_[page / chunk_pages].load(std::memory_order_relaxed)->held.fetch_sub(1, std::memory_order_relaxed);
 }
 

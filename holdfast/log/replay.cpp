@@ -1,5 +1,6 @@
 #include <holdfast/log/replay.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/format/superblock.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/truncation.hpp>
@@ -219,6 +220,7 @@ result<void> log_replay::check_bounds(std::span<const std::byte> pool, const log
 }
 
 void log_replay::apply(std::span<std::byte> pool, line_set& touched) {
+    HOLDFAST_ASSERT(std::ranges::is_sorted(records_, {}, &found_record::sequence), "replay order is lock order");
     apply_redo(pool, touched);
     apply_undo(pool, touched);
 }
@@ -228,6 +230,8 @@ void log_replay::apply_record(std::span<std::byte> pool, const found_record& rec
     const std::uint64_t* payload = payload_at(pool, record.payload_offset);
     for (std::uint64_t at = 0; at < record.payload_words;) {
         const format::entry each = format::entry_of(payload[at]);
+        HOLDFAST_ASSERT_ALWAYS(each.offset < pool.size() && each.words <= (pool.size() - each.offset) / 8,
+                               "the whole log is validated before a byte is replayed");
         auto* home = reinterpret_cast<std::uint64_t*>(pool.data() + each.offset);
         for (std::uint64_t i = 0; i < each.words; ++i)
             persist::store_word(home + i, payload[at + 1 + i], each.mask, site::recovery_home);
@@ -304,6 +308,9 @@ void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_ge
 
 void reset_log(std::byte* pool, const log_geometry& geometry, std::uint64_t last_sequence, bool persists,
                const persist::line_path& lines) {
+    HOLDFAST_ASSERT(!read_truncation_point(pool + geometry.offset) ||
+                        read_truncation_point(pool + geometry.offset)->sequence <= last_sequence,
+                    "the truncation point only grows");
     put_truncation_point(pool, geometry, last_sequence, persists, lines, site::log_truncate_sequence,
                          site::log_truncate_sequence_fence);
     for (std::uint32_t index = 0; index < geometry.segment_count(); ++index) {

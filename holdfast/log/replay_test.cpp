@@ -10,7 +10,7 @@ using namespace holdfast::test;
 using format::record_kind;
 
 TEST(Replay, AnEmptyLogChangesNothing) {
-    memory_pool pool;
+    log_in_memory pool;
     const auto before = pool.bytes();
     const auto found = pool.recover();
     ASSERT_TRUE(found);
@@ -19,7 +19,7 @@ TEST(Replay, AnEmptyLogChangesNothing) {
 }
 
 TEST(Replay, RedoIsAppliedInOrderOfSequenceOverAllLanes) {
-    memory_pool pool;
+    log_in_memory pool;
     const auto first = pool.offset(0);
     std::uint64_t at = pool.put(4, 64, 11, 1, run(first, {1, 1, 1}));
     pool.put(4, at, 11, 4, run(first + 16, {4}));
@@ -36,7 +36,7 @@ TEST(Replay, RedoIsAppliedInOrderOfSequenceOverAllLanes) {
 }
 
 TEST(Replay, TheNextCommitIsNumberedAboveATornOne) {
-    memory_pool pool;
+    log_in_memory pool;
     const std::uint64_t second = pool.put(0, 64, 11, 206, run(pool.offset(0), {6}));
     pool.put(0, second, 11, 208, run(pool.offset(1), {7}));
     pool.segment(0)[second + sizeof(format::record_header)] ^= std::byte{1};
@@ -56,7 +56,7 @@ TEST(Replay, TheNextCommitIsNumberedAboveATornOne) {
 }
 
 TEST(Replay, ANumberThatNoTornRecordCanHaveIsNotFollowed) {
-    memory_pool pool;
+    log_in_memory pool;
     const std::uint64_t second = pool.put(0, 64, 11, 1, run(pool.offset(0), {6}));
     pool.put(0, second, 12, std::uint64_t{1} << 60, run(pool.offset(1), {7}));
     pool.put_header(0, 11);
@@ -66,7 +66,7 @@ TEST(Replay, ANumberThatNoTornRecordCanHaveIsNotFollowed) {
 }
 
 TEST(Replay, WhatIsAtOrBelowTheTruncationPointStaysAway) {
-    memory_pool pool;
+    log_in_memory pool;
     pool.put_truncation(1, 5);
     std::uint64_t at = pool.put(0, 64, 11, 5, run(pool.offset(0), {5}));
     pool.put(0, at, 11, 6, run(pool.offset(1), {6}));
@@ -78,7 +78,7 @@ TEST(Replay, WhatIsAtOrBelowTheTruncationPointStaysAway) {
 }
 
 TEST(Replay, MaskedEntriesTouchTheirBytesOnly) {
-    memory_pool pool;
+    log_in_memory pool;
     pool.word(0) = 0x1111111111111111;
     pool.put(0, 64, 11, 1, {format::masked_tag(pool.offset(0), 0x81), 0xAA000000000000BB});
     ASSERT_TRUE(pool.recover());
@@ -86,7 +86,7 @@ TEST(Replay, MaskedEntriesTouchTheirBytesOnly) {
 }
 
 TEST(Replay, AnUnfinishedUndoTransactionIsRolledBackNewestFirst) {
-    memory_pool pool;
+    log_in_memory pool;
     pool.word(0) = 30;
     pool.word(1) = 31;
     // The same word logged twice: the older value wins. Its records lie in two segments.
@@ -101,7 +101,7 @@ TEST(Replay, AnUnfinishedUndoTransactionIsRolledBackNewestFirst) {
 }
 
 TEST(Replay, AFinishedUndoTransactionIsLeftAlone) {
-    memory_pool pool;
+    log_in_memory pool;
     pool.word(0) = 30;
     pool.word(1) = 31;
     auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0);
@@ -115,7 +115,7 @@ TEST(Replay, AFinishedUndoTransactionIsLeftAlone) {
 }
 
 TEST(Replay, UndoRecordsAreNumberedBeyond16Bits) {
-    memory_pool pool;
+    log_in_memory pool;
     // Number 0x10001 is newer than 2, though its low half is smaller.
     auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 2, 0);
     pool.put(0, at, 11, 7, run(pool.offset(0), {20}), record_kind::undo, 1, 1);
@@ -124,7 +124,7 @@ TEST(Replay, UndoRecordsAreNumberedBeyond16Bits) {
 }
 
 TEST(Replay, TwiceIsOnce) {
-    memory_pool pool;
+    log_in_memory pool;
     pool.put(0, 64, 11, 1, run(pool.offset(0), {1, 2, 3}));
     pool.put(1, 64, 12, 2, {format::masked_tag(pool.offset(1), 0x0F), 0x99});
     pool.put(2, 64, 13, 3, run(pool.offset(8), {7}), record_kind::undo, 0);
@@ -136,7 +136,7 @@ TEST(Replay, TwiceIsOnce) {
 
 TEST(Replay, PartsMustAllBeThereOnceEach) {
     const auto applied = [](const std::vector<std::uint16_t>& parts, std::uint16_t of) {
-        memory_pool pool;
+        log_in_memory pool;
         std::uint32_t segment = 0;
         for (const std::uint16_t part : parts)
             pool.put(segment++, 64, 11, 3, run(pool.offset(part), {9}), record_kind::redo, part, of);
@@ -150,21 +150,21 @@ TEST(Replay, PartsMustAllBeThereOnceEach) {
 }
 
 TEST(Replay, EntriesOutOfBoundsAreCorruptAndNothingIsChanged) {
-    const std::function<std::vector<std::uint64_t>(memory_pool&)> bad[] = {
-        [](memory_pool&) { return run(0, {1}); },                                         // the superblock
-        [](memory_pool&) { return run(format::log_offset, {1}); },                        // the log
-        [](memory_pool&) { return run(format::log_offset - 8, {1, 2}); },                 // roots into the log
-        [](memory_pool& pool) { return run(pool.offset(0) - 8, {1, 2}); },                // log into the heap
-        [](memory_pool& pool) { return run(pool.size() - 8, {1, 2}); },                   // past the end
-        [](memory_pool& pool) { return run(pool.size(), {1}); },                          // behind the end
-        [](memory_pool&) { return run(format::offset_mask & ~std::uint64_t{7}, {1}); },   // far behind
-        [](memory_pool& pool) { return run(pool.offset(0) + 4, {1}); },                   // unaligned
-        [](memory_pool& pool) { return std::vector{format::run_tag(pool.offset(0), 0)}; },     // no words
-        [](memory_pool& pool) { return std::vector{format::run_tag(pool.offset(0), 5), std::uint64_t{1}}; },
-        [](memory_pool& pool) { return std::vector{format::masked_tag(pool.offset(0), 1)}; },  // no word
+    const std::function<std::vector<std::uint64_t>(log_in_memory&)> bad[] = {
+        [](log_in_memory&) { return run(0, {1}); },                                         // the superblock
+        [](log_in_memory&) { return run(format::log_offset, {1}); },                        // the log
+        [](log_in_memory&) { return run(format::log_offset - 8, {1, 2}); },                 // roots into the log
+        [](log_in_memory& pool) { return run(pool.offset(0) - 8, {1, 2}); },                // log into the heap
+        [](log_in_memory& pool) { return run(pool.size() - 8, {1, 2}); },                   // past the end
+        [](log_in_memory& pool) { return run(pool.size(), {1}); },                          // behind the end
+        [](log_in_memory&) { return run(format::offset_mask & ~std::uint64_t{7}, {1}); },   // far behind
+        [](log_in_memory& pool) { return run(pool.offset(0) + 4, {1}); },                   // unaligned
+        [](log_in_memory& pool) { return std::vector{format::run_tag(pool.offset(0), 0)}; },     // no words
+        [](log_in_memory& pool) { return std::vector{format::run_tag(pool.offset(0), 5), std::uint64_t{1}}; },
+        [](log_in_memory& pool) { return std::vector{format::masked_tag(pool.offset(0), 1)}; },  // no word
     };
     for (std::size_t i = 0; i < std::size(bad); ++i) {
-        memory_pool pool;
+        log_in_memory pool;
         auto payload = run(pool.offset(5), {77});
         const auto wrong = bad[i](pool);
         payload.insert(payload.end(), wrong.begin(), wrong.end());
@@ -181,13 +181,13 @@ TEST(Replay, EntriesOutOfBoundsAreCorruptAndNothingIsChanged) {
 }
 
 TEST(Replay, RootsMayBeWritten) {
-    memory_pool pool;
+    log_in_memory pool;
     pool.put(0, 64, 11, 1, run(8192, std::vector<std::uint64_t>(400, 3)));
     EXPECT_TRUE(pool.recover());
 }
 
 TEST(Replay, OneDamagedTruncationSlotIsNoObstacleTwoAreCorrupt) {
-    memory_pool pool;
+    log_in_memory pool;
     pool.put(0, 64, 11, 1, run(pool.offset(0), {5}));
     std::byte* header = pool.data() + pool.geometry().offset;
     header[0] ^= std::byte{1};
@@ -203,7 +203,7 @@ TEST(Replay, OneDamagedTruncationSlotIsNoObstacleTwoAreCorrupt) {
 }
 
 TEST(Replay, AfterResetNoRecordOfBeforeVerifies) {
-    memory_pool pool;
+    log_in_memory pool;
     for (std::uint32_t i = 0; i < 15; ++i) pool.put(i, 64, 11 + i, i + 1, run(pool.offset(i), {5}));
     const auto found = pool.recover();
     ASSERT_TRUE(found);
@@ -218,7 +218,7 @@ TEST(Replay, AfterResetNoRecordOfBeforeVerifies) {
 }
 
 /// Recovery refuses, names `offset`, and changes nothing.
-void expect_damage(memory_pool& pool, std::uint64_t offset, const char* what) {
+void expect_damage(log_in_memory& pool, std::uint64_t offset, const char* what) {
     const auto before = pool.bytes();
     const auto found = pool.recover();
     ASSERT_FALSE(found) << what;
@@ -230,7 +230,7 @@ void expect_damage(memory_pool& pool, std::uint64_t offset, const char* what) {
 }
 
 /// Records 1 to 3 in segment 3, the second with that byte damaged. Returns where in the pool it stands.
-std::uint64_t put_a_bad_record_between_two(memory_pool& pool, std::uint64_t byte) {
+std::uint64_t put_a_bad_record_between_two(log_in_memory& pool, std::uint64_t byte) {
     const auto bad = pool.put(3, 64, 11, 1, run(pool.offset(0), {1}));
     const auto last = pool.put(3, bad, 11, 2, run(pool.offset(1), {2}));
     pool.put(3, last, 11, 3, run(pool.offset(2), {3}));
@@ -239,14 +239,14 @@ std::uint64_t put_a_bad_record_between_two(memory_pool& pool, std::uint64_t byte
 }
 
 TEST(Replay, ABadRecordInFrontOfAValidOneIsDamageAndNamesBoth) {
-    memory_pool pool;
+    log_in_memory pool;
     const auto bad = put_a_bad_record_between_two(pool, 32);
     expect_damage(pool, bad, "record 3 at offset");
     expect_damage(pool, bad, "(segment 3)");
 }
 
 TEST(Replay, AllThatAPowerCutMayHaveTornIsReadAsFarAsItVerifies) {
-    memory_pool pool;
+    log_in_memory pool;
     put_a_bad_record_between_two(pool, 0);
     ASSERT_TRUE(pool.recover(log_reading::torn_anywhere));
     EXPECT_EQ(pool.word(0), 1u);
@@ -254,7 +254,7 @@ TEST(Replay, AllThatAPowerCutMayHaveTornIsReadAsFarAsItVerifies) {
 }
 
 TEST(Replay, ABadRecordThatWasTruncatedIsDamageTooWhenALaterOneIsNeeded) {
-    memory_pool pool;
+    log_in_memory pool;
     pool.put_truncation(1, 1);
     const auto at = pool.put(0, 64, 11, 1, run(pool.offset(0), {1}));
     const auto end = pool.put(0, at, 11, 2, run(pool.offset(1), {2}));
@@ -267,7 +267,7 @@ TEST(Replay, ABadRecordThatWasTruncatedIsDamageTooWhenALaterOneIsNeeded) {
 }
 
 TEST(Replay, WhatAnEarlierLapLeftBehindTheTailIsNoDamage) {
-    memory_pool pool;
+    log_in_memory pool;
     auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {1}));
     for (std::uint64_t sequence = 8; sequence < 30; ++sequence)
         at = pool.put(0, at, 11, sequence, run(pool.offset(0), {sequence}));
@@ -278,7 +278,7 @@ TEST(Replay, WhatAnEarlierLapLeftBehindTheTailIsNoDamage) {
 }
 
 TEST(Replay, ATornUndoRecordInFrontOfOthersOfItsOpenTransactionIsATornTail) {
-    memory_pool pool;
+    log_in_memory pool;
     auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0, 0);
     const auto torn = at;
     at = pool.put(0, at, 11, 7, run(pool.offset(1), {11}), record_kind::undo, 1, 0);
@@ -294,7 +294,7 @@ TEST(Replay, ATornUndoRecordInFrontOfOthersOfItsOpenTransactionIsATornTail) {
 }
 
 TEST(Replay, ABadUndoRecordInFrontOfALaterTransactionIsDamage) {
-    memory_pool pool;
+    log_in_memory pool;
     auto at = pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0, 0);
     const auto end = at;
     at = pool.put(0, at, 11, 7, {}, record_kind::undo_end);
@@ -309,7 +309,7 @@ TEST(Replay, ABadUndoRecordInFrontOfALaterTransactionIsDamage) {
 }
 
 TEST(Replay, WhatAnUndoRecordCallsFencedMustBeThereWhileItsTransactionIsOpen) {
-    memory_pool pool;
+    log_in_memory pool;
     pool.put(0, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0, 0);
     pool.put(1, 64, 12, 7, run(pool.offset(1), {11}), record_kind::undo, 1, 0);
     const auto at = pool.put(2, 64, 13, 7, run(pool.offset(2), {12}), record_kind::undo_fenced, 2, 0);
@@ -323,7 +323,7 @@ TEST(Replay, WhatAnUndoRecordCallsFencedMustBeThereWhileItsTransactionIsOpen) {
 
 TEST(Replay, ABrokenHeaderIsReadByEitherOfItsSaltsAndIsDamageBehindAnAcknowledgedRecord) {
     for (const std::uint64_t byte : {0u, 3u, 8u, 17u, 24u, 31u}) {
-        memory_pool pool;
+        log_in_memory pool;
         const auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
         pool.segment(2)[byte] ^= std::byte{0x10};
         const auto found = pool.recover();
@@ -338,7 +338,7 @@ TEST(Replay, ABrokenHeaderIsReadByEitherOfItsSaltsAndIsDamageBehindAnAcknowledge
 }
 
 TEST(Replay, AHeaderInAnotherSegmentsPlaceIsDamage) {
-    memory_pool pool;
+    log_in_memory pool;
     const auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
     pool.put(2, at, 11, 2, run(pool.offset(1), {2}));
     std::memcpy(pool.segment(5), pool.segment(2), 4096);
@@ -347,7 +347,7 @@ TEST(Replay, AHeaderInAnotherSegmentsPlaceIsDamage) {
 }
 
 TEST(Replay, AZeroedHeaderInFrontOfRecordsIsDamageAndAnEmptiedOneIsNot) {
-    memory_pool pool;
+    log_in_memory pool;
     auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
     std::memset(pool.segment(2), 0, 64);
     ASSERT_TRUE(pool.recover()) << "one record that nobody was told of";
@@ -359,7 +359,7 @@ TEST(Replay, AZeroedHeaderInFrontOfRecordsIsDamageAndAnEmptiedOneIsNot) {
 }
 
 TEST(Replay, ATornRecordOverAnOlderOneInFrontOfNoHeaderIsNoDamage) {
-    memory_pool pool;
+    log_in_memory pool;
     const auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
     // Of the second record's header the first word is the older one's, and the next is a word of the newer payload.
     pool.put(2, at, 11, format::run_tag(pool.offset(0), 1), run(pool.offset(1), {2}));
@@ -369,7 +369,7 @@ TEST(Replay, ATornRecordOverAnOlderOneInFrontOfNoHeaderIsNoDamage) {
 
 TEST(Replay, AnUndoHeaderHalfWayToEmptiedIsNoDamage) {
     for (const unsigned word : {0u, 3u}) {
-        memory_pool pool;
+        log_in_memory pool;
         pool.word(0) = 5;
         auto at = pool.put(2, 64, 11, 7, run(pool.offset(0), {10}), record_kind::undo, 0, 0);
         pool.put(2, at, 11, 7, {}, record_kind::undo_end);
@@ -389,21 +389,21 @@ TEST(Replay, ATornHeaderThatIsEmptiedByHalvesLeadsToNoRecordThatWasNotSeen) {
     };
     unsigned unseen = 0;
     for (unsigned stale = 0; stale < subsets; ++stale) {
-        memory_pool torn;
+        log_in_memory torn;
         for (const unsigned slot : {0u, 1u}) torn.put_truncation(slot, 9);
         torn.put(2, 64, 12, 10, run(torn.offset(0), {1}));
         torn.put_header(2, 12, 0, 9);
         const auto earlier_lap = make_segment_header(torn.geometry(), 2, 11, 5, 7);
         copy_words(torn.segment(2), reinterpret_cast<const std::byte*>(&earlier_lap), stale);
 
-        memory_pool recovered = torn;
+        log_in_memory recovered = torn;
         const std::span<std::byte> bytes(recovered.data(), recovered.size());
         auto replay = log_replay::read(bytes, recovered.geometry());
         ASSERT_TRUE(replay) << replay.error().text();
         finish_in_place(*replay, bytes, recovered.geometry(), false, {});
         if (recovered.word(0) == 0) ++unseen;
         for (unsigned not_emptied = 0; not_emptied < subsets; ++not_emptied) {
-            memory_pool again = recovered;
+            log_in_memory again = recovered;
             copy_words(again.segment(2), torn.segment(2), not_emptied);
             ASSERT_TRUE(again.recover());
             EXPECT_EQ(again.word(0), recovered.word(0)) << "stale " << stale << ", not emptied " << not_emptied;
@@ -414,7 +414,7 @@ TEST(Replay, ATornHeaderThatIsEmptiedByHalvesLeadsToNoRecordThatWasNotSeen) {
 }
 
 TEST(Replay, ACommitThatALaterLapNamesMustBeThereUntilItIsTruncated) {
-    memory_pool pool;
+    log_in_memory pool;
     auto at = pool.put(0, 64, 11, 1, run(pool.offset(0), {1}));
     pool.put(0, at, 11, 2, run(pool.offset(1), {2}));
     pool.put(1, 64, 12, 3, run(pool.offset(2), {3}));
@@ -429,7 +429,7 @@ TEST(Replay, ACommitThatALaterLapNamesMustBeThereUntilItIsTruncated) {
 }
 
 TEST(Replay, AnUndoLapNamesTheTransactionBeforeItUntilItsOwnHasEnded) {
-    memory_pool pool;
+    log_in_memory pool;
     auto at = pool.put(0, 64, 11, 1, run(pool.offset(0), {1}), record_kind::undo, 0, 0);
     const auto end_at = at;
     pool.put(0, at, 11, 1, {}, record_kind::undo_end);
@@ -445,7 +445,7 @@ TEST(Replay, AnUndoLapNamesTheTransactionBeforeItUntilItsOwnHasEnded) {
 }
 
 TEST(Replay, SalvagedIsWhatVerifiesAndTheDamageIsListed) {
-    memory_pool pool;
+    log_in_memory pool;
     put_a_bad_record_between_two(pool, 0);
     const auto replay = log_replay::read({pool.data(), pool.size()}, pool.geometry(), log_reading::salvage);
     ASSERT_TRUE(replay);
@@ -457,7 +457,7 @@ TEST(Replay, SalvagedIsWhatVerifiesAndTheDamageIsListed) {
 }
 
 TEST(Replay, ALogWithoutSealedHeadersIsReadByItsSaltsAlone) {
-    memory_pool pool;
+    log_in_memory pool;
     auto old = pool.geometry();
     old.sealed_segments = false;
     const auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));

@@ -1,5 +1,6 @@
 #include <holdfast/log/segments.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/planted.hpp>
 
 #include <sys/random.h>
@@ -25,10 +26,13 @@ std::uint32_t segment_table::take() noexcept {
     if (free_.empty()) return no_segment;
     const std::uint32_t index = free_.back();
     free_.pop_back();
+    HOLDFAST_ASSERT_ALWAYS(segments_[index].used_bytes.load(std::memory_order_relaxed) == 0, "a free segment holds no "
+                           "record");
     return index;
 }
 
 void segment_table::give_back(std::uint32_t index) noexcept {
+    HOLDFAST_ASSERT_ALWAYS(free_.size() < count(), "a segment is given back once");
     segments_[index].used_bytes.store(0, std::memory_order_relaxed);
     segments_[index].full.store(false, std::memory_order_relaxed);
     free_.push_back(index);

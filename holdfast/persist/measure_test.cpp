@@ -31,7 +31,7 @@ TEST(Measure, GivesEveryCostOnMemoryAndOnAFileAndLeavesNothingBehind) {
         const auto expect_cost = [&](const measured_cost& cost, double least_ns, const char* name) {
             expect_sound(cost, least_ns, took.count(), name);
         };
-        expect_cost(measured->fence, 0.5, "fence");
+        expect_cost(measured->fence, 0.1, "fence");
         expect_cost(measured->line, 1, "line");
         expect_cost(measured->lines8, 8, "lines8");
         expect_cost(measured->append64, 1, "append64");

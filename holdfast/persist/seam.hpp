@@ -4,6 +4,7 @@
 // A build with HOLDFAST_OBSERVED asks an observer at every call; the normal build has no hook.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/instructions.hpp>
 #include <holdfast/persist/line_path.hpp>
@@ -41,6 +42,7 @@ inline std::uint64_t lines_of(const void* begin, std::size_t size) noexcept {
 /// neighbours: those may belong to another thread.
 inline void store_word(std::uint64_t* home, std::uint64_t value, std::uint8_t mask,
                        [[maybe_unused]] site where) noexcept(noexcept_seam) {
+    HOLDFAST_ASSERT(reinterpret_cast<std::uintptr_t>(home) % sizeof *home == 0, "a word is stored to its own address");
     if (mask == 0xFF) {
         __atomic_store_n(home, value, __ATOMIC_RELAXED);
     } else {
@@ -79,6 +81,8 @@ inline void write_back(const line_path& path, const void* begin, std::size_t siz
 inline void stream(const line_path& path, void* home, const void* from, std::size_t size,
                    [[maybe_unused]] site where) noexcept(noexcept_seam) {
     if (size == 0) return;
+    HOLDFAST_ASSERT((reinterpret_cast<std::uintptr_t>(home) | reinterpret_cast<std::uintptr_t>(from) | size) % 8 == 0,
+                    "whole words are streamed");
     if (path.write_back_needed) {
         stream_words(static_cast<std::uint64_t*>(home), static_cast<const std::uint64_t*>(from), size / 8);
         detail::lines_owed_delay += detail::lines_of(home, size);
@@ -109,6 +113,7 @@ inline void fence(const line_path& path, [[maybe_unused]] site where) noexcept(n
 /// write_back of one whole line. Requires: line 64-aligned.
 inline void write_back_one(const line_path& path, const void* line,
                            [[maybe_unused]] site where) noexcept(noexcept_seam) {
+    HOLDFAST_ASSERT(reinterpret_cast<std::uintptr_t>(line) % line_bytes == 0, "one line is written back at once");
     if (!path.write_back_needed) return;
     write_back_line(line);
     ++detail::this_thread.write_backs;

@@ -15,8 +15,9 @@
 //   * No log record names a byte of the zone before the superblock that has it is durable: the heap gets the zone last.
 //   * Whoever holds the address of a block in the zone sees the new size: it is stored before the heap gets the
 //     zone, and an address comes from the heap or from one who had it from there.
-#include <holdfast/pool/mapped_pool.hpp>
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/planted.hpp>
+#include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <unistd.h>
@@ -101,6 +102,9 @@ result<void> mapped_pool::prepare_zone(heap_zone zone) {
 
 result<void> mapped_pool::write_grown_superblocks(heap_zone zone) {
     format::superblock next = superblock_;
+    HOLDFAST_ASSERT_ALWAYS(next.zone_count < format::zone_limit, "a superblock has room for its zones");
+    HOLDFAST_ASSERT_ALWAYS(zone.offset >= next.pool_bytes, "a pool grows at its end");
+    HOLDFAST_ASSERT_ALWAYS(mapping_->size() >= zone.offset + zone.bytes, "a named zone is mapped");
     next.zones[next.zone_count++] = {zone.offset, zone.bytes};
     next.pool_bytes = zone.offset + zone.bytes;
     for (int copy = 0; copy < 2; ++copy) {

@@ -46,11 +46,11 @@ struct engine_description {
     /// False for volatile_only: an unclean pool cannot be recovered.
     bool recovers = true;
     /// True where the log holds new values, which truncation must bring home.
-    bool homes_follow_log = true;
+    bool logs_new_values = true;
     /// True where commits write their homes back, and the log is truncated in batches.
     bool writes_homes_back = false;
     /// True where committed values wait in alias tables, unless homes are private.
-    bool homes_come_late = false;
+    bool stores_homes_late = false;
     /// True where objects store to their homes themselves, at any time: private memory then has no bound.
     bool stores_itself = false;
 };

@@ -75,13 +75,13 @@ persist::discovery pool_opener::discovery_of(const open_options& options) {
 
 result<void> pool_opener::check_wraps(const std::string& path, const engine_description& engine,
                                       const open_options& options) {
-    if (engine.homes_come_late && (options.wraps.alias_words < 1 || options.wraps.alias_words > most_alias_words)) {
+    if (engine.stores_homes_late && (options.wraps.alias_words < 1 || options.wraps.alias_words > most_alias_words)) {
         error reason = about(path, errc::invalid_argument, "an alias table cannot have that size");
         reason.expected = "1 to " + std::to_string(most_alias_words) + " words";
         reason.found = std::to_string(options.wraps.alias_words);
         return reason;
     }
-    const bool has_wraps = engine.writes_homes_back || engine.homes_come_late;
+    const bool has_wraps = engine.writes_homes_back || engine.stores_homes_late;
     if (!has_wraps || options.wraps.logs || options.durability < level::power) return {};
     return about(path, errc::level_unavailable, "wraps without a log are not atomic against a power cut");
 }
@@ -234,13 +234,13 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine)
         lane_log_options options;
         options.persists = pool.persists_lines_;
         options.lines = pool.lines_;
-        options.homes_follow_log = engine.homes_follow_log;
+        options.logs_new_values = engine.logs_new_values;
         options.last_sequence = last;
-        options.homes_come_late = engine.homes_come_late;
+        options.stores_homes_late = engine.stores_homes_late;
         if (engine.writes_homes_back) options.trim_batch = pool.wraps_.trim_batch;
         mapped_pool::own(pool.owned_lanes_, pool.lanes_,
                          std::make_unique<lane_log>(pool.base_, pool.size_, geometry, options));
-        if (engine.homes_come_late) start_aliases(pool);
+        if (engine.stores_homes_late) start_aliases(pool);
     }
 }
 

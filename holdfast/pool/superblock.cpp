@@ -1,5 +1,6 @@
 #include <holdfast/pool/superblock.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/checksum.hpp>
 #include <holdfast/base/planted.hpp>
 #include <holdfast/heap/heap.hpp>
@@ -148,6 +149,7 @@ result<superblock> read_superblock(const persist::file& from) {
 }
 
 result<void> write_superblock(persist::file& to, superblock next) {
+    HOLDFAST_ASSERT_ALWAYS(ranges_hold(next), "a superblock names what can be");
     next.checksum = checksum_of(next);
     const iovec piece{&next, sizeof next};
     const unsigned copy = is_planted(planted::superblock_in_one_place) ? 0 : next.generation % 2;

@@ -1,4 +1,4 @@
-// The arrays of read and write sets.
+// The arrays of read and write sets, and of the runtime's lists of what to undo.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,15 @@
 
 namespace holdfast::stm {
 
+/// What a list does that cannot grow.
+struct throw_bad_alloc {
+    [[noreturn]] static void no_memory() { throw std::bad_alloc(); }
+};
+
 /// Elements in the order in which they were added. One thread. Grows by doubling, never shrinks; no allocation once
 /// warm. Constant-initialised and trivially destructible, for objects that a thread must reach without a guard:
-/// release() gives the memory back. Where there is no memory it throws std::bad_alloc.
-template <class T>
+/// release() gives the memory back. Where there is no memory it calls NoMemory::no_memory().
+template <class T, class NoMemory = throw_bad_alloc>
 class grown_array {
     static_assert(std::is_trivially_copyable_v<T>);
 
@@ -23,6 +28,9 @@ public:
     T* end() noexcept { return end_; }
     const T* begin() const noexcept { return begin_; }
     const T* end() const noexcept { return end_; }
+    T* data() noexcept { return begin_; }
+    /// Requires: not empty.
+    T& back() noexcept { return end_[-1]; }
     T& operator[](std::size_t at) noexcept { return begin_[at]; }
     const T& operator[](std::size_t at) const noexcept { return begin_[at]; }
 
@@ -37,6 +45,14 @@ public:
         return end_;
     }
     void taken(std::size_t count) noexcept { end_ += count; }
+    /// Adds `count` elements, uninitialised.
+    T* extend(std::size_t count) {
+        T* const at = room_for(count);
+        taken(count);
+        return at;
+    }
+    /// Requires: not empty.
+    void pop() noexcept { --end_; }
     bool is_full() const noexcept { return end_ == limit_; }
     /// Requires: not full.
     [[gnu::always_inline]] void push_without_growing(const T& each) noexcept { *end_++ = each; }
@@ -57,7 +73,7 @@ private:
         const std::size_t count = size();
         const std::size_t capacity = count == 0 ? first_capacity : 2 * count;
         auto* larger = static_cast<T*>(std::realloc(static_cast<void*>(begin_), capacity * sizeof(T)));
-        if (larger == nullptr) throw std::bad_alloc();
+        if (larger == nullptr) NoMemory::no_memory();
         begin_ = larger;
         end_ = larger + count;
         limit_ = larger + capacity;

@@ -1,5 +1,5 @@
-// `value`: one sequence counter, reads kept with their values. It owns the counter, a registry of threads and, for each
-// thread, read set, write set and the blocks that wait to be given back.
+// `value`, of the family of NOrec: one sequence counter, reads kept with their values. It owns the counter, a
+// registry of threads and, for each thread, read set, write set and the blocks that wait to be given back.
 //
 // Protocol (NOrec: Dalessandro, Spear, Scott, PPoPP 2010, figure 2):
 //   1. begin: wait until the counter is even; it is the snapshot, and is published in the thread's slot.
@@ -38,6 +38,7 @@
 //   * the slot is published before the first load of data without a fence on this side: registry.hpp.
 #include <holdfast/stm/value.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/stm/ranges.hpp>
 #include <holdfast/stm/wait.hpp>
 
@@ -130,6 +131,7 @@ bool value::take_sequence() noexcept {
         expected = snapshot_;
     }
     ++snapshot_;
+    HOLDFAST_ASSERT(snapshot_ % 2 == 1, "the counter is odd while a commit stores");
     alone_ = true;
     return true;
 }
@@ -140,6 +142,8 @@ bool value::commit_stores() noexcept {
         return false;
     }
     if (is_planted(fault::value_released_early)) sequence_.now.store(snapshot_ + 1, std::memory_order_release);
+    HOLDFAST_ASSERT(alone_ && sequence_.now.load(std::memory_order_relaxed) == snapshot_,
+                    "homes are stored while the counter is this transaction's");
     writes_.write_back();
     writes_.clear();
     ++snapshot_;

@@ -1,5 +1,5 @@
-// `value`: transactional memory by one sequence counter and by comparing values. What must be inlined; the protocol,
-// its invariants and what each memory order is for are in value.cpp.
+// `value`, of the family of NOrec: transactional memory by one sequence counter and by comparing values. What must
+// be inlined; the protocol, its invariants and what each memory order is for are in value.cpp.
 #pragma once
 
 #include <holdfast/stm/algorithm.hpp>

@@ -1,5 +1,6 @@
-// `versioned`: locks with versions, one for each line of 64 bytes, and a clock. It owns the lock table, the clock, the
-// mark of the serial transaction, a registry of threads and, for each thread, read set, write set and the locks held.
+// `versioned`, of the family of TL2 and LSA: locks with versions, one for each line of 64 bytes, and a clock. It owns
+// the lock table, the clock, the mark of the serial transaction, a registry of threads and, for each thread, read set,
+// write set and the locks held.
 //
 // Protocol (LSA, as TinySTM's write-back with locking at the first store has it; Felber, Fetzer, Riegel, PPoPP 2008):
 //   1. begin: the snapshot is the clock; it is published in the thread's slot by an exchange. Then the mark of a serial
@@ -45,6 +46,7 @@
 //   * retract releases: loads and stores of this transaction come before whatever the waiting thread does next.
 #include <holdfast/stm/versioned.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/stm/ranges.hpp>
 #include <holdfast/stm/wait.hpp>
 
@@ -173,9 +175,12 @@ bool versioned::commit_stores() noexcept {
 }
 
 void versioned::release_locks(std::uint64_t version) noexcept {
-    for (const held& each : held_)
+    for (const held& each : held_) {
+        HOLDFAST_ASSERT(is_own(each.of_line->load(std::memory_order_relaxed)), "a lock is released by its holder");
+        HOLDFAST_ASSERT(version > each.version, "the version of a lock only grows");
         each.of_line->store(is_planted(fault::versioned_old_version_released) ? each.version : version,
                             std::memory_order_release);
+    }
     held_.clear();
 }
 

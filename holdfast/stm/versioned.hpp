@@ -1,5 +1,5 @@
-// `versioned`: transactional memory by a table of locks with versions and a clock. What must be inlined; the protocol,
-// its invariants and what each memory order is for are in versioned.cpp.
+// `versioned`, of the family of TL2 and LSA: transactional memory by a table of locks with versions and a clock. What
+// must be inlined; the protocol, its invariants and what each memory order is for are in versioned.cpp.
 #pragma once
 
 #include <holdfast/stm/algorithm.hpp>

@@ -1,5 +1,6 @@
 #include <sim/base/configuration.hpp>
 #include <sim/timeline/timeline_layout.hpp>
+#include <tools/html.hpp>
 
 #include <cstdio>
 
@@ -32,20 +33,6 @@ svg text { font: 11px ui-monospace, monospace; pointer-events: none; }
 .read { fill: #7fb2e5; background: #7fb2e5; } .write { fill: #e5875b; background: #e5875b; }
 .log { fill: #dd9ac2; background: #dd9ac2; } .mark { fill: #f0e442; background: #f0e442; }
 )";
-
-std::string escaped_text(std::string_view text) {
-    std::string made;
-    for (const char letter : text) {
-        switch (letter) {
-        case '<': made += "&lt;"; break;
-        case '>': made += "&gt;"; break;
-        case '&': made += "&amp;"; break;
-        case '"': made += "&quot;"; break;
-        default: made += letter;
-        }
-    }
-    return made;
-}
 
 std::string pixels_text(double value) {
     char text[32];
@@ -83,7 +70,7 @@ public:
 
     std::string text() {
         out_ = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" +
-               escaped_text(shown_.title) + "</title>\n<style>" + std::string(style) + "</style>\n</head>\n<body>\n";
+               tools::escaped(shown_.title) + "</title>\n<style>" + std::string(style) + "</style>\n</head>\n<body>\n";
         add_heading();
         add_legend();
         out_ += "<div class=\"timeline\">\n";
@@ -97,7 +84,7 @@ private:
     double head_pixels() const { return axis_pixels * axes_; }
 
     void add_heading() {
-        out_ += "<h1>" + escaped_text(shown_.title) + "</h1>\n<p>From " + ns_text(shown_.begin) + " to " +
+        out_ += "<h1>" + tools::escaped(shown_.title) + "</h1>\n<p>From " + ns_text(shown_.begin) + " to " +
                 ns_text(shown_.end) + " after the start of the run; the axis counts from the first.";
         if (axes_ == 2) out_ += " A cycle takes " + ns_text(shown_.cycle) + ".";
         out_ += "</p>\n";
@@ -121,7 +108,7 @@ private:
 
     void add_lane_names() {
         const auto name = [&](double height, const std::string& what) {
-            out_ += "<div style=\"height:" + pixels_text(height) + "px\">" + escaped_text(what) + "</div>\n";
+            out_ += "<div style=\"height:" + pixels_text(height) + "px\">" + tools::escaped(what) + "</div>\n";
         };
         out_ += "<div class=\"names\">\n";
         name(head_pixels(), "time in the window");
@@ -183,10 +170,10 @@ private:
         const time duration = what.end - what.begin;
         out_ += "<g class=\"span\">" + rectangle(what.active ? timeline_colour::wait : what.colour, each.left,
                                                  each.width, top + gap, height - 2 * gap);
-        out_ += "><title>" + escaped_text(what.name) + "\n" + escaped_text(shown_.lanes[what.lane]) + "\n" +
+        out_ += "><title>" + tools::escaped(what.name) + "\n" + tools::escaped(shown_.lanes[what.lane]) + "\n" +
                 ns_text(what.begin) + " to " + ns_text(what.end) + ": " + ns_text(duration) +
                 cycles_text(duration, shown_.cycle);
-        if (!what.detail.empty()) out_ += "\n" + escaped_text(what.detail);
+        if (!what.detail.empty()) out_ += "\n" + tools::escaped(what.detail);
         out_ += "</title></rect>";
         if (what.active) {
             out_ += rectangle(what.colour, each.active_left, each.active_width, top + gap, height - 2 * gap) +
@@ -194,7 +181,7 @@ private:
         }
         if (height > text_pixels && static_cast<double>(what.name.size()) * letter_pixels + 4 <= each.width) {
             out_ += "<text" + attribute("x", each.left + 3) + attribute("y", top + height - 5) + ">" +
-                    escaped_text(what.name) + "</text>";
+                    tools::escaped(what.name) + "</text>";
         }
         out_ += "</g>\n";
     }
