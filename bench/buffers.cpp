@@ -7,6 +7,7 @@
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/line/line.hpp>
 #include <holdfast/line/lines.hpp>
+#include <holdfast/persist/sites.hpp>
 
 #if HOLDFAST_HAS_WOVEN_BUFFER
 #include <workload/woven_buffer.hpp>

@@ -5,13 +5,14 @@
 
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/sites.hpp>
 
 #include <array>
 
 namespace holdfast::bench {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 std::size_t append_bytes(floor_operation operation) {
     if (operation == floor_operation::append128) return 128;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/line/medium.hpp>
+#include <holdfast/line/sites.hpp>
 
 #include <cstdint>
 

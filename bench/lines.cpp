@@ -10,6 +10,7 @@
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/line/lines.hpp>
+#include <holdfast/persist/sites.hpp>
 
 #include <algorithm>
 #include <new>

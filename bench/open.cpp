@@ -8,6 +8,7 @@
 
 #include <holdfast/log/replay.hpp>
 #include <holdfast/persist/file.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <workload/random.hpp>
 
 #include <filesystem>

@@ -28,7 +28,8 @@ FLOORS = {
     "tests": {"consumer": 1, "kill": 1, "": 2},
 }
 
-# Rooms that the tests of lower rooms use as well: a test wants a pool, however low stands what it proves.
+# Rooms that the tests of lower rooms use as well: a test wants a pool, however low stands what it proves, and names
+# of sites.
 USED_BY_EVERY_TEST = ["holdfast/handle"]
 
 # Put together so that this file does not break its own rules.
@@ -180,7 +181,8 @@ def check_includes(path, text):
             yield Finding(path, number, "include", "include from the repository's root, in angle brackets")
         (folder, room), (other_folder, other) = place_of(path), place_of(included_path(path, *include.groups()))
         floors = FLOORS.get(folder, {})
-        if "test" in os.path.basename(path) and f"{other_folder}/{other}" in USED_BY_EVERY_TEST:
+        if "test" in os.path.basename(path) and (f"{other_folder}/{other}" in USED_BY_EVERY_TEST
+                                                 or os.path.basename(include.group(2)) == "sites.hpp"):
             continue
         if (folder == other_folder and room in floors and other in floors and other not in (room, "base")
                 and floors[other] >= floors[room]):

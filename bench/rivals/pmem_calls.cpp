@@ -8,6 +8,7 @@
 #include <bench/rivals/pmem_calls.hpp>
 
 #include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/sites.hpp>
 
 #include <dlfcn.h>
 #include <libpmem.h>

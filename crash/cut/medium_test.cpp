@@ -1,5 +1,8 @@
 #include <crash/cut/medium.hpp>
 
+#include <holdfast/engine/sites.hpp>
+#include <holdfast/log/sites.hpp>
+
 #include <gtest/gtest.h>
 
 #include <set>
@@ -7,7 +10,7 @@
 namespace holdfast::crash {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 const model& x86 = *model_named("x86");
 

@@ -32,7 +32,7 @@ inline constexpr unsigned threads_at_most = 4;
 
 struct event {
     event_kind kind;
-    std::optional<persist::site> where;  ///< none: a store of the program's own
+    std::optional<persist::site_id> where;  ///< none: a store of the program's own
     /// store, stream, file_word, file_range_sync: the word's index; write_back: the first line's.
     std::uint64_t place = 0;
     /// store, stream, file_word: the whole word afterwards; write_back: how many lines; file_range_sync: how many
@@ -44,7 +44,7 @@ struct event {
 };
 
 /// The write-back of every line that holds a byte of the range, which begins at `offset` of the pool.
-inline event write_back_of(std::uint64_t offset, std::uint64_t size, persist::site where) {
+inline event write_back_of(std::uint64_t offset, std::uint64_t size, persist::site_id where) {
     const std::uint64_t first = offset / 64;
     return {event_kind::write_back, where, first, (offset + size - 1) / 64 - first + 1};
 }

@@ -1,7 +1,9 @@
 // That several lives of a pool show what one does not, and that a line leads there again.
 #include <crash/explain/image_runner.hpp>
+
 #include <crash/explain/replay.hpp>
 #include <crash/explore/explore.hpp>
+#include <holdfast/pool/planted.hpp>
 
 #include <gtest/gtest.h>
 
@@ -22,7 +24,7 @@ std::unique_ptr<subject> subject_named(std::string_view engine, std::string_view
     return nullptr;
 }
 
-fault in_code(enum planted code) { return {fault::change::in_code, {}, {}, code}; }
+fault in_code(const planted_fault& code) { return {fault::change::in_code, {}, {}, &code}; }
 
 /// Operations of the workload `lives`.
 constexpr unsigned append = 0;

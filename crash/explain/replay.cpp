@@ -1,5 +1,7 @@
 #include <crash/explain/replay.hpp>
 
+#include <crash/explore/named.hpp>
+
 #include <charconv>
 #include <utility>
 
@@ -12,13 +14,6 @@ constexpr std::pair<event_kind, std::string_view> fault_kinds[] = {
     {event_kind::file_range_sync, "range_sync"}, {event_kind::file_sync, "sync"},
     {event_kind::directory_sync, "directory_sync"}};
 constexpr std::string_view late = "late-";
-
-constexpr std::string_view code_names[] = {
-    "",
-#define HOLDFAST_PLANTED_NAME(name, engines, sentence) #name,
-    HOLDFAST_PLANTED_FAULTS(HOLDFAST_PLANTED_NAME)
-#undef HOLDFAST_PLANTED_NAME
-};
 
 template <class Number>
 std::string list_of(const std::vector<Number>& all) {
@@ -135,7 +130,7 @@ result<void> read_field(reader& from, scenario& into) {
 }  // namespace
 
 std::string short_name(const fault& planted) {
-    if (planted.how == fault::change::in_code) return std::string(code_names[static_cast<std::size_t>(planted.code)]);
+    if (planted.how == fault::change::in_code) return planted.code->name;
     const std::string prefix(planted.how == fault::change::late ? late : "");
     for (const auto& [kind, name] : fault_kinds)
         if (kind == planted.kind) return prefix + std::string(name) + "@" + std::string(name_of(planted.where));
@@ -143,8 +138,8 @@ std::string short_name(const fault& planted) {
 }
 
 std::optional<fault> fault_named(std::string_view name) {
-    for (std::size_t code = 1; code < std::size(code_names); ++code)
-        if (code_names[code] == name) return fault{fault::change::in_code, {}, {}, static_cast<enum planted>(code)};
+    for (const planted_fault* each : all_planted_faults())
+        if (each->name == name) return fault{fault::change::in_code, {}, {}, each};
     auto how = fault::change::left_out;
     if (name.starts_with(late)) {
         how = fault::change::late;
@@ -155,9 +150,8 @@ std::optional<fault> fault_named(std::string_view name) {
         const std::string_view place = name.substr(kind_name.size() + 1);
         const bool weakens = kind == event_kind::stream || kind == event_kind::file_range_sync;
         if (weakens && how == fault::change::late) return {};
-        for (std::size_t i = 0; i < std::size(persist::site_names); ++i)
-            if (persist::site_names[i] == place)
-                return fault{weakens ? fault::change::weakened : how, kind, static_cast<persist::site>(i)};
+        for (const persist::site_id each : all_sites())
+            if (each.name() == place) return fault{weakens ? fault::change::weakened : how, kind, each};
     }
     return {};
 }

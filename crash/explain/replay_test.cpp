@@ -1,12 +1,15 @@
 // That a replay line says all of a scenario, and that others are refused where they go wrong.
 #include <crash/explain/replay.hpp>
+#include <crash/explore/named.hpp>
+
+#include <holdfast/log/sites.hpp>
 
 #include <gtest/gtest.h>
 
 namespace holdfast::crash {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 scenario some_scenario() {
     return {"redo", "hash_map", "x86", {0, 3, 3}, fault{fault::change::left_out, event_kind::fence,
@@ -29,18 +32,24 @@ TEST(Replay, AScenarioNeedsNoFaultAndNoOperations) {
     EXPECT_EQ(parse_replay(replay_line(wanted)).value(), wanted);
 }
 
+TEST(Replay, EverySiteHasANameOfItsOwn) {
+    std::set<std::string_view> names;
+    for (const persist::site_id each : all_sites()) names.insert(each.name());
+    EXPECT_EQ(names.size(), all_sites().size());
+}
+
 TEST(Replay, EveryFaultHasAShortNameOfItsOwn) {
     for (const event_kind kind : {event_kind::write_back, event_kind::fence, event_kind::stream,
                                   event_kind::file_range_sync, event_kind::file_sync})
-        for (std::size_t i = 0; i < std::size(persist::site_names); ++i) {
+        for (const persist::site_id where : all_sites()) {
             const bool weakens = kind == event_kind::stream || kind == event_kind::file_range_sync;
-            fault each{weakens ? fault::change::weakened : fault::change::left_out, kind, static_cast<site>(i)};
+            fault each{weakens ? fault::change::weakened : fault::change::left_out, kind, where};
             EXPECT_EQ(fault_named(short_name(each)), each);
             each.how = fault::change::late;
             EXPECT_EQ(fault_named(short_name(each)).has_value(), !weakens);
         }
-    for (std::size_t code = 1; code <= planted_count; ++code) {
-        const fault each{fault::change::in_code, {}, {}, static_cast<planted>(code)};
+    for (const planted_fault* code : all_planted_faults()) {
+        const fault each{fault::change::in_code, {}, {}, code};
         EXPECT_EQ(fault_named(short_name(each)), each);
     }
     EXPECT_FALSE(fault_named("fence@nowhere"));

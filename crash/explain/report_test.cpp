@@ -1,7 +1,10 @@
 // That a planted fault's violation is shrunk, replayed and explained, and that text, JSON and page say it.
 #include <crash/explain/report_html.hpp>
+
 #include <crash/explain/report_json.hpp>
 #include <crash/explain/report_text.hpp>
+#include <holdfast/engine/sites.hpp>
+#include <holdfast/log/sites.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +17,7 @@
 namespace holdfast::crash {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 const model& x86 = *model_named("x86");
 const fault no_commit_fence{fault::change::left_out, event_kind::fence, site::log_commit_fence};

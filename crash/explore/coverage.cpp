@@ -19,7 +19,8 @@ std::string_view kind_name(event_kind kind) {
 
 std::string call_name(const event& each) {
     std::string name(kind_name(each.kind));
-    if (each.kind != event_kind::directory_sync) name.append(" ").append(name_of(each.where.value_or(persist::site{})));
+    if (each.kind != event_kind::directory_sync)
+        name.append(" ").append(name_of(each.where.value_or(persist::site_id{})));
     return name;
 }
 

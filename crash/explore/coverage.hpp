@@ -25,14 +25,14 @@ public:
     };
 
     /// The call was passed, whether it is crashed at or not.
-    crashes& at(const event& each) { return calls_[{each.kind, each.where.value_or(persist::site{})}]; }
+    crashes& at(const event& each) { return calls_[{each.kind, each.where.value_or(persist::site_id{})}]; }
     std::map<std::string, crashes> by_name() const;
     void add(const coverage& other);
     /// The calls that were passed, crashed at or not.
-    const std::map<std::pair<event_kind, persist::site>, crashes>& calls() const noexcept { return calls_; }
+    const std::map<std::pair<event_kind, persist::site_id>, crashes>& calls() const noexcept { return calls_; }
 
 private:
-    std::map<std::pair<event_kind, persist::site>, crashes> calls_;
+    std::map<std::pair<event_kind, persist::site_id>, crashes> calls_;
 };
 
 }  // namespace holdfast::crash

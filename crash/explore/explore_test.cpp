@@ -1,6 +1,9 @@
 // That the explorer finds nothing where nothing is wrong, and the same with the same seed.
 #include <crash/explore/explore.hpp>
 
+#include <holdfast/log/planted.hpp>
+#include <holdfast/log/sites.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +15,7 @@
 namespace holdfast::crash {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 constexpr auto left_out = fault::change::left_out;
 
@@ -66,7 +69,7 @@ TEST(Explore, DamagedMetadataIsToldOrDoesNoHarm) {
 
 TEST(Explore, ADamagedRecordThatIsBelievedIsSeenToDoHarm) {
     fault believed;
-    believed.code = planted::checksum_ignored;
+    believed.code = &planted::checksum_ignored;
     EXPECT_GT(damage_everywhere(believed).damaged_records, 0u);
 }
 

@@ -7,13 +7,6 @@
 namespace holdfast::crash {
 namespace {
 
-constexpr std::string_view planted_sentences[] = {
-    "",
-#define HOLDFAST_PLANTED_SENTENCE(name, engines, sentence) #name ": " sentence,
-    HOLDFAST_PLANTED_FAULTS(HOLDFAST_PLANTED_SENTENCE)
-#undef HOLDFAST_PLANTED_SENTENCE
-};
-
 std::string_view noun_of(event_kind kind) {
     switch (kind) {
         case event_kind::write_back: return "write-back ";
@@ -39,7 +32,7 @@ void delay(std::vector<event>& events, std::size_t index) {
 }  // namespace
 
 std::string fault::name() const {
-    if (how == change::in_code) return std::string(planted_sentences[static_cast<std::size_t>(code)]);
+    if (how == change::in_code) return std::string(code->name) + ": " + code->sentence;
     const std::string place(kind == event_kind::directory_sync ? "" : name_of(where));
     if (how == change::weakened)
         return place + (kind == event_kind::stream ? " stored instead of streamed" : " written without waiting");
@@ -64,7 +57,7 @@ std::vector<fault> faults_of(const coverage& passed) {
 
 bool plant(const fault& what, trace& recorded) {
     const auto is_it = [&](const event& each) {
-        return each.kind == what.kind && each.where.value_or(persist::site{}) == what.where;
+        return each.kind == what.kind && each.where.value_or(persist::site_id{}) == what.where;
     };
     auto& events = recorded.events;
     if (what.how == fault::change::in_code) return true;

@@ -22,8 +22,8 @@ struct fault {
 
     change how = change::in_code;
     event_kind kind{};          ///< all events of this kind
-    persist::site where{};      ///< at this place
-    planted code = planted::nothing;
+    persist::site_id where{};   ///< at this place
+    const planted_fault* code = nullptr;
 
     /// "without the fence log_commit_fence", "salt_not_renewed: a segment's next lap …".
     std::string name() const;
@@ -41,7 +41,7 @@ bool plant(const fault& what, trace& recorded);
 class planted_here {
 public:
     explicit planted_here(const fault& what) { planted_now = what.code; }
-    ~planted_here() { planted_now = planted::nothing; }
+    ~planted_here() { planted_now = nullptr; }
     planted_here(const planted_here&) = delete;
     planted_here& operator=(const planted_here&) = delete;
 };

@@ -28,7 +28,7 @@ struct usage {
 };
 
 /// By site and kind of call.
-using site_usage = std::map<std::pair<persist::site, event_kind>, usage>;
+using site_usage = std::map<std::pair<persist::site_id, event_kind>, usage>;
 
 /// Counts the events from `first` on; what is before decides only what they find.
 void count_usage(const trace& recorded, std::size_t first, site_usage& to);

@@ -1,6 +1,9 @@
 // That what is superfluous in a trace is counted, and nothing else.
 #include <crash/plant/hints.hpp>
 
+#include <holdfast/engine/sites.hpp>
+#include <holdfast/log/sites.hpp>
+
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -8,7 +11,7 @@
 namespace holdfast::crash {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 event store(std::uint64_t word, std::uint8_t thread = 0) {
     return {event_kind::store, {}, word, 1, nullptr, thread, 0};

@@ -2,8 +2,14 @@
 
 #include <crash/explain/replay.hpp>
 #include <crash/explore/explore.hpp>
+#include <crash/explore/named.hpp>
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/engine/sites.hpp>
+#include <holdfast/line/sites.hpp>
+#include <holdfast/log/planted.hpp>
+#include <holdfast/log/sites.hpp>
+#include <holdfast/pool/planted.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -17,13 +23,6 @@ namespace {
 constexpr std::string_view hunted_under[] = {"x86", "file", "kill"};
 /// Of lines: one needs no more order than x86-64 has, and sums are for what tears.
 constexpr std::string_view lines_hunted_under[] = {"x86", "arm", "x86-torn"};
-
-constexpr planted_in places_in_code[] = {
-    planted_in::all,
-#define HOLDFAST_PLANTED_PLACE(name, engines, sentence) planted_in::engines,
-    HOLDFAST_PLANTED_FAULTS(HOLDFAST_PLANTED_PLACE)
-#undef HOLDFAST_PLANTED_PLACE
-};
 
 bool is_undo(std::string_view engine) { return engine == "undo" || engine == "undo_paper"; }
 bool is_of_wraps(std::string_view engine) { return engine == "softwrap_lat" || engine == "softwrap"; }
@@ -96,7 +95,7 @@ std::string words_of(const subject& what, const workload& operations) {
 
 std::span<const unshown_fault> unshown_faults() {
     using enum fault::change;
-    using persist::site;
+    namespace site = persist::site;
     constexpr std::string_view nothing_lost =
         "a lost undo record's transaction has stored nothing yet, so recovery may see it or not";
     constexpr std::string_view own_fences =
@@ -114,18 +113,18 @@ std::span<const unshown_fault> unshown_faults() {
         {"undo_paper", {late, event_kind::fence, site::log_commit_fence}, nothing_lost},
         {"undo", {left_out, event_kind::fence, site::log_empty_fence}, own_fences},
         {"undo", {late, event_kind::fence, site::log_empty_fence}, own_fences},
-        {"undo", {in_code, {}, {}, planted::replayed_newest_first}, "a transaction records each word once"},
-        {"redo", {in_code, {}, {}, planted::salt_not_renewed},
+        {"undo", {in_code, {}, {}, &planted::replayed_newest_first}, "a transaction records each word once"},
+        {"redo", {in_code, {}, {}, &planted::salt_not_renewed},
          "an earlier lap's records are below the truncation point as well"},
-        {"redo", {in_code, {}, {}, planted::salt_of_last_life}, below_the_floor},
-        {"redo", {in_code, {}, {}, planted::headers_kept}, below_the_floor},
-        {"redo", {in_code, {}, {}, planted::torn_sequences_ignored},
+        {"redo", {in_code, {}, {}, &planted::salt_of_last_life}, below_the_floor},
+        {"redo", {in_code, {}, {}, &planted::headers_kept}, below_the_floor},
+        {"redo", {in_code, {}, {}, &planted::torn_sequences_ignored},
          "recovery has emptied the header under whose salt a torn record might come to verify"},
-        {"redo", {in_code, {}, {}, planted::one_slot_renewed},
+        {"redo", {in_code, {}, {}, &planted::one_slot_renewed},
          "of two slots the higher counts, and what the other would lead to is behind emptied headers"},
-        {"redo", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
-        {"undo", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
-        {"undo_paper", {in_code, {}, {}, planted::stronger_level_recorded_early}, synced_before},
+        {"redo", {in_code, {}, {}, &planted::stronger_level_recorded_early}, synced_before},
+        {"undo", {in_code, {}, {}, &planted::stronger_level_recorded_early}, synced_before},
+        {"undo_paper", {in_code, {}, {}, &planted::stronger_level_recorded_early}, synced_before},
         {"lines", {left_out, event_kind::order, site::line_order}, for_the_compiler},
         {"softwrap", {late, event_kind::fence, site::wrap_home_fence},
          "behind the end of its wrap it still comes before whatever trims the log"},
@@ -176,9 +175,8 @@ std::vector<fault> faults_of(std::span<const hunting_ground> grounds) {
     for (const hunting_ground& ground : grounds)
         if (!ground.how->writes_are_durable)
             for (const fault& each : faults_of(ground.passed)) add(each);
-    for (std::size_t code = 1; code <= planted_count; ++code)
-        if (is_in(engine, places_in_code[code]))
-            add({fault::change::in_code, {}, {}, static_cast<enum planted>(code)});
+    for (const planted_fault* each : all_planted_faults())
+        if (is_in(engine, each->engines)) add({fault::change::in_code, {}, {}, each});
     return all;
 }
 

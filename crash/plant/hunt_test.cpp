@@ -1,6 +1,9 @@
 // That the explorer finds what is left out.
 #include <crash/plant/hunt.hpp>
 
+#include <holdfast/engine/sites.hpp>
+#include <holdfast/log/sites.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +15,7 @@
 namespace holdfast::crash {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 constexpr auto left_out = fault::change::left_out;
 constexpr auto weakened = fault::change::weakened;

@@ -191,7 +191,7 @@ void recorder::compare_pages() {
 }
 
 /// The seam speaks after its stores: the newest ones of its thread without a site, in its range, are its own.
-void recorder::name_stores(const void* home, std::size_t size, persist::site where, event_kind kind) {
+void recorder::name_stores(const void* home, std::size_t size, persist::site_id where, event_kind kind) {
     const auto begin = static_cast<std::uint64_t>(static_cast<const std::byte*>(home) - pool_.data()) / 8;
     const std::uint64_t end = begin + (size + 7) / 8 + 1;
     const std::uint8_t thread = scheduled::thread();
@@ -204,29 +204,29 @@ void recorder::name_stores(const void* home, std::size_t size, persist::site whe
     }
 }
 
-void recorder::store(const void* home, std::size_t size, persist::site where) {
+void recorder::store(const void* home, std::size_t size, persist::site_id where) {
     name_stores(home, size, where, event_kind::store);
 }
 
-void recorder::stream(const void* home, std::size_t size, persist::site where) {
+void recorder::stream(const void* home, std::size_t size, persist::site_id where) {
     name_stores(home, size, where, event_kind::stream);
 }
 
-void recorder::write_back(const void* begin, std::size_t size, persist::site where) {
+void recorder::write_back(const void* begin, std::size_t size, persist::site_id where) {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(begin) - pool_.data());
     add(write_back_of(offset, size, where));
     scheduled::step();
 }
 
-void recorder::after_fence(persist::site where) {
+void recorder::after_fence(persist::site_id where) {
     add({event_kind::fence, where});
     scheduled::step();
 }
 
-void recorder::order(persist::site where) { add({event_kind::order, where}); }
+void recorder::order(persist::site_id where) { add({event_kind::order, where}); }
 
-void recorder::file_write(std::uint64_t, const void*, std::size_t, bool, persist::site) { scheduled::step(); }
+void recorder::file_write(std::uint64_t, const void*, std::size_t, bool, persist::site_id) { scheduled::step(); }
 
-void recorder::file_sync(persist::site) { scheduled::step(); }
+void recorder::file_sync(persist::site_id) { scheduled::step(); }
 
 }  // namespace holdfast::crash

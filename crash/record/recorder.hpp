@@ -45,14 +45,14 @@ public:
     /// Whether the range has a byte of the pool that is being recorded.
     static bool covers(const void* begin, std::size_t size) noexcept;
 
-    void store(const void* home, std::size_t size, persist::site where) override;
-    void write_back(const void* begin, std::size_t size, persist::site where) override;
-    void stream(const void* home, std::size_t size, persist::site where) override;
-    void before_fence(persist::site) override {}
-    void after_fence(persist::site where) override;
-    void order(persist::site where) override;
-    void file_write(std::uint64_t, const void*, std::size_t, bool, persist::site) override;
-    void file_sync(persist::site) override;
+    void store(const void* home, std::size_t size, persist::site_id where) override;
+    void write_back(const void* begin, std::size_t size, persist::site_id where) override;
+    void stream(const void* home, std::size_t size, persist::site_id where) override;
+    void before_fence(persist::site_id) override {}
+    void after_fence(persist::site_id where) override;
+    void order(persist::site_id where) override;
+    void file_write(std::uint64_t, const void*, std::size_t, bool, persist::site_id) override;
+    void file_sync(persist::site_id) override;
     void committed() override { trace_.commits.push_back(trace_.events.size()); }
 
     static constexpr std::size_t events_at_most = std::size_t{1} << 20;
@@ -79,7 +79,7 @@ private:
     void close_pages();
     void stop();
     error describe_loss() const;
-    void name_stores(const void* home, std::size_t size, persist::site where, event_kind kind);
+    void name_stores(const void* home, std::size_t size, persist::site_id where, event_kind kind);
 
     static recorder* active_;
 

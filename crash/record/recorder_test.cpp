@@ -1,5 +1,7 @@
 #include <crash/record/recorder_test_support.hpp>
 
+#include <holdfast/engine/sites.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/persist/seam.hpp>
 
 #include <thread>
@@ -7,7 +9,7 @@
 namespace holdfast::crash {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 class Recorder : public RecorderTest {
 protected:

@@ -4,8 +4,10 @@
 #include <crash/record/scheduler.hpp>
 
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/handle/pool.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/persist/seam.hpp>
 
 #include <unistd.h>
@@ -23,7 +25,7 @@
 namespace holdfast::crash {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 using functions = std::vector<std::function<void()>>;
 
 auto as_tuple(const event& each) {

@@ -46,25 +46,25 @@ public:
         add_program_store();
         if (inside(at)) announced_ = {static_cast<const std::byte*>(at), size};
     }
-    void store(const void* home, std::size_t size, persist::site where) override {
+    void store(const void* home, std::size_t size, persist::site_id where) override {
         add_stores(event_kind::store, home, size, where);
     }
-    void stream(const void* home, std::size_t size, persist::site where) override {
+    void stream(const void* home, std::size_t size, persist::site_id where) override {
         // Instructions that the compiler does not instrument.
         if (instrumented_memory != nullptr) instrumented_memory->write(home, size);
         add_stores(event_kind::stream, home, size, where);
     }
-    void write_back(const void* begin, std::size_t size, persist::site where) override {
+    void write_back(const void* begin, std::size_t size, persist::site_id where) override {
         if (!inside(begin)) return;
         add_program_store();
         trace_.events.push_back(write_back_of(offset(begin), size, where));
         trace_.events.back().stack = call_stacks::here();
     }
-    void before_fence(persist::site) override {}
-    void after_fence(persist::site where) override { add(event_kind::fence, where); }
-    void order(persist::site where) override { add(event_kind::order, where); }
+    void before_fence(persist::site_id) override {}
+    void after_fence(persist::site_id where) override { add(event_kind::fence, where); }
+    void order(persist::site_id where) override { add(event_kind::order, where); }
     void file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable,
-                    persist::site where) override {
+                    persist::site_id where) override {
         if (size == 0) return;
         std::memcpy(reinterpret_cast<std::byte*>(file_.data()) + offset, bytes, size);
         const std::uint64_t end = (offset + size + 7) / 8;
@@ -72,9 +72,9 @@ public:
         add(event_kind::file_write, where);
         if (durable) add(event_kind::file_range_sync, where, offset / 8, end - offset / 8);
     }
-    void file_sync(persist::site where) override { add(event_kind::file_sync, where); }
+    void file_sync(persist::site_id where) override { add(event_kind::file_sync, where); }
     /// Whatever was stored to the mapping since the last write counts as written just before.
-    void mapping_write(const void* base, std::size_t size, persist::site where) override {
+    void mapping_write(const void* base, std::size_t size, persist::site_id where) override {
         const auto* bytes = static_cast<const std::byte*>(base);
         for (std::uint64_t word = 0; word < std::min(size / 8, file_.size()); ++word) {
             std::uint64_t value;
@@ -85,7 +85,7 @@ public:
         }
         add(event_kind::file_write, where);
     }
-    void mapping_sync(const void* base, std::size_t size, persist::site where) override {
+    void mapping_sync(const void* base, std::size_t size, persist::site_id where) override {
         mapping_write(base, size, where);
         file_sync(where);
     }
@@ -101,7 +101,7 @@ public:
     }
 
 private:
-    void add(event_kind kind, std::optional<persist::site> where = {}, std::uint64_t place = 0,
+    void add(event_kind kind, std::optional<persist::site_id> where = {}, std::uint64_t place = 0,
              std::uint64_t value = 0) {
         add_program_store();
         trace_.events.push_back({kind, where, place, value, nullptr, 0, call_stacks::here()});
@@ -125,7 +125,7 @@ private:
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - seen_at_);
     }
     bool inside(const void* at) const noexcept { return offset(at) < file_.size() * 8; }
-    void add_stores(event_kind kind, const void* home, std::size_t size, persist::site where) {
+    void add_stores(event_kind kind, const void* home, std::size_t size, persist::site_id where) {
         // What the seam tells of was announced as well.
         announced_ = {};
         if (!inside(home)) return;

@@ -14,6 +14,7 @@
 //   * A record is truncated only when its homes are durable.
 #include <examples/own_engine/force.hpp>
 
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/log/lanes.hpp>
 
 #include <utility>

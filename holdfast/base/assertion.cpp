@@ -9,7 +9,7 @@ namespace holdfast::detail {
 
 void fail_assertion(const char* file, int line, const char* condition, const char* what_must_hold) noexcept {
 #ifdef HOLDFAST_OBSERVED
-    if (planted_now != planted::nothing) return;
+    if (planted_now != nullptr) return;
 #endif
     if (assertions_may_fail) return;
     std::fprintf(stderr, "holdfast: %s:%d: %s must hold (%s): a mistake in the library, please report it\n", file, line,

@@ -15,6 +15,7 @@
 #include <holdfast/engine/group_commit.hpp>
 
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/private_pages.hpp>
 #include <holdfast/persist/file.hpp>
@@ -24,7 +25,7 @@
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 /// Returns whether any was written. Errors: io.
 result<bool> write_fresh_blocks(open_pool& pool, const fresh_blocks& fresh) {

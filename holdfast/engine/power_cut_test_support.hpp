@@ -38,7 +38,7 @@ public:
     std::uint64_t calls() const noexcept { return calls_; }
 
     /// Where the cut came.
-    persist::site cut_site() const noexcept { return cut_site_; }
+    persist::site_id cut_site() const noexcept { return cut_site_; }
     bool was_cut() const noexcept { return !at_cut_.empty(); }
     /// What the media may hold after the cut, or would after one now.
     std::vector<std::byte> image() {
@@ -50,29 +50,29 @@ public:
         return bytes;
     }
 
-    void store(const void*, std::size_t, persist::site where) override { step(where); }
-    void write_back(const void* begin, std::size_t size, persist::site where) override {
+    void store(const void*, std::size_t, persist::site_id where) override { step(where); }
+    void write_back(const void* begin, std::size_t size, persist::site_id where) override {
         const std::uint64_t first = offset(begin) / 64 * 64;
         const std::uint64_t end = (offset(begin) + size + 63) / 64 * 64;
         if (mapped_ != nullptr) remember(first, mapped_ + first, end - first, 64);
         step(where);
     }
-    void stream(const void* home, std::size_t size, persist::site where) override {
+    void stream(const void* home, std::size_t size, persist::site_id where) override {
         if (mapped_ != nullptr) remember(offset(home), static_cast<const std::byte*>(home), size, 8);
         step(where);
     }
-    void before_fence(persist::site where) override { step(where); }
-    void after_fence(persist::site where) override {
+    void before_fence(persist::site_id where) override { step(where); }
+    void after_fence(persist::site_id where) override {
         step(where);
         complete();
     }
     void file_write(std::uint64_t at, const void* bytes, std::size_t size, bool is_durable,
-                    persist::site where) override {
+                    persist::site_id where) override {
         remember(at, static_cast<const std::byte*>(bytes), size, 512);
         step(where);
         if (is_durable) complete_last();
     }
-    void file_sync(persist::site where) override {
+    void file_sync(persist::site_id where) override {
         step(where);
         durable_.resize(std::max<std::size_t>(durable_.size(), file_bytes()));
         complete();
@@ -88,7 +88,7 @@ private:
     std::uint64_t offset(const void* at) const noexcept {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - mapped_);
     }
-    void step(persist::site where) {
+    void step(persist::site_id where) {
         ++calls_;
         if (calls_left_ == 0 || --calls_left_ != 0) return;
         // Taken now: unwinding unmaps the pool.
@@ -147,7 +147,7 @@ private:
     const std::byte* mapped_ = nullptr;
     std::vector<std::byte> durable_;
     std::vector<std::byte> at_cut_;
-    persist::site cut_site_{};
+    persist::site_id cut_site_{};
     std::vector<pending> pending_;
     std::mt19937_64 random_;
     std::uint64_t calls_ = 0;

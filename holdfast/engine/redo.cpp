@@ -21,6 +21,7 @@
 //   * The sequence is drawn while the caller's locks are held.
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/log/lanes.hpp>
 
 namespace holdfast {

@@ -27,6 +27,7 @@
 //   * A wrap enters a table with its locks held, and leaves it before they are released.
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/log/alias_buffers.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/pool/options.hpp>
@@ -34,7 +35,7 @@
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 /// What a thread sees that names no wrap.
 struct outside_view {

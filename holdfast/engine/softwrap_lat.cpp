@@ -28,6 +28,7 @@
 //   * A record is trimmed only when its homes, and those of all before it, are durable.
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/pool/options.hpp>
 
@@ -36,7 +37,7 @@
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 constexpr std::uint64_t no_line = ~std::uint64_t{0};
 

@@ -26,7 +26,8 @@
 #include <holdfast/engine/undo.hpp>
 
 #include <holdfast/base/assertion.hpp>
-#include <holdfast/base/planted.hpp>
+#include <holdfast/engine/planted.hpp>
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/lanes.hpp>
 
@@ -36,7 +37,7 @@
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 constexpr std::size_t largest_record_words = 256;
 /// One that grew by an entry beyond the largest, in whole lines.

@@ -1,4 +1,5 @@
 #include <holdfast/engine/volatile_only.hpp>
+#include <holdfast/engine/sites.hpp>
 
 namespace holdfast {
 

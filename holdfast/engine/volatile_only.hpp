@@ -6,6 +6,7 @@
 #pragma once
 
 #include <holdfast/engine/engine.hpp>
+#include <holdfast/engine/sites.hpp>
 
 #include <vector>
 

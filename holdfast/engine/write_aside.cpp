@@ -5,6 +5,7 @@
 // that is freed becomes clean again only by truncation.
 #include <holdfast/engine/write_aside.hpp>
 #include <holdfast/engine/group_commit.hpp>
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/private_pages.hpp>
 

@@ -4,7 +4,9 @@
 
 #include <holdfast/engine/engine.hpp>
 #include <holdfast/engine/fresh_blocks.hpp>
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/engine/write_set.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/persist/seam.hpp>
 
 namespace holdfast {

@@ -57,7 +57,7 @@ public:
     }
 
     /// Stores every word to its home, oldest entry first.
-    void apply(std::byte* pool, persist::site where) const noexcept(persist::noexcept_seam) {
+    void apply(std::byte* pool, persist::site_id where) const noexcept(persist::noexcept_seam) {
         for_each_entry([=](const format::entry& each, const std::uint64_t* values) {
             auto* home = reinterpret_cast<std::uint64_t*>(pool + each.offset);
             persist::store_word(home, values[0], each.mask, where);

@@ -6,6 +6,7 @@
 // a moment ago. On an ordinary file at `power`, where every commit is in the log, order of the log is enough.
 #include <holdfast/handle/line_pool.hpp>
 
+#include <holdfast/line/sites.hpp>
 #include <holdfast/log/groups.hpp>
 
 #include <pthread.h>
@@ -17,7 +18,7 @@
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 error about(const open_pool& pool, errc code, std::string what) {
     return error{.code = code, .what = std::move(what), .path = pool.path()};

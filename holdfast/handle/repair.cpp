@@ -2,6 +2,7 @@
 
 #include <holdfast/log/segments.hpp>
 #include <holdfast/persist/copy_file.hpp>
+#include <holdfast/persist/sites.hpp>
 
 #include <algorithm>
 #include <cinttypes>

@@ -7,10 +7,10 @@
 //     CloseWrap(id).value();
 #pragma once
 
-#include <holdfast/base/planted.hpp>
 #include <holdfast/base/words.hpp>
 #include <holdfast/engine/gate.hpp>
 #include <holdfast/engine/open_wraps.hpp>
+#include <holdfast/handle/planted.hpp>
 #include <holdfast/handle/pool.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/pool/registry.hpp>

@@ -3,6 +3,7 @@
 #include <holdfast/heap/heap_state.hpp>
 #include <holdfast/heap/zone.hpp>
 #include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/sites.hpp>
 
 #include <array>
 #include <bit>

@@ -2,7 +2,7 @@
 #include <holdfast/heap/heap_state.hpp>
 
 #include <holdfast/base/assertion.hpp>
-#include <holdfast/base/planted.hpp>
+#include <holdfast/heap/planted.hpp>
 
 #include <algorithm>
 #include <cassert>

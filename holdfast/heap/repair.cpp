@@ -1,6 +1,7 @@
 // Mending a heap's metadata from what is left of it and from those who own its blocks.
 #include <holdfast/heap/zone.hpp>
 #include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/sites.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -5,8 +5,8 @@
 // writer, so the heap adds no fence and no write-back of its own.
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/heap/heap_state.hpp>
+#include <holdfast/heap/planted.hpp>
 
-#include <holdfast/base/planted.hpp>
 
 #include <array>
 #include <bit>

@@ -24,9 +24,9 @@
 // It does not rely on the order of stores within a line, nor on whole lines.
 #pragma once
 
-#include <holdfast/base/planted.hpp>
 #include <holdfast/format/line_copies.hpp>
 #include <holdfast/line/mechanism.hpp>
+#include <holdfast/line/planted.hpp>
 
 namespace holdfast {
 namespace cache_line {

@@ -20,8 +20,8 @@
 // is written back whole. Where a line may tear at 8 bytes, it does not hold.
 #pragma once
 
-#include <holdfast/base/planted.hpp>
 #include <holdfast/format/cache_line.hpp>
+#include <holdfast/line/planted.hpp>
 
 namespace holdfast {
 namespace cache_line {

@@ -3,6 +3,7 @@
 
 #include <holdfast/format/line_copies.hpp>
 #include <holdfast/line/mechanism.hpp>
+#include <holdfast/line/sites.hpp>
 #include <holdfast/persist/seam.hpp>
 
 #include <atomic>
@@ -49,8 +50,8 @@ struct line_medium {
 
     /// The same for the lines whose bits are set, with one fence.
     static void make_durable(void* first, const std::uint64_t* dirty, std::size_t count,
-                             persist::site where = persist::site::lines_write_back,
-                             persist::site fence = persist::site::lines_fence) {
+                             persist::site_id where = persist::site::lines_write_back,
+                             persist::site_id fence = persist::site::lines_fence) {
         using namespace line_medium_state;
         const std::uint32_t how = needs.load(std::memory_order_relaxed);
         if (how == 0) return persist::order_for_kill();

@@ -28,7 +28,8 @@
 #include <holdfast/log/alias_buffers.hpp>
 
 #include <holdfast/base/assertion.hpp>
-#include <holdfast/base/planted.hpp>
+#include <holdfast/log/planted.hpp>
+#include <holdfast/log/sites.hpp>
 
 #include <pthread.h>
 #include <signal.h>
@@ -40,7 +41,7 @@
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 constexpr std::uint64_t line_words = persist::line_bytes / 8;
 

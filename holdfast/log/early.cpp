@@ -5,11 +5,13 @@
 // its first line: nothing leads to it, and the next record is written over it.
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/log/lanes.hpp>
+#include <holdfast/log/planted.hpp>
+#include <holdfast/log/sites.hpp>
 
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 /// With less room than this a transaction keeps its lines for a segment of their own.
 constexpr std::uint64_t smallest_early_room = 1024;

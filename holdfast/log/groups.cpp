@@ -2,7 +2,9 @@
 
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/log/parts.hpp>
+#include <holdfast/log/planted.hpp>
 #include <holdfast/log/segment_header.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/log/truncation.hpp>
 
 #include <algorithm>
@@ -14,7 +16,7 @@ namespace holdfast {
 namespace {
 
 using format::record_kind;
-using persist::site;
+namespace site = persist::site;
 
 /// Without memory for its text it keeps its code: a commit that waits must be told.
 detail::kept_error poisoned_error(const std::string& path, errc code) noexcept {

@@ -2,6 +2,7 @@
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/log_test_support.hpp>
 #include <holdfast/log/truncation.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <atomic>

@@ -2,7 +2,9 @@
 
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/log/parts.hpp>
+#include <holdfast/log/planted.hpp>
 #include <holdfast/log/segment_header.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/log/truncation.hpp>
 
 #include <algorithm>
@@ -13,7 +15,7 @@
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 std::size_t lane_count(const log_geometry& geometry) {
     // Each lane may sit on an open segment; half of them stay free to move on to.
@@ -126,7 +128,7 @@ lane_log::lane* lane_log::acquire_shared(std::size_t tries_at_most) noexcept {
     return nullptr;
 }
 
-void lane_log::put(std::byte* to, const void* from, std::size_t size, site where) {
+void lane_log::put(std::byte* to, const void* from, std::size_t size, persist::site_id where) {
     if (options_.persists) {
         persist::stream(options_.lines, to, from, size, where);
     } else {

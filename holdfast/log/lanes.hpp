@@ -40,6 +40,7 @@
 #include <holdfast/log/line_set.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/segments.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/persist/seam.hpp>
 
 #include <atomic>
@@ -277,7 +278,7 @@ private:
               std::uint16_t part, std::uint16_t parts, format::record_kind kind);
     void note_sent(lane& held, std::uint64_t sequence, std::uint64_t end, bool is_last) noexcept;
     void send_salt(lane& held, std::byte* segment);
-    void put(std::byte* to, const void* from, std::size_t size, persist::site where);
+    void put(std::byte* to, const void* from, std::size_t size, persist::site_id where);
 
     // The lane that this thread used last, and of which log.
     static inline constinit thread_local std::uint64_t last_instance_ = 0;

@@ -1,6 +1,7 @@
 // What this room's tests share: a log in ordinary memory, and commits to it.
 #pragma once
 
+#include <holdfast/engine/sites.hpp>
 #include <holdfast/format/superblock.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/record.hpp>

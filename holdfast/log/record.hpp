@@ -2,9 +2,9 @@
 #pragma once
 
 #include <holdfast/base/checksum.hpp>
-#include <holdfast/base/planted.hpp>
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/geometry.hpp>
+#include <holdfast/log/planted.hpp>
 
 #include <cstddef>
 #include <cstdint>

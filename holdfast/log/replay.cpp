@@ -2,7 +2,9 @@
 
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/format/superblock.hpp>
+#include <holdfast/log/planted.hpp>
 #include <holdfast/log/record.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/log/truncation.hpp>
 
 #include <algorithm>
@@ -15,7 +17,7 @@ namespace holdfast {
 namespace {
 
 using format::record_kind;
-using persist::site;
+namespace site = persist::site;
 
 const std::uint64_t* payload_at(std::span<const std::byte> pool, std::uint64_t offset) noexcept {
     return reinterpret_cast<const std::uint64_t*>(pool.data() + offset);
@@ -33,7 +35,7 @@ error out_of_bounds(std::uint64_t sequence, std::uint64_t tag_offset, std::uint6
 /// Writes S to both slots: a slot of before must not win again. The one that holds the current point comes
 /// last, because the other may be torn already.
 void put_truncation_point(std::byte* pool, const log_geometry& geometry, std::uint64_t sequence, bool persists,
-                          const persist::line_path& lines, site where, site where_fence) {
+                          const persist::line_path& lines, persist::site_id where, persist::site_id where_fence) {
     const format::truncation_slot value = make_truncation_slot(sequence);
     const auto current = read_truncation_point(pool + geometry.offset);
     const unsigned last = current ? current->slot : 1;

@@ -1,7 +1,7 @@
 #include <holdfast/log/segments.hpp>
 
 #include <holdfast/base/assertion.hpp>
-#include <holdfast/base/planted.hpp>
+#include <holdfast/log/planted.hpp>
 
 #include <sys/random.h>
 

@@ -1,5 +1,6 @@
 #include <holdfast/persist/copy_file.hpp>
 
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/system_error.hpp>
 
 #include <cerrno>

@@ -115,10 +115,10 @@ public:
     /// Copies [offset, offset + bytes) of `from` to the same place here, leaving out what `from` has never written.
     /// `done` is a progress callback with the bytes processed. Requires: allocated, and zero there. Not durable until
     /// sync. Errors: truncated, no_space, io.
-    result<void> copy_range(const file& from, std::uint64_t offset, std::uint64_t bytes, site where,
+    result<void> copy_range(const file& from, std::uint64_t offset, std::uint64_t bytes, site_id where,
                             const std::function<void(std::uint64_t)>& done);
     /// The same again, writing only the 4 KiB blocks that have changed since: reading both is faster than writing.
-    result<void> copy_changes(const file& from, std::uint64_t offset, std::uint64_t bytes, site where,
+    result<void> copy_changes(const file& from, std::uint64_t offset, std::uint64_t bytes, site_id where,
                               const std::function<void(std::uint64_t)>& done);
 
     /// Rewrites the page cache's contents of [offset, offset + bytes), so that the next sync writes them to the device:
@@ -129,14 +129,14 @@ public:
     /// Reads exactly `size` bytes. Errors: truncated, io.
     result<void> read_at(std::uint64_t offset, void* bytes, std::size_t size) const;
     /// Writes exactly; not durable until sync. Counts written bytes. Errors: no_space, io.
-    result<void> write_at(std::uint64_t offset, const void* bytes, std::size_t size, site where);
+    result<void> write_at(std::uint64_t offset, const void* bytes, std::size_t size, site_id where);
     /// Writes the pieces one after another at `offset` and returns when they are on the device (pwritev2 with
     /// RWF_DSYNC; pwritev and fdatasync where the kernel lacks it, or for more than IOV_MAX pieces). Counts one sync,
     /// and one more for each further 2 GiB, the most that one call takes. After an error the state of the range is
     /// unknown; do not call again to find out.
-    result<void> write_durable(std::uint64_t offset, std::span<const iovec> pieces, site where);
+    result<void> write_durable(std::uint64_t offset, std::span<const iovec> pieces, site_id where);
     /// fdatasync. Counts one sync. After an error: as write_durable.
-    result<void> sync(site where);
+    result<void> sync(site_id where);
 
 private:
     file(std::string path, int descriptor, access how) noexcept;
@@ -200,10 +200,10 @@ public:
     /// copying every page now would double the memory. Errors: io.
     result<void> populate();
     /// msync of the whole mapping; counts one sync.
-    result<void> sync_all(site where);
+    result<void> sync_all(site_id where);
     /// Declares that stores to a shared mapping are in the file and become durable with its next sync. The kernel needs
     /// no call for it; the observer is notified.
-    void note_stored(site where) const;
+    void note_stored(site_id where) const;
 
 private:
     mapping(std::byte* base, std::uint64_t size, std::uint64_t reserved, kind how, std::string path) noexcept;

@@ -109,14 +109,14 @@ result<bool> file::clone(const file& from) {
     return system_error("ioctl(FICLONE)", path_, errno);
 }
 
-result<void> file::copy_range(const file& from, std::uint64_t offset, std::uint64_t bytes, site where,
+result<void> file::copy_range(const file& from, std::uint64_t offset, std::uint64_t bytes, site_id where,
                               const std::function<void(std::uint64_t)>& done) {
     return for_each_piece(from, offset, bytes, done, [&](std::uint64_t at, std::span<const std::byte> piece) {
         return write_at(at, piece.data(), piece.size(), where);
     });
 }
 
-result<void> file::copy_changes(const file& from, std::uint64_t offset, std::uint64_t bytes, site where,
+result<void> file::copy_changes(const file& from, std::uint64_t offset, std::uint64_t bytes, site_id where,
                                 const std::function<void(std::uint64_t)>& done) {
     constexpr std::size_t block_bytes = 4096;
     std::vector<std::byte> here(std::min(bytes, piece_bytes));

@@ -120,7 +120,7 @@ write_outcome write_all(int descriptor, std::uint64_t offset, std::span<const io
 
 #ifdef HOLDFAST_OBSERVED
 /// One call for all pieces: they become durable together.
-void observe_durable_write(std::uint64_t offset, std::span<const iovec> pieces, site where) {
+void observe_durable_write(std::uint64_t offset, std::span<const iovec> pieces, site_id where) {
     std::vector<std::byte> bytes;
     for (const auto& piece : pieces) {
         const auto* begin = static_cast<const std::byte*>(piece.iov_base);
@@ -187,7 +187,7 @@ result<void> file::read_at(std::uint64_t offset, void* bytes, std::size_t size) 
     return {};
 }
 
-result<void> file::write_at(std::uint64_t offset, const void* bytes, std::size_t size, [[maybe_unused]] site where) {
+result<void> file::write_at(std::uint64_t offset, const void* bytes, std::size_t size, [[maybe_unused]] site_id where) {
     std::size_t done = 0;
     while (done < size) {
         const ssize_t written =
@@ -203,7 +203,7 @@ result<void> file::write_at(std::uint64_t offset, const void* bytes, std::size_t
     return {};
 }
 
-result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pieces, [[maybe_unused]] site where) {
+result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pieces, [[maybe_unused]] site_id where) {
     // Several calls would be several waits, so a single fdatasync is better for very many pieces.
     auto outcome = pieces.size() > most_pieces ? write_outcome{0, EOPNOTSUPP}
                                                : write_all(descriptor_, offset, pieces, RWF_DSYNC);
@@ -222,7 +222,7 @@ result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pi
     return {};
 }
 
-result<void> file::sync([[maybe_unused]] site where) {
+result<void> file::sync([[maybe_unused]] site_id where) {
     ++detail::this_thread.syncs;
     if (sync_data(descriptor_) != 0) return system_error("fdatasync", path_, errno);
 #ifdef HOLDFAST_OBSERVED

@@ -1,5 +1,7 @@
+#include <holdfast/log/sites.hpp>
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/file.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // Calls that a signal interrupts: the calls below stand in for the C library's, and fail with EINTR the first times.
 #include <holdfast/persist/copy_file.hpp>
 #include <holdfast/persist/file.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include <holdfast/persist/file.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <gtest/gtest.h>

@@ -238,7 +238,7 @@ result<void> mapping::populate() {
     return {};
 }
 
-result<void> mapping::sync_all([[maybe_unused]] site where) {
+result<void> mapping::sync_all([[maybe_unused]] site_id where) {
     ++detail::this_thread.syncs;
     if (detail::retried([&] { return ::msync(base_, size_, MS_SYNC); }) != 0)
         return system_error("msync", path_, errno);
@@ -248,7 +248,7 @@ result<void> mapping::sync_all([[maybe_unused]] site where) {
     return {};
 }
 
-void mapping::note_stored([[maybe_unused]] site where) const {
+void mapping::note_stored([[maybe_unused]] site_id where) const {
 #ifdef HOLDFAST_OBSERVED
     observe_mapping_write(base_, size_, where);
 #endif

@@ -1,7 +1,9 @@
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/file.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/storage.hpp>
 #include <holdfast/persist/test_scratch.hpp>
+#include <holdfast/pool/sites.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/sites.hpp>
 
 #include <algorithm>
 #include <array>

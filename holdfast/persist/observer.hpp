@@ -17,19 +17,19 @@ struct simulated_crash {};
 class observer {
 public:
     virtual ~observer() = default;
-    virtual void store(const void* home, std::size_t size, site where) = 0;
-    virtual void write_back(const void* begin, std::size_t size, site where) = 0;
-    virtual void stream(const void* home, std::size_t size, site where) = 0;
-    virtual void before_fence(site where) = 0;
-    virtual void after_fence(site where) = 0;
+    virtual void store(const void* home, std::size_t size, site_id where) = 0;
+    virtual void write_back(const void* begin, std::size_t size, site_id where) = 0;
+    virtual void stream(const void* home, std::size_t size, site_id where) = 0;
+    virtual void before_fence(site_id where) = 0;
+    virtual void after_fence(site_id where) = 0;
     /// Orders stores to one line, and completes nothing.
-    virtual void order(site /*where*/) {}
-    virtual void file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where) = 0;
-    virtual void file_sync(site where) = 0;
+    virtual void order(site_id /*where*/) {}
+    virtual void file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site_id where) = 0;
+    virtual void file_sync(site_id where) = 0;
     /// All of a shared mapping is in the file, however it was stored to.
-    virtual void mapping_write(const void* /*base*/, std::size_t /*size*/, site /*where*/) {}
+    virtual void mapping_write(const void* /*base*/, std::size_t /*size*/, site_id /*where*/) {}
     /// The same, and durable.
-    virtual void mapping_sync(const void* /*base*/, std::size_t /*size*/, site where) { file_sync(where); }
+    virtual void mapping_sync(const void* /*base*/, std::size_t /*size*/, site_id where) { file_sync(where); }
     virtual void file_resize(std::uint64_t /*size*/) {}
     /// The file got its name; a sync of its directory makes it durable.
     virtual void file_publish() {}
@@ -41,16 +41,16 @@ public:
 /// Installs `next` (nullptr: none) and returns the one before. Not while transactions run.
 observer* observe(observer* next) noexcept;
 
-void observe_store(const void* home, std::size_t size, site where);
-void observe_write_back(const void* begin, std::size_t size, site where);
-void observe_stream(const void* home, std::size_t size, site where);
-void observe_before_fence(site where);
-void observe_after_fence(site where);
-void observe_order(site where);
-void observe_file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site where);
-void observe_file_sync(site where);
-void observe_mapping_write(const void* base, std::size_t size, site where);
-void observe_mapping_sync(const void* base, std::size_t size, site where);
+void observe_store(const void* home, std::size_t size, site_id where);
+void observe_write_back(const void* begin, std::size_t size, site_id where);
+void observe_stream(const void* home, std::size_t size, site_id where);
+void observe_before_fence(site_id where);
+void observe_after_fence(site_id where);
+void observe_order(site_id where);
+void observe_file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable, site_id where);
+void observe_file_sync(site_id where);
+void observe_mapping_write(const void* base, std::size_t size, site_id where);
+void observe_mapping_sync(const void* base, std::size_t size, site_id where);
 void observe_file_resize(std::uint64_t size);
 void observe_file_publish();
 void observe_directory_sync();

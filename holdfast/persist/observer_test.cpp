@@ -1,8 +1,12 @@
 // The observed build: the same sources, and whoever watches sees each call.
+#include <holdfast/engine/sites.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/test_observer.hpp>
 #include <holdfast/persist/test_scratch.hpp>
+#include <holdfast/pool/sites.hpp>
 
 #include <gtest/gtest.h>
 
@@ -21,25 +25,27 @@ public:
     explicit recorder(const void* origin) : origin_(static_cast<const char*>(origin)), before_(observe(this)) {}
     ~recorder() override { observe(before_); }
 
-    void store(const void* home, std::size_t size, site where) override { line("store", offset(home), size, where); }
-    void write_back(const void* begin, std::size_t size, site where) override {
+    void store(const void* home, std::size_t size, site_id where) override { line("store", offset(home), size, where); }
+    void write_back(const void* begin, std::size_t size, site_id where) override {
         line("write_back", offset(begin), size, where);
     }
-    void stream(const void* home, std::size_t size, site where) override { line("stream", offset(home), size, where); }
-    void before_fence(site where) override { calls.push_back("before_fence " + std::string(name_of(where))); }
-    void after_fence(site where) override { calls.push_back("after_fence " + std::string(name_of(where))); }
-    void file_write(std::uint64_t at, const void* bytes, std::size_t size, bool durable, site where) override {
+    void stream(const void* home, std::size_t size, site_id where) override {
+        line("stream", offset(home), size, where);
+    }
+    void before_fence(site_id where) override { calls.push_back("before_fence " + std::string(name_of(where))); }
+    void after_fence(site_id where) override { calls.push_back("after_fence " + std::string(name_of(where))); }
+    void file_write(std::uint64_t at, const void* bytes, std::size_t size, bool durable, site_id where) override {
         line(durable ? "durable" : "write", static_cast<std::int64_t>(at), size, where);
         written = std::string(static_cast<const char*>(bytes), size);
     }
-    void file_sync(site where) override { calls.push_back("sync " + std::string(name_of(where))); }
+    void file_sync(site_id where) override { calls.push_back("sync " + std::string(name_of(where))); }
 
     std::vector<std::string> calls;
     std::string written;
 
 private:
     std::int64_t offset(const void* at) const { return static_cast<const char*>(at) - origin_; }
-    void line(const char* call, std::int64_t at, std::size_t size, site where) {
+    void line(const char* call, std::int64_t at, std::size_t size, site_id where) {
         calls.push_back(std::string(call) + " " + std::to_string(at) + "+" + std::to_string(size) + " " +
                         std::string(name_of(where)));
     }

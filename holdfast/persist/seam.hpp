@@ -41,7 +41,7 @@ inline std::uint64_t lines_of(const void* begin, std::size_t size) noexcept {
 /// write_back and fence. Only the bytes of `mask` (bit i = byte i) are written, never their
 /// neighbours: those may belong to another thread.
 inline void store_word(std::uint64_t* home, std::uint64_t value, std::uint8_t mask,
-                       [[maybe_unused]] site where) noexcept(noexcept_seam) {
+                       [[maybe_unused]] site_id where) noexcept(noexcept_seam) {
     HOLDFAST_ASSERT(reinterpret_cast<std::uintptr_t>(home) % sizeof *home == 0, "a word is stored to its own address");
     if (mask == 0xFF) {
         __atomic_store_n(home, value, __ATOMIC_RELAXED);
@@ -54,7 +54,8 @@ inline void store_word(std::uint64_t* home, std::uint64_t value, std::uint8_t ma
 }
 
 /// Copies `size` bytes to the mapping; as durable as store_word.
-inline void copy(void* home, const void* from, std::size_t size, [[maybe_unused]] site where) noexcept(noexcept_seam) {
+inline void copy(void* home, const void* from, std::size_t size,
+                 [[maybe_unused]] site_id where) noexcept(noexcept_seam) {
     std::memcpy(home, from, size);
 #ifdef HOLDFAST_OBSERVED
     observe_store(home, size, where);
@@ -64,7 +65,7 @@ inline void copy(void* home, const void* from, std::size_t size, [[maybe_unused]
 /// Starts the write-back of every line that holds a byte of [begin, begin + size). The lines are
 /// in the persistence domain after the next fence of this thread. Counts lines.
 inline void write_back(const line_path& path, const void* begin, std::size_t size,
-                       [[maybe_unused]] site where) noexcept(noexcept_seam) {
+                       [[maybe_unused]] site_id where) noexcept(noexcept_seam) {
     if (size == 0 || !path.write_back_needed) return;
     const auto first = reinterpret_cast<std::uintptr_t>(begin) & ~(line_bytes - 1);
     const auto lines = detail::lines_of(begin, size);
@@ -79,7 +80,7 @@ inline void write_back(const line_path& path, const void* begin, std::size_t siz
 /// Copies `size` bytes bypassing the cache if the path needs write-backs, and through it otherwise. Durable after the
 /// next fence of this thread. Counts bytes either way. Requires: both pointers and size 8-aligned, and no overlap.
 inline void stream(const line_path& path, void* home, const void* from, std::size_t size,
-                   [[maybe_unused]] site where) noexcept(noexcept_seam) {
+                   [[maybe_unused]] site_id where) noexcept(noexcept_seam) {
     if (size == 0) return;
     HOLDFAST_ASSERT((reinterpret_cast<std::uintptr_t>(home) | reinterpret_cast<std::uintptr_t>(from) | size) % 8 == 0,
                     "whole words are streamed");
@@ -97,7 +98,7 @@ inline void stream(const line_path& path, void* home, const void* from, std::siz
 
 /// Ensures that everything that this thread wrote back or streamed is in the persistence domain before any of its later
 /// stores becomes visible.
-inline void fence(const line_path& path, [[maybe_unused]] site where) noexcept(noexcept_seam) {
+inline void fence(const line_path& path, [[maybe_unused]] site_id where) noexcept(noexcept_seam) {
 #ifdef HOLDFAST_OBSERVED
     observe_before_fence(where);
 #endif
@@ -112,7 +113,7 @@ inline void fence(const line_path& path, [[maybe_unused]] site where) noexcept(n
 
 /// write_back of one whole line. Requires: line 64-aligned.
 inline void write_back_one(const line_path& path, const void* line,
-                           [[maybe_unused]] site where) noexcept(noexcept_seam) {
+                           [[maybe_unused]] site_id where) noexcept(noexcept_seam) {
     HOLDFAST_ASSERT(reinterpret_cast<std::uintptr_t>(line) % line_bytes == 0, "one line is written back at once");
     if (!path.write_back_needed) return;
     write_back_line(line);
@@ -125,7 +126,7 @@ inline void write_back_one(const line_path& path, const void* line,
 
 /// Ensures that earlier stores of this thread to a line become visible, and durable if lines are written back whole,
 /// before its later stores to that line. Completes no write-back.
-inline void order_stores([[maybe_unused]] site where) noexcept(noexcept_seam) {
+inline void order_stores([[maybe_unused]] site_id where) noexcept(noexcept_seam) {
     order_visible_stores();
 #ifdef HOLDFAST_OBSERVED
     observe_order(where);

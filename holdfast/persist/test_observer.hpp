@@ -16,16 +16,16 @@ public:
     call_observer(const call_observer&) = delete;
     call_observer& operator=(const call_observer&) = delete;
 
-    void store(const void*, std::size_t, site where) override { called(where); }
-    void write_back(const void*, std::size_t, site where) override { called(where); }
-    void stream(const void*, std::size_t, site where) override { called(where); }
-    void before_fence(site where) override { called(where); }
-    void after_fence(site where) override { called(where); }
-    void file_write(std::uint64_t, const void*, std::size_t, bool, site where) override { called(where); }
-    void file_sync(site where) override { called(where); }
+    void store(const void*, std::size_t, site_id where) override { called(where); }
+    void write_back(const void*, std::size_t, site_id where) override { called(where); }
+    void stream(const void*, std::size_t, site_id where) override { called(where); }
+    void before_fence(site_id where) override { called(where); }
+    void after_fence(site_id where) override { called(where); }
+    void file_write(std::uint64_t, const void*, std::size_t, bool, site_id where) override { called(where); }
+    void file_sync(site_id where) override { called(where); }
 
 protected:
-    virtual void called(site where) = 0;
+    virtual void called(site_id where) = 0;
 
 private:
     observer* before_;
@@ -38,7 +38,7 @@ public:
     bool has_cut() const noexcept { return left_ == 0; }
 
 private:
-    void called(site) override {
+    void called(site_id) override {
         if (left_ != 0 && --left_ == 0) throw simulated_crash{};
     }
     std::uint64_t left_;

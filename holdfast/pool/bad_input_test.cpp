@@ -3,6 +3,7 @@
 #include <holdfast/log/truncation.hpp>
 #include <holdfast/pool/options.hpp>
 #include <holdfast/pool/pool_test_support.hpp>
+#include <holdfast/pool/sites.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <sys/mount.h>

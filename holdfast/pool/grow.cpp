@@ -16,8 +16,9 @@
 //   * Whoever holds the address of a block in the zone sees the new size: it is stored before the heap gets the
 //     zone, and an address comes from the heap or from one who had it from there.
 #include <holdfast/base/assertion.hpp>
-#include <holdfast/base/planted.hpp>
 #include <holdfast/pool/mapped_pool.hpp>
+#include <holdfast/pool/planted.hpp>
+#include <holdfast/pool/sites.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <unistd.h>
@@ -27,7 +28,7 @@
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 
 error refused(const std::string& path, std::string what, std::string expected, std::uint64_t found) {
     return error{.code = errc::invalid_argument,

@@ -2,8 +2,10 @@
 #include <holdfast/pool/pool_test_support.hpp>
 
 #include <holdfast/log/replay.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/persist/test_observer.hpp>
 #include <holdfast/pool/options.hpp>
+#include <holdfast/pool/sites.hpp>
 
 #include <algorithm>
 
@@ -11,25 +13,25 @@ namespace holdfast {
 namespace {
 
 using namespace holdfast::test;
-using persist::site;
+namespace site = persist::site;
 
 /// Remembers the sites of the calls that change or order what the media hold.
 class recorder final : public persist::test::call_observer {
 public:
-    void before_fence(site) override {}
+    void before_fence(persist::site_id) override {}
 
-    bool saw(site where) const { return std::find(seen_.begin(), seen_.end(), where) != seen_.end(); }
-    bool in_order(site first, site second) const {
+    bool saw(persist::site_id where) const { return std::find(seen_.begin(), seen_.end(), where) != seen_.end(); }
+    bool in_order(persist::site_id first, persist::site_id second) const {
         return saw(first) && saw(second) &&
                std::find(seen_.begin(), seen_.end(), first) < std::find(seen_.begin(), seen_.end(), second);
     }
-    site first() const { return seen_.at(0); }
-    site last() const { return seen_.back(); }
+    persist::site_id first() const { return seen_.at(0); }
+    persist::site_id last() const { return seen_.back(); }
 
 private:
-    void called(site where) override { seen_.push_back(where); }
+    void called(persist::site_id where) override { seen_.push_back(where); }
 
-    std::vector<site> seen_;
+    std::vector<persist::site_id> seen_;
 };
 
 class PoolLevel : public ::testing::Test {

@@ -69,7 +69,7 @@ private:
                                                      const open_options& options);
     result<void> close_shared();
     result<void> write_superblock(format::pool_state state, level promise);
-    result<void> strengthen(persist::site where);
+    result<void> strengthen(persist::site_id where);
     void take_zones(std::span<const heap_zone> zones) noexcept;
     result<void> prepare_zone(heap_zone zone);
     void take_back(std::uint64_t bytes) noexcept;

@@ -1,12 +1,14 @@
 #include <holdfast/pool/mapped_pool.hpp>
 
-#include <holdfast/base/planted.hpp>
 #include <holdfast/format/roots.hpp>
 #include <holdfast/log/replay.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/pool/address.hpp>
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/opener.hpp>
+#include <holdfast/pool/planted.hpp>
 #include <holdfast/pool/registry.hpp>
+#include <holdfast/pool/sites.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <unistd.h>
@@ -294,7 +296,7 @@ result<void> mapped_pool::write_superblock(format::pool_state state, level promi
 }
 
 /// Makes everything durable that the file holds, also what no sync would write again.
-result<void> mapped_pool::strengthen(persist::site where) {
+result<void> mapped_pool::strengthen(persist::site_id where) {
     if (unsettled_)
         if (auto written = file_->write_anew(0, superblock_.pool_bytes); !written) return written;
     return file_->sync(where);

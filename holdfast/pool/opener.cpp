@@ -1,8 +1,11 @@
 #include <holdfast/pool/opener.hpp>
 
-#include <holdfast/base/planted.hpp>
+#include <holdfast/log/planted.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/pool/boot.hpp>
+#include <holdfast/pool/planted.hpp>
 #include <holdfast/pool/registry.hpp>
+#include <holdfast/pool/sites.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <atomic>
@@ -13,7 +16,7 @@ namespace {
 
 using format::pool_state;
 using persist::medium;
-using persist::site;
+namespace site = persist::site;
 
 error about(const std::string& path, errc code, std::string what) {
     return error{.code = code, .what = std::move(what), .path = path};

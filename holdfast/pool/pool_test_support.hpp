@@ -6,6 +6,7 @@
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/record.hpp>
+#include <holdfast/log/sites.hpp>
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/persist/test_scratch.hpp>

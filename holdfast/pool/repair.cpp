@@ -5,6 +5,7 @@
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/log/replay.hpp>
 #include <holdfast/log/truncation.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/superblock.hpp>
 

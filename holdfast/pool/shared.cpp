@@ -14,6 +14,7 @@
 // log.
 #include <holdfast/pool/opener.hpp>
 #include <holdfast/pool/registry.hpp>
+#include <holdfast/pool/sites.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <chrono>

@@ -21,6 +21,7 @@
 
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/opener.hpp>
+#include <holdfast/pool/sites.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <chrono>
@@ -29,7 +30,7 @@
 namespace holdfast {
 namespace {
 
-using persist::site;
+namespace site = persist::site;
 using clock = std::chrono::steady_clock;
 
 /// Others may wait for one another across a hold: an open undo transaction for a lock, whose owner waits to begin to

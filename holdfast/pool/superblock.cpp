@@ -2,10 +2,11 @@
 
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/base/checksum.hpp>
-#include <holdfast/base/planted.hpp>
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/options.hpp>
+#include <holdfast/pool/planted.hpp>
+#include <holdfast/pool/sites.hpp>
 
 #include <array>
 #include <cstring>
