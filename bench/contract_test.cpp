@@ -83,7 +83,7 @@ TEST(Contract, LinesHasAFloorForWhatEachCaseWritesBack) {
 
 /// The parameter, or nothing.
 template <class T>
-T of(const record& one, const std::string& name) {
+T value_of(const record& one, const std::string& name) {
     for (const auto& [each, value] : one.params)
         if (each == name) return std::get<T>(value);
     return {};
@@ -98,14 +98,14 @@ TEST(Contract, WrapHasARecordForEachCombination) {
     std::set<double> loads;
     for (const auto& one : made.records()) {
         const bool table = one.case_name == "alias-table";
-        EXPECT_EQ(of<std::string>(one, "medium"), table ? "dram" : "nvram");
-        const bool below_power = of<std::string>(one, "level") == "process";
+        EXPECT_EQ(value_of<std::string>(one, "medium"), table ? "dram" : "nvram");
+        const bool below_power = value_of<std::string>(one, "level") == "process";
         EXPECT_TRUE(below_power || !table);
-        EXPECT_EQ(of<std::uint64_t>(one, "delay_ns"), below_power ? 0u : 100u);
+        EXPECT_EQ(value_of<std::uint64_t>(one, "delay_ns"), below_power ? 0u : 100u);
         EXPECT_TRUE(one.metric != "ns_per_tx" || one.runs >= 9u) << one.runs;
         if (one.case_name == "sustained") sustained[one.engine].insert(one.metric);
-        if (one.case_name == "response") response[one.engine][of<std::uint64_t>(one, "rate")].insert(one.metric);
-        if (table) tables[of<std::string>(one, "operation")].insert(of<std::uint64_t>(one, "entries"));
+        if (one.case_name == "response") response[one.engine][value_of<std::uint64_t>(one, "rate")].insert(one.metric);
+        if (table) tables[value_of<std::string>(one, "operation")].insert(value_of<std::uint64_t>(one, "entries"));
         if (one.metric == "loads_per_tx") loads.insert(one.value);
         if (one.metric == "fences_per_tx" && one.engine == "redo") {
             EXPECT_NEAR(one.value, below_power ? 0 : 1, 0.1) << one.case_name;
@@ -133,13 +133,13 @@ TEST(Contract, EccHasARecordForEachCombination) {
     for (const auto& one : made.records()) {
         EXPECT_EQ(one.suite, "ecc");
         EXPECT_EQ(one.engine, one.case_name == "floor" ? "none" : "ecc");
-        EXPECT_EQ(of<std::string>(one, "level"), one.case_name == "floor" ? "power" : "process");
-        EXPECT_EQ(of<std::string>(one, "medium"), "dram") << "nothing persists";
-        EXPECT_EQ(of<std::uint64_t>(one, "delay_ns"), 0u);
+        EXPECT_EQ(value_of<std::string>(one, "level"), one.case_name == "floor" ? "power" : "process");
+        EXPECT_EQ(value_of<std::string>(one, "medium"), "dram") << "nothing persists";
+        EXPECT_EQ(value_of<std::uint64_t>(one, "delay_ns"), 0u);
         EXPECT_GE(one.runs, 9u);
         EXPECT_GT(one.value, 0);
         metrics[one.case_name].insert(one.metric);
-        bits[one.case_name].insert(of<std::uint64_t>(one, "bits"));
+        bits[one.case_name].insert(value_of<std::uint64_t>(one, "bits"));
     }
     const std::set<std::string> of_words{"ns_per_tx", "tx_per_s", "ns_per_word"};
     for (const char* name : {"check", "check_word", "encode", "encode_word", "floor"})

@@ -46,7 +46,7 @@ template <class Engine>
 std::vector<std::byte> make_seed(level durability, bool closed) {
     remove_files();
     auto pool = basic_pool<Engine>::create(path(), options_at(durability)).value();
-    auto objects = corruption_objects<Engine>::of(pool).value();
+    auto objects = corruption_objects<Engine>::objects_in(pool).value();
     std::uint64_t n = 0;
     for (; n < 60; ++n) pool.atomically([&] { objects.change(n); }).value();
     pool.checkpoint().value();
@@ -80,7 +80,7 @@ void use(level durability) {
     options.accept_not_durable = true;
     auto pool = basic_pool<Engine>::open(path(), options);
     if (!pool || !checked || !checked->sound()) return;
-    auto objects = corruption_objects<Engine>::of(*pool);
+    auto objects = corruption_objects<Engine>::objects_in(*pool);
     if (!objects) return;
     const std::string before = objects->contents();
     for (std::uint64_t n = 200; n < 204; ++n) static_cast<void>(pool->atomically([&] { objects->change(n); }));

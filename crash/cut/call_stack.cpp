@@ -33,7 +33,7 @@ stack_id call_stacks::note() {
     return static_cast<stack_id>(all().size());
 }
 
-std::vector<const void*> call_stacks::of(stack_id which) {
+std::vector<const void*> call_stacks::frames_of(stack_id which) {
     if (which == 0) return {};
     const noted_stack& found = all()[which - 1];
     std::vector<const void*> frames(found.frames.begin(), found.frames.begin() + found.count);

@@ -16,7 +16,7 @@ public:
     /// code does not allocate.
     static stack_id here() { return wanted_ ? note() : 0; }
     /// Return addresses, innermost first; empty for 0.
-    static std::vector<const void*> of(stack_id which);
+    static std::vector<const void*> frames_of(stack_id which);
 
     /// Notes are wanted while one lives.
     class noting {

@@ -56,7 +56,7 @@ std::string lost_table(const story& told) {
     for (const lost_store& each : told.why.lost) {
         const event& store = told.account.traces.back().recorded.events[each.event];
         std::string from;
-        for (const source_line& one : told.lines.of(store))
+        for (const source_line& one : told.lines.lines_of(store))
             from += fmt::format("<code>{}</code> {}<br/>", escaped(one.text()), escaped(one.function));
         rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                             escaped(name_of_place(store, each)), store.where ? name_of(*store.where) : "",

@@ -15,7 +15,7 @@ json event_of(const story& told, std::size_t index) {
     const event& each = told.account.traces.back().recorded.events[index];
     json made{{"event", index}, {"kind", word_for(each.kind)}};
     if (each.where) made["site"] = name_of(*each.where);
-    made["lines"] = lines_of(told.lines.of(each));
+    made["lines"] = lines_of(told.lines.lines_of(each));
     return made;
 }
 

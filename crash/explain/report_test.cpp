@@ -208,13 +208,13 @@ TEST(Report, StoresAndCallsOfTheSeamHaveTheirSourceLines) {
     const auto& events = told.account.traces.back().recorded.events;
     const lost_store& lost = told.why.lost.front();
     for (const std::size_t each : {lost.event, *lost.write_back}) {
-        const auto lines = told.lines.of(events[each]);
+        const auto lines = told.lines.lines_of(events[each]);
         ASSERT_FALSE(lines.empty()) << place_of(told.lines, events[each]);
         EXPECT_TRUE(lines.front().file.starts_with("holdfast/")) << lines.front().text();
         EXPECT_FALSE(lines.front().file.starts_with("holdfast/persist/")) << lines.front().text();
         EXPECT_GT(lines.front().line, 0u);
     }
-    const auto lines = told.lines.of(events[lost.event]);
+    const auto lines = told.lines.lines_of(events[lost.event]);
     EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const source_line& each) {
         return each.file == "crash/subjects/container_structure.hpp";
     })) << "up to the workload";

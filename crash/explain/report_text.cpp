@@ -77,7 +77,7 @@ std::string long_text_of(const story& told) {
     for (std::size_t i = first_of_interest(told); i < at.event; ++i) text += event_line(told, i, at.recorded.events[i]);
     text += "           ---- cut ----\n  What recovery found\n";
     for (const decisive_read& each : told.account.reads) {
-        const auto from = told.lines.of(nullptr, each.stack);
+        const auto from = told.lines.lines_of(nullptr, each.stack);
         const std::string place = each.of.kind == question::about::file_bytes ? "the file's size"
                                   : each.of.kind == question::about::file_name
                                       ? "the file's name"

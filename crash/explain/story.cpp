@@ -132,7 +132,7 @@ std::string words_for_cut(const story& told) {
 }
 
 std::string place_of(const source_lines& lines, const event& each) {
-    const auto found = lines.of(each);
+    const auto found = lines.lines_of(each);
     std::string text = each.where ? std::string(name_of(*each.where)) : "";
     if (found.empty()) return text.empty() ? "an unknown line" : text;
     return text + (text.empty() ? "" : " at ") + found.front().text();

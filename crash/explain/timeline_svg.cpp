@@ -313,7 +313,8 @@ private:
         if (each.kind == event_kind::file_resize) all += fmt::format(" to {} bytes", each.value);
         if (count > 1) all += fmt::format(", and {} like it", count - 1);
         if (each.where) all += fmt::format("\n{}", name_of(*each.where));
-        for (const source_line& from : told_.lines.of(each)) all += fmt::format("\n{} {}", from.text(), from.function);
+        for (const source_line& from : told_.lines.lines_of(each))
+            all += fmt::format("\n{} {}", from.text(), from.function);
         return all;
     }
 
@@ -355,7 +356,7 @@ private:
         title += fmt::format("{}: {}, one of {} possible answers", read.is_of_check ? " by a check" : "",
                              newest ? "what was stored last" : "something older", read.answers);
         if (each.count > 1) title += fmt::format("; {} such reads", each.count);
-        for (const source_line& from : told_.lines.of(nullptr, read.stack))
+        for (const source_line& from : told_.lines.lines_of(nullptr, read.stack))
             title += fmt::format("\n{} {}", from.text(), from.function);
         body_ += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='6' class='read {}'><title>{}</title></circle>\n",
                              each.x, y, newest ? "kept" : "lost", escaped(title));

@@ -165,7 +165,7 @@ bool recorder::carry_out(std::byte* page, mcontext_t& machine) {
         std::uint64_t before[3];
         std::memcpy(before, pool_.data() + begin * 8, (end - begin) * 8);
         std::byte* const home = storing->destination();
-        storing->store_next(opens ? home : second_.of(home));
+        storing->store_next(opens ? home : second_.counterpart(home));
         for (std::size_t word = begin; word < end; ++word) {
             const std::uint64_t after = word_at(pool_.data() + word * 8);
             if (after != before[word - begin]) add({event_kind::store, {}, word, after, code_});

@@ -17,7 +17,7 @@ public:
 
     bool exists() const noexcept { return second_ != nullptr; }
     /// The same byte there. Requires: exists(), a place in the range.
-    std::byte* of(const std::byte* place) const noexcept { return second_ + (place - first_.data()); }
+    std::byte* counterpart(const std::byte* place) const noexcept { return second_ + (place - first_.data()); }
 
 private:
     std::span<std::byte> first_;

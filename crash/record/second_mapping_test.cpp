@@ -35,7 +35,7 @@ TEST_F(SecondMapping, OfSharedMemoryIsTheSameMemory) {
     ASSERT_TRUE(second.exists());
     ASSERT_EQ(::mprotect(first_, 4 * page, PROT_READ), 0);
     for (std::size_t offset = 5; offset < 4 * page; offset += page) {
-        *second.of(first_ + offset) = std::byte{7};
+        *second.counterpart(first_ + offset) = std::byte{7};
         EXPECT_EQ(first_[offset], std::byte{7});
     }
 }
@@ -44,7 +44,7 @@ TEST_F(SecondMapping, IsThereHoweverTheKernelHasDividedTheFirst) {
     ASSERT_EQ(::mprotect(first_ + page, page, PROT_READ), 0);
     second_mapping second(range());
     ASSERT_TRUE(second.exists());
-    *second.of(first_ + 3 * page) = std::byte{7};
+    *second.counterpart(first_ + 3 * page) = std::byte{7};
     EXPECT_EQ(first_[3 * page], std::byte{7});
 }
 

@@ -165,18 +165,18 @@ void source_lines::read(const trace& recorded) {
 void source_lines::read(const std::vector<stack_id>& stacks) {
     std::vector<std::uintptr_t> addresses;
     for (const stack_id each : stacks)
-        for (const void* frame : call_stacks::of(each))
+        for (const void* frame : call_stacks::frames_of(each))
             addresses.push_back(reinterpret_cast<std::uintptr_t>(frame) - 1);
     read_addresses(std::move(addresses));
 }
 
-std::vector<source_line> source_lines::of(const void* code, stack_id stack) const {
+std::vector<source_line> source_lines::lines_of(const void* code, stack_id stack) const {
     std::vector<source_line> lines;
     const auto add = [&](std::uintptr_t address) {
         const auto found = lines_of_program.find(address);
         if (found != lines_of_program.end()) lines.insert(lines.end(), found->second.begin(), found->second.end());
     };
-    auto frames = call_stacks::of(stack);
+    auto frames = call_stacks::frames_of(stack);
     if (code != nullptr) {
         // The instruction itself, and its callers: not who noted it.
         add(reinterpret_cast<std::uintptr_t>(code));

@@ -23,8 +23,8 @@ public:
     void read(const trace& recorded);
     void read(const std::vector<stack_id>& stacks);
     /// Who did it, innermost first, inlined calls included; without the seam and what records it. May be empty.
-    std::vector<source_line> of(const event& each) const { return of(each.code, each.stack); }
-    std::vector<source_line> of(const void* code, stack_id stack) const;
+    std::vector<source_line> lines_of(const event& each) const { return lines_of(each.code, each.stack); }
+    std::vector<source_line> lines_of(const void* code, stack_id stack) const;
 };
 
 /// Where one instruction comes from, of the program or of a library, the seam and the explorer not left out:

@@ -45,8 +45,8 @@ public:
         }
     }
 
-    contents state(const std::byte* root) const override { return Of::of(this->at(root)); }
-    contents expected(const std::byte*) const override { return Of::of(ordinary_); }
+    contents state(const std::byte* root) const override { return Of::contents_of(this->at(root)); }
+    contents expected(const std::byte*) const override { return Of::contents_of(ordinary_); }
     void go_on_from(const contents& found) override { ordinary_ = Of::restored(found); }
 
     bool is_own() const override { return true; }

@@ -47,21 +47,21 @@ struct map_workload {
     static void prepare(Target& target) {
         for (std::uint64_t i = 0; i < entries_before; ++i) target.insert_or_assign(keys - 1 + i, 1000 + i);
     }
-    static contents of(const ordinary& from) {
+    static contents contents_of(const ordinary& from) {
         contents all;
         for (const auto& [key, value] : from) all.insert(all.end(), {key, value});
         return all;
     }
-    /// What `of` made contents of.
+    /// What `contents_of` made contents of.
     static ordinary restored(const contents& from) {
         ordinary made;
         for (std::size_t i = 0; i + 1 < from.size(); i += 2) made.emplace(from[i], from[i + 1]);
         return made;
     }
-    static contents of(const container& from) {
+    static contents contents_of(const container& from) {
         ordinary sorted;
         for (const auto& entry : from) sorted.emplace(entry.first.get(), entry.second.get());
-        return of(sorted);
+        return contents_of(sorted);
     }
 };
 
@@ -100,9 +100,9 @@ struct vector_workload {
     static void prepare(Target& target) {
         for (std::uint64_t i = 0; i < 4; ++i) target.push_back(1000 + i);
     }
-    static contents of(const ordinary& from) { return from; }
+    static contents contents_of(const ordinary& from) { return from; }
     static ordinary restored(const contents& from) { return from; }
-    static contents of(const container& from) { return contents(from.begin(), from.end()); }
+    static contents contents_of(const container& from) { return contents(from.begin(), from.end()); }
 };
 
 template <class Engine>
@@ -133,9 +133,9 @@ struct queue_workload {
     static void prepare(Target& target) {
         for (std::uint64_t i = 0; i < 2; ++i) apply(target, 0, 1000 + i);
     }
-    static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
+    static contents contents_of(const ordinary& from) { return {from.begin(), from.end()}; }
     static ordinary restored(const contents& from) { return {from.begin(), from.end()}; }
-    static contents of(const container& from) { return contents(from.begin(), from.end()); }
+    static contents contents_of(const container& from) { return contents(from.begin(), from.end()); }
 };
 
 template <class Engine>
@@ -163,9 +163,9 @@ struct list_workload {
     static void prepare(Target& target) {
         for (std::uint64_t i = 0; i < 3; ++i) target.push_back(1000 + i);
     }
-    static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
+    static contents contents_of(const ordinary& from) { return {from.begin(), from.end()}; }
     static ordinary restored(const contents& from) { return {from.begin(), from.end()}; }
-    static contents of(const container& from) { return contents(from.begin(), from.end()); }
+    static contents contents_of(const container& from) { return contents(from.begin(), from.end()); }
 };
 
 /// A block of many pages: stored to without logging while it is fresh, and logged in several parts afterwards.
@@ -213,7 +213,7 @@ struct large_vector_workload {
     }
     /// Runs of equal values.
     template <class From>
-    static contents of(const From& from) {
+    static contents contents_of(const From& from) {
         contents all;
         for (const std::uint64_t each : from) {
             if (all.empty() || all[all.size() - 2] != each) all.insert(all.end(), {each, 0});
@@ -269,9 +269,9 @@ struct blocks_workload {
     static void prepare(ordinary& target) {
         for (std::size_t i = 0; i < container::count; ++i) target.push_back(1000 + i);
     }
-    static contents of(const ordinary& from) { return from; }
+    static contents contents_of(const ordinary& from) { return from; }
     static ordinary restored(const contents& from) { return from; }
-    static contents of(const container& from) {
+    static contents contents_of(const container& from) {
         contents all;
         for (const auto& each : from.owned) all.push_back(each.get()->get());
         return all;
@@ -301,9 +301,9 @@ struct string_workload {
     static void prepare(Target& target) {
         target.assign("before");
     }
-    static contents of(const ordinary& from) { return {from.begin(), from.end()}; }
+    static contents contents_of(const ordinary& from) { return {from.begin(), from.end()}; }
     static ordinary restored(const contents& from) { return {from.begin(), from.end()}; }
-    static contents of(const container& from) { return of(from.str()); }
+    static contents contents_of(const container& from) { return contents_of(from.str()); }
 };
 
 }  // namespace holdfast::crash

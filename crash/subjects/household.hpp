@@ -89,14 +89,14 @@ struct household_workload {
         target.replace(1001);
     }
     /// Runs of equal values, the block's words behind them.
-    static contents of(const ordinary& from) {
+    static contents contents_of(const ordinary& from) {
         contents all;
         for (const std::uint64_t each : from.large) add(all, each);
         for (std::size_t i = 0; from.block != 0 && i < container::block_words; i += container::step)
             add(all, from.block);
         return all;
     }
-    static contents of(const container& from) {
+    static contents contents_of(const container& from) {
         contents all;
         for (const std::uint64_t each : from.large) add(all, each);
         if (const auto* const block = from.block.get(); block != nullptr)

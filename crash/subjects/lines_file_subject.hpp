@@ -59,10 +59,12 @@ public:
         root_ = *found;
         return {};
     }
-    std::optional<std::string> check(const progress& made) override { return expected_.judge(Of::of(*root_), made); }
+    std::optional<std::string> check(const progress& made) override {
+        return expected_.judge(Of::contents_of(*root_), made);
+    }
 
     bool has_promised(const progress& made) const override { return made.is_at_rest(); }
-    recovered_pool recovered() override { return recovered_of(Of::of(*root_)); }
+    recovered_pool recovered() override { return recovered_of(Of::contents_of(*root_)); }
 
     trace enter_recovery(const lazy_memory& image, const progress& made, bool killed,
                          const workload* life) override {
@@ -77,7 +79,7 @@ public:
             const bool is_open = !recover(image);
             seen.operation_done(thread_afterwards);
             if (is_open) {
-                before = Of::of(*root_);
+                before = Of::contents_of(*root_);
                 afterwards = live_on_lines<Of>(*root_, life, seen);
             }
             recorded = std::move(seen.recorded());

@@ -21,7 +21,7 @@ namespace holdfast::crash {
 template <class Of, class Recorder>
 void run_on_lines(typename Of::container& root, const workload& operations, Recorder& seen, expectation& expected) {
     typename Of::ordinary ordinary{};
-    expected.begin(Of::of(ordinary));
+    expected.begin(Of::contents_of(ordinary));
     for (std::size_t i = 0; i < operations.size(); ++i) {
         const std::uint64_t value = 100 * (i + 1);
         if (i + 1 == operations.size()) seen.explore_from_here();
@@ -29,7 +29,7 @@ void run_on_lines(typename Of::container& root, const workload& operations, Reco
         Of::apply(root, operations[i], value);
         seen.operation_done();
         Of::apply(ordinary, operations[i], value);
-        expected.add(Of::of(ordinary));
+        expected.add(Of::contents_of(ordinary));
     }
 }
 
@@ -43,13 +43,13 @@ std::vector<contents> live_on_lines(typename Of::container& root, const workload
         // What the first life's first stores, too: it may complete what a cut left of that.
         Of::apply_recovered(root, operations[i], 100 * (i + 1));
         seen.operation_done(thread_afterwards);
-        afterwards.push_back(Of::of(root));
+        afterwards.push_back(Of::contents_of(root));
     }
     return afterwards;
 }
 
 /// `Of` has the root's type `container`, an `ordinary` of the same operations, `apply(either, operation, value)`, the
-/// same on a recovered image as `apply_recovered`, `of(either)`, `recover(container&)`, and names for engine, workload
+/// same on a recovered image as `apply_recovered`, `contents_of(either)`, `recover(container&)`, and names for engine, workload
 /// and operations.
 template <class Of>
 class lines_subject final : public in_memory_subject<> {
@@ -89,12 +89,12 @@ public:
         const as_recorded durable(needs_);
         if (!Of::recover(*root_)) return "neither copy of an object is whole";
         // Who looks at a line recovers it: what a cut left of it is what there is.
-        static_cast<void>(Of::of(*root_));
+        static_cast<void>(Of::contents_of(*root_));
         return {};
     }
 
     /// Of two halves or copies one is nobody's.
-    recovered_pool recovered() override { return recovered_of(Of::of(*root_)); }
+    recovered_pool recovered() override { return recovered_of(Of::contents_of(*root_)); }
 
     trace enter_recovery(const lazy_memory& memory, const progress& made, bool killed,
                          const workload* life) override {
@@ -122,9 +122,9 @@ protected:
         const auto roots = list_roots(recovered);
         if (!roots) return "the roots are damaged: " + roots.error().text();
         if (object_of(recovered, *roots) != reinterpret_cast<const std::byte*>(root_)) return "the root is lost";
-        return expected_.judge(Of::of(*root_), made);
+        return expected_.judge(Of::contents_of(*root_), made);
     }
-    contents found() const override { return Of::of(*root_); }
+    contents found() const override { return Of::contents_of(*root_); }
 
 private:
     /// Commits as those of the recorded pool.

@@ -111,7 +111,7 @@ struct buffer_operations {
         }
         return all;
     }
-    static contents of(const ordinary& from) {
+    static contents contents_of(const ordinary& from) {
         return of_each([&](std::size_t i) -> const buffer_of_bytes& { return from[i]; });
     }
 };
@@ -129,7 +129,7 @@ struct line_buffer : buffer_operations {
         apply(target, operation, value);
     }
     using buffer_operations::of;
-    static contents of(const container& from) {
+    static contents contents_of(const container& from) {
         return of_each([&](std::size_t i) -> const buffer_of_bytes& { return *from[i]; });
     }
     static bool recover(container& all) {
@@ -188,12 +188,12 @@ struct record_operations {
     static void apply_recovered(container& target, unsigned operation, std::uint64_t value) {
         apply(target, operation, value);
     }
-    static contents of(const ordinary& from) {
+    static contents contents_of(const ordinary& from) {
         contents all;
         for (const record& each : from) all.insert(all.end(), each.begin(), each.end());
         return all;
     }
-    static contents of(const container& from) {
+    static contents contents_of(const container& from) {
         contents all;
         for (const lines<record>& each : from) all.insert(all.end(), each->begin(), each->end());
         return all;

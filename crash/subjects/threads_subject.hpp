@@ -52,14 +52,14 @@ protected:
     contents found() const override {
         contents all;
         for (const slice& each : root_->slices) {
-            const contents part = of(each);
+            const contents part = contents_of(each);
             all.insert(all.end(), part.begin(), part.end());
         }
         return all;
     }
 
 private:
-    static contents of(const slice& from) {
+    static contents contents_of(const slice& from) {
         contents all;
         for (const auto& each : from.values) all.push_back(each.get());
         all.push_back(from.block.get() == nullptr ? 0 : read_value<Engine>(from.block.get()));
@@ -125,7 +125,7 @@ private:
         fill_log(recorded_pool, (*filling_)[free_segments]);
         remember(recorded_pool.core(), how);
         std::vector<contents> first;
-        for (const slice& each : root_->slices) first.push_back(of(each));
+        for (const slice& each : root_->slices) first.push_back(contents_of(each));
         expected_.begin(first);
 
         recorder seen({recorded_pool.core().base(), recorded_pool.core().size()});

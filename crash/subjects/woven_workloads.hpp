@@ -58,12 +58,12 @@ struct woven_buffer {
         target[operation == 5 ? 1 : 0].transact(
             [&](plain_buffer& active) { change(active, operation, byte_of(operation, value)); });
     }
-    static contents of(const ordinary& from) {
+    static contents contents_of(const ordinary& from) {
         contents all;
         for (const plain_buffer& each : from) add(all, each);
         return all;
     }
-    static contents of(const container& from) {
+    static contents contents_of(const container& from) {
         contents all;
         for (const auto& each : from) add(all, *each);
         return all;

@@ -40,7 +40,7 @@ protected:
         if (!roots) return "the roots are damaged: " + roots.error().text();
         return expected_.judge(found(), made);
     }
-    contents found() const override { return of(*root_); }
+    contents found() const override { return contents_of(*root_); }
 
 private:
     static std::vector<std::string_view> operations() {
@@ -49,7 +49,7 @@ private:
         return all;
     }
 
-    static contents of(const shared& all) {
+    static contents contents_of(const shared& all) {
         contents both;
         for (const std::uint64_t& each : all.values) both.push_back(read_value<Engine>(&each));
         for (const std::uint64_t& each : all.others) both.push_back(read_value<Engine>(&each));
@@ -127,7 +127,7 @@ private:
         root_ = recorded_pool.template plain_root<shared>(explored_root).value();
         turn_buckets(recorded_pool);
         remember(recorded_pool.core(), how);
-        expected_.begin(of(*root_));
+        expected_.begin(contents_of(*root_));
         recorder seen({recorded_pool.core().base(), recorded_pool.core().size()});
         const auto run_operation = [&](std::size_t i) {
             const std::uint64_t value = 100 * (i + 1) + 10 * operations[i];

@@ -251,7 +251,7 @@ int holdfast_wrap_load(holdfast_wrap* wrap, const void* home, void* value, size_
 int holdfast_load_shared(const void* home, void* value, size_t bytes) {
     return holdfast::status_of([&] {
         holdfast::refuse_null("holdfast_load_shared", home, value);
-        holdfast::softwrap::require_shared(home);
+        holdfast::softwrap::require_in_open_pool(home);
         holdfast::softwrap::read(home, value, bytes);
     });
 }

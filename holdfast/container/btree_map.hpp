@@ -165,11 +165,13 @@ public:
     bool contains(const key_argument& key) const { return search(key).node != nullptr; }
     size_type count(const key_argument& key) const { return contains(key) ? 1 : 0; }
     /// The first entry whose key is not below `key`.
-    iterator lower_bound(const key_argument& key) { return iterator(&tree_, first_from(key)); }
-    const_iterator lower_bound(const key_argument& key) const { return const_iterator(&tree_, first_from(key)); }
+    iterator lower_bound(const key_argument& key) { return iterator(&tree_, position_at_or_after(key)); }
+    const_iterator lower_bound(const key_argument& key) const {
+        return const_iterator(&tree_, position_at_or_after(key));
+    }
     /// The first entry whose key is above `key`.
-    iterator upper_bound(const key_argument& key) { return iterator(&tree_, first_above(key)); }
-    const_iterator upper_bound(const key_argument& key) const { return const_iterator(&tree_, first_above(key)); }
+    iterator upper_bound(const key_argument& key) { return iterator(&tree_, position_after(key)); }
+    const_iterator upper_bound(const key_argument& key) const { return const_iterator(&tree_, position_after(key)); }
     std::pair<iterator, iterator> equal_range(const key_argument& key) { return {lower_bound(key), upper_bound(key)}; }
     std::pair<const_iterator, const_iterator> equal_range(const key_argument& key) const {
         return {lower_bound(key), upper_bound(key)};
@@ -331,8 +333,8 @@ private:
         leaf* const node = tree_.descend(key, way);
         return {node, node == nullptr ? 0 : tree::lower(*node, key)};
     }
-    position first_from(const key_argument& key) const { return belongs(key, nullptr); }
-    position first_above(const key_argument& key) const {
+    position position_at_or_after(const key_argument& key) const { return belongs(key, nullptr); }
+    position position_after(const key_argument& key) const {
         leaf* const node = tree_.descend(key, nullptr);
         return {node, node == nullptr ? 0 : tree::upper(*node, key)};
     }

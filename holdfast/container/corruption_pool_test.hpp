@@ -69,7 +69,7 @@ struct corruption_objects {
     holdfast::list<std::uint64_t, Engine>* chain = nullptr;
 
     /// Errors: what `root` says.
-    static result<corruption_objects> of(basic_pool<Engine>& pool) {
+    static result<corruption_objects> objects_in(basic_pool<Engine>& pool) {
         corruption_objects found;
         const auto take = [&]<class T>(T*& at, const char* name) -> result<void> {
             auto root = pool.template root<T>(name);
@@ -84,7 +84,7 @@ struct corruption_objects {
         if (auto got = take(found.chain, "chain"); !got) return got.error();
         return found;
     }
-    static result<corruption_objects> of(const open_pool& pool, const std::vector<root_listing>& roots) {
+    static result<corruption_objects> objects_in(const open_pool& pool, const std::vector<root_listing>& roots) {
         corruption_objects found;
         const auto take = [&]<class T>(T*& at, std::string_view name) {
             for (const root_listing& root : roots)
@@ -146,7 +146,7 @@ template <class Engine>
 std::optional<contents_finding> check_corruption_objects(const open_pool& pool,
                                                          const std::vector<root_listing>& roots) {
     contents_finding found;
-    const auto objects = corruption_objects<Engine>::of(pool, roots);
+    const auto objects = corruption_objects<Engine>::objects_in(pool, roots);
     if (!objects) {
         found.problem = objects.error().text();
     } else if (const auto checked = objects->check(); !checked) {

@@ -109,7 +109,7 @@ private:
 
     void make() {
         auto pool = basic_pool<Engine>::create(path(), options_).value();
-        auto objects = corruption_objects<Engine>::of(pool).value();
+        auto objects = corruption_objects<Engine>::objects_in(pool).value();
         std::uint64_t n = 0;
         const auto commit = [&] {
             pool.atomically([&] { objects.change(n); }).value();
@@ -152,7 +152,7 @@ private:
         write(specimen_.bytes);
         auto pool = open_pool::inspect(path()).value();
         const auto roots = list_roots(*pool).value();
-        const auto objects = corruption_objects<Engine>::of(*pool, roots).value();
+        const auto objects = corruption_objects<Engine>::objects_in(*pool, roots).value();
         ASSERT_EQ(objects.contents(), specimen_.states.back()) << "the specimen itself";
         classifier classes(specimen_.bytes, {pool->base(), pool->base() + pool->size()});
         classes.mark_contents(objects, *pool);
@@ -279,7 +279,7 @@ private:
         if (!report->all_saved()) return mended::named;
         auto pool = basic_pool<Engine>::open(path(), options_);
         if (!pool) return mended::wrong;
-        const auto objects = corruption_objects<Engine>::of(*pool);
+        const auto objects = corruption_objects<Engine>::objects_in(*pool);
         if (!objects) return mended::wrong;
         const std::string contents = objects->contents();
         if (contents == specimen_.states.back()) return mended::whole;
@@ -299,7 +299,7 @@ private:
         const bool complained = !checked || !checked->sound() || checked->worn();
         auto pool = basic_pool<Engine>::open(path(), options_);
         if (!pool) return fate::refused;
-        auto objects = corruption_objects<Engine>::of(*pool);
+        auto objects = corruption_objects<Engine>::objects_in(*pool);
         if (!objects) return fate::refused;
         // Of what the check complains the program was told: it would not walk it.
         if (complained) return fate::found;

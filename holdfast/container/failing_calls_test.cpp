@@ -131,90 +131,90 @@ void assign_sorted(Map& map, const Entries& entries) {
 /// Those that change many elements, or two containers, and those of lists.
 template <class Engine>
 std::vector<change<Engine>> changes_of_many() {
-    const auto of = [](const char* name, auto f) { return made_of<Engine>(name, f); };
+    const auto row = [](const char* name, auto f) { return made_of<Engine>(name, f); };
     return {
-        of("vector::insert of a range",
+        row("vector::insert of a range",
            [](auto& all) {
                const std::vector<number> more(600, 7);
                all.numbers.insert(all.numbers.begin() + 3, more.begin(), more.end());
            }),
-        of("vector of strings, erase_if",
+        row("vector of strings, erase_if",
            [](auto& all) { erase_if(all.texts, [](const auto& each) { return written(each).back() % 2 == 0; }); }),
-        of("moves and swaps",
+        row("moves and swaps",
            [](auto& all) {
                all.texts[1] = std::move(all.texts[0]), all.line = std::move(all.texts[2]);
                swap(all.chain_of_texts.front(), all.texts[3]);
            }),
-        of("hash_map::reserve", [](auto& all) { reserve(all.hash, 5000), all.hash.insert_or_assign(1000, 1); }),
-        of("hash_map::erase_if",
+        row("hash_map::reserve", [](auto& all) { reserve(all.hash, 5000), all.hash.insert_or_assign(1000, 1); }),
+        row("hash_map::erase_if",
            [](auto& all) { erase_if(all.hash, [](const auto& each) { return each.first % 3 == 0; }); }),
-        of("btree_map::erase of a range",
+        row("btree_map::erase of a range",
            [](auto& all) { all.tree.erase(all.tree.lower_bound(3), all.tree.lower_bound(30)); }),
-        of("btree_map of texts, assign_sorted",
+        row("btree_map of texts, assign_sorted",
            [](auto& all) {
                std::vector<std::pair<number, std::string>> entries;
                for (number i = 0; i < 60; ++i) entries.emplace_back(i, word(i));
                assign_sorted(all.tree_of_texts, entries);
            }),
-        of("list::push_back",
+        row("list::push_back",
            [](auto& all) {
                for (number i = 0; i < 200; ++i) all.chain.push_back(i);
            }),
-        of("list::erase", [](auto& all) { all.chain.erase(std::next(all.chain.begin(), 3)); }),
-        of("list::splice",
+        row("list::erase", [](auto& all) { all.chain.erase(std::next(all.chain.begin(), 3)); }),
+        row("list::splice",
            [](auto& all) { all.chain.splice(all.chain.begin(), all.chain, std::next(all.chain.begin(), 5)); }),
-        of("list of texts, insert",
+        row("list of texts, insert",
            [](auto& all) { all.chain_of_texts.insert(std::next(all.chain_of_texts.begin()), word(9)); }),
-        of("list of texts, clear", [](auto& all) { all.chain_of_texts.clear(); }),
+        row("list of texts, clear", [](auto& all) { all.chain_of_texts.clear(); }),
     };
 }
 
 template <class Engine>
 std::vector<change<Engine>> changes() {
-    const auto of = [](const char* name, auto f) { return made_of<Engine>(name, f); };
+    const auto row = [](const char* name, auto f) { return made_of<Engine>(name, f); };
     return {
-        of("vector::push_back", [](auto& all) { all.numbers.push_back(5); }),
-        of("vector::insert", [](auto& all) { all.numbers.insert(all.numbers.begin() + 7, 5); }),
-        of("vector::erase", [](auto& all) { all.numbers.erase(all.numbers.begin() + 7); }),
-        of("vector::resize", [](auto& all) { all.numbers.resize(3000); }),
-        of("vector::shrink_to_fit", [](auto& all) { all.numbers.resize(3), all.numbers.shrink_to_fit(); }),
-        of("vector of strings, push_back", [](auto& all) { all.texts.push_back(word(9)); }),
-        of("vector of strings, insert", [](auto& all) { all.texts.insert(all.texts.begin() + 1, word(9)); }),
-        of("vector of strings, clear", [](auto& all) { all.texts.clear(); }),
-        of("string::append", [](auto& all) { all.line.append(word(1)); }),
-        of("string::assign", [](auto& all) { all.line.assign(word(2) + word(3)); }),
-        of("hash_map::insert_or_assign",
+        row("vector::push_back", [](auto& all) { all.numbers.push_back(5); }),
+        row("vector::insert", [](auto& all) { all.numbers.insert(all.numbers.begin() + 7, 5); }),
+        row("vector::erase", [](auto& all) { all.numbers.erase(all.numbers.begin() + 7); }),
+        row("vector::resize", [](auto& all) { all.numbers.resize(3000); }),
+        row("vector::shrink_to_fit", [](auto& all) { all.numbers.resize(3), all.numbers.shrink_to_fit(); }),
+        row("vector of strings, push_back", [](auto& all) { all.texts.push_back(word(9)); }),
+        row("vector of strings, insert", [](auto& all) { all.texts.insert(all.texts.begin() + 1, word(9)); }),
+        row("vector of strings, clear", [](auto& all) { all.texts.clear(); }),
+        row("string::append", [](auto& all) { all.line.append(word(1)); }),
+        row("string::assign", [](auto& all) { all.line.assign(word(2) + word(3)); }),
+        row("hash_map::insert_or_assign",
            [](auto& all) { all.hash.insert_or_assign(3, 4), all.hash.insert_or_assign(1000, 1); }),
-        of("hash_map that grows",
+        row("hash_map that grows",
            [](auto& all) {
                for (number i = 100; i < 260; ++i) all.hash.insert_or_assign(i, i);
            }),
-        of("hash_map::erase", [](auto& all) { all.hash.erase(3); }),
-        of("hash_map::clear", [](auto& all) { all.hash.clear(); }),
-        of("hash_map of texts, insert_or_assign",
+        row("hash_map::erase", [](auto& all) { all.hash.erase(3); }),
+        row("hash_map::clear", [](auto& all) { all.hash.clear(); }),
+        row("hash_map of texts, insert_or_assign",
            [](auto& all) { all.hash_of_texts.insert_or_assign(word(70), 1); }),
-        of("btree_map::insert_or_assign",
+        row("btree_map::insert_or_assign",
            [](auto& all) { all.tree.insert_or_assign(3, 4), all.tree.insert_or_assign(1000, 1); }),
-        of("btree_map whose nodes split",
+        row("btree_map whose nodes split",
            [](auto& all) {
                for (number i = 100; i < 260; ++i) all.tree.insert_or_assign(i, i);
            }),
-        of("btree_map::erase",
+        row("btree_map::erase",
            [](auto& all) {
                for (number i = 0; i < 20; ++i) all.tree.erase(i);
            }),
-        of("btree_map::clear", [](auto& all) { all.tree.clear(); }),
-        of("btree_map of texts, insert_or_assign",
+        row("btree_map::clear", [](auto& all) { all.tree.clear(); }),
+        row("btree_map of texts, insert_or_assign",
            [](auto& all) { all.tree_of_texts.insert_or_assign(4, word(70)); }),
-        of("queue::push",
+        row("queue::push",
            [](auto& all) {
                for (number i = 0; i < 600; ++i) all.waiting.push(i);
            }),
-        of("queue::pop",
+        row("queue::pop",
            [](auto& all) {
                for (int i = 0; i < 12; ++i) all.waiting.pop();
            }),
-        of("all of them",
+        row("all of them",
            [](auto& all) {
                all.numbers.push_back(1), all.texts.push_back(word(1)), all.line.append("and");
                all.hash.insert_or_assign(7, 7), all.tree.erase(7), all.waiting.push(7);

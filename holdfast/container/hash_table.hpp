@@ -22,7 +22,7 @@ struct bucket_place {
     std::uint64_t segment;
     std::uint64_t index;
 
-    static constexpr bucket_place of(std::uint64_t bucket) noexcept {
+    static constexpr bucket_place containing(std::uint64_t bucket) noexcept {
         if (bucket < first_segment) return {0, bucket};
         const auto segment = static_cast<std::uint64_t>(std::bit_width(bucket)) - 4;
         return {segment, bucket - segment_size(segment)};
@@ -39,8 +39,8 @@ struct bucket_place {
     /// The bucket that splits when `bucket` > 0 comes to life, and takes its nodes when it goes.
     static constexpr std::uint64_t buddy_of(std::uint64_t bucket) noexcept { return bucket ^ std::bit_floor(bucket); }
 };
-static_assert(bucket_place::of(15).segment == 0 && bucket_place::of(16).segment == 1);
-static_assert(bucket_place::of(32).segment == 2 && bucket_place::of(63).index == 31);
+static_assert(bucket_place::containing(15).segment == 0 && bucket_place::containing(16).segment == 1);
+static_assert(bucket_place::containing(32).segment == 2 && bucket_place::containing(63).index == 31);
 static_assert(bucket_place::bucket_of(13, 6) == 5 && bucket_place::bucket_of(7, 6) == 3);
 
 /// Chains of nodes by bucket. Node has `next`, a field of Node*, and `hash()`.
@@ -60,15 +60,15 @@ public:
         std::uint64_t buckets;
 
         link& head(std::uint64_t bucket) const {
-            const bucket_place place = bucket_place::of(bucket);
+            const bucket_place place = bucket_place::containing(bucket);
             return directory[place.segment].get()[place.index];
         }
-        std::uint64_t segments() const { return buckets == 0 ? 0 : bucket_place::of(buckets - 1).segment + 1; }
+        std::uint64_t segments() const { return buckets == 0 ? 0 : bucket_place::containing(buckets - 1).segment + 1; }
     };
     shape now() const { return {segments(), buckets()}; }
 
     link& head(std::uint64_t bucket) const {
-        const bucket_place place = bucket_place::of(bucket);
+        const bucket_place place = bucket_place::containing(bucket);
         return segments()[place.segment].get()[place.index];
     }
     /// Requires: there are buckets.
@@ -88,7 +88,7 @@ public:
     growth prepare_split() const {
         const std::uint64_t made = buckets();
         if (made == bucket_place::bucket_limit) return {};
-        const bucket_place place = bucket_place::of(made);
+        const bucket_place place = bucket_place::containing(made);
         if (place.index == 0 && place.segment > 0) return {{}, make_segment(place.segment), true};
         return {{}, {}, true};
     }
@@ -110,7 +110,7 @@ public:
             buckets_ = first_buckets;
             by.directory.keep();
         } else {
-            if (by.segment) adopt_segment(bucket_place::of(buckets()).segment, by.segment);
+            if (by.segment) adopt_segment(bucket_place::containing(buckets()).segment, by.segment);
             split_one();
         }
     }
@@ -127,7 +127,7 @@ public:
             fail(errc::out_of_space, "a hash map of more entries than a pool can have");
         reservation by{{}, {}, wanted < first_buckets ? first_buckets : wanted};
         if (by.buckets <= buckets()) return by;
-        const std::uint64_t last = bucket_place::of(by.buckets - 1).segment;
+        const std::uint64_t last = bucket_place::containing(by.buckets - 1).segment;
         by.segments.reserve(last + 1);
         for (std::uint64_t i = segment_count(); i <= last; ++i) by.segments.push_back(make_segment(i));
         if (buckets() == 0) by.directory = new_block<Engine>(bucket_place::segment_limit * sizeof(link*), 16);
@@ -162,7 +162,7 @@ public:
             into = first;
         }
         buckets_ = last;
-        const bucket_place place = bucket_place::of(last);
+        const bucket_place place = bucket_place::containing(last);
         if (place.index == 0 && place.segment > 0) Engine::deallocate(segments()[place.segment].get());
     }
 
@@ -218,7 +218,7 @@ private:
     /// Brings all up to bucket `count` to life at once.
     void add_empty_buckets(std::uint64_t count) {
         for (std::uint64_t from = buckets(); from < count;) {
-            const bucket_place place = bucket_place::of(from);
+            const bucket_place place = bucket_place::containing(from);
             const std::uint64_t here = std::min(bucket_place::segment_size(place.segment) - place.index, count - from);
             Engine::fill_zero(&head(from), here * sizeof(link));
             from += here;
@@ -249,7 +249,9 @@ private:
         buckets_ = made + 1;
     }
     basic_field<Engine, link*>* segments() const { return directory_.get(); }
-    std::uint64_t segment_count() const { return buckets() == 0 ? 0 : bucket_place::of(buckets() - 1).segment + 1; }
+    std::uint64_t segment_count() const {
+        return buckets() == 0 ? 0 : bucket_place::containing(buckets() - 1).segment + 1;
+    }
     static new_block<Engine> make_segment(std::uint64_t segment) {
         return new_block<Engine>(bucket_place::segment_size(segment) * sizeof(link), 16);
     }

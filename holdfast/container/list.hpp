@@ -102,9 +102,9 @@ public:
     const_reference back() const { return last_->element; }
 
     /// An iterator to an element. Requires: the element is in this list.
-    iterator iterator_to(value_type& element) { return iterator(&last_, node::of(&element)); }
+    iterator iterator_to(value_type& element) { return iterator(&last_, node::holding(&element)); }
     const_iterator iterator_to(const value_type& element) const {
-        return const_iterator(&last_, node::of(const_cast<value_type*>(&element)));
+        return const_iterator(&last_, node::holding(const_cast<value_type*>(&element)));
     }
 
     /// Adds an element before `place`. Errors: misuse (an iterator of another list).
@@ -135,7 +135,7 @@ public:
     iterator insert(const_iterator place, Iterator first, Sentinel last) {
         return iterator(&last_, detail::modify<Engine>(this, [&] {
             node* const next = require_place(place);
-            return std::pair(chain::of(std::move(first), last), next);
+            return std::pair(chain::from_range(std::move(first), last), next);
         }, [&](std::pair<chain, node*>& added) {
             return added.first.empty() ? added.second : link(added.first, added.second);
         }));
@@ -179,7 +179,7 @@ public:
     /// Replaces the contents by [first, last), which may be in this list. Builds the new elements first.
     template <std::input_iterator Iterator, std::sentinel_for<Iterator> Sentinel>
     void assign(Iterator first, Sentinel last) {
-        detail::modify<Engine>(this, [&] { return chain::of(std::move(first), last); }, [&](chain& made) {
+        detail::modify<Engine>(this, [&] { return chain::from_range(std::move(first), last); }, [&](chain& made) {
             node* const before = first_;
             set_none();
             if (!made.empty()) link(made, nullptr);

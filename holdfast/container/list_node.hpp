@@ -20,7 +20,7 @@ struct list_node {
     using value_type = held_element<T, Engine>;
 
     /// The node that an element is in.
-    static list_node* of(value_type* element) {
+    static list_node* holding(value_type* element) {
         constexpr std::size_t links = 2 * sizeof(void*);
         constexpr std::size_t offset = (links + alignof(value_type) - 1) / alignof(value_type) * alignof(value_type);
         return reinterpret_cast<list_node*>(reinterpret_cast<std::byte*>(element) - offset);
@@ -95,7 +95,7 @@ public:
     }
     /// A chain of the range's elements.
     template <class Iterator, class Sentinel>
-    static list_chain of(Iterator first, Sentinel last) {
+    static list_chain from_range(Iterator first, Sentinel last) {
         return build_out_of<T, Engine, Iterator>([&] {
             list_chain made;
             for (; first != last; ++first) made.add(*first);

@@ -27,7 +27,7 @@ constexpr checksum_table make_checksum_table() {
 constexpr checksum_table table_of_bytes = make_checksum_table();
 
 struct checksum_by_table {
-    static std::uint32_t of(std::uint64_t word) noexcept {
+    static std::uint32_t checksum(std::uint64_t word) noexcept {
         std::uint32_t sum = 0;
         for (std::size_t place = 0; place < 8; ++place) sum ^= table_of_bytes[place][word >> (8 * place) & 0xFF];
         return sum;
@@ -40,7 +40,7 @@ namespace detail {
 
 const bool has_word_instruction = holdfast::detail::crc_instruction_available();
 
-std::uint32_t word_checksum_portable(std::uint64_t word) noexcept { return checksum_by_table::of(word); }
+std::uint32_t word_checksum_portable(std::uint64_t word) noexcept { return checksum_by_table::checksum(word); }
 
 std::uint32_t word_checksum(std::uint64_t word) noexcept {
     return has_word_instruction ? word_checksum_hardware(word) : word_checksum_portable(word);

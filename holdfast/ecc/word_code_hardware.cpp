@@ -9,7 +9,7 @@ namespace holdfast::ecc::detail {
 namespace {
 
 struct checksum_by_instruction {
-    static std::uint32_t of(std::uint64_t word) noexcept {
+    static std::uint32_t checksum(std::uint64_t word) noexcept {
 #if defined(__x86_64__)
         return static_cast<std::uint32_t>(__builtin_ia32_crc32di(0, word));
 #else
@@ -20,7 +20,7 @@ struct checksum_by_instruction {
 
 }  // namespace
 
-std::uint32_t word_checksum_hardware(std::uint64_t word) noexcept { return checksum_by_instruction::of(word); }
+std::uint32_t word_checksum_hardware(std::uint64_t word) noexcept { return checksum_by_instruction::checksum(word); }
 
 void encode_hardware(const std::uint64_t* words, coded_word* coded, std::size_t count) noexcept {
     run_encode<checksum_by_instruction>(words, coded, count);

@@ -10,7 +10,7 @@ template <class Checksum>
 void run_encode(const std::uint64_t* words, coded_word* coded, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t word = words[i];
-        coded[i] = {word, code_from(word, Checksum::of(word))};
+        coded[i] = {word, code_from(word, Checksum::checksum(word))};
     }
 }
 
@@ -22,11 +22,11 @@ std::size_t run_first_invalid(const coded_word* coded, std::size_t count) noexce
     for (; i + together <= count; i += together) {
         std::uint64_t difference = 0;
         for (std::size_t j = i; j < i + together; ++j)
-            difference |= coded[j].code ^ code_from(coded[j].word, Checksum::of(coded[j].word));
+            difference |= coded[j].code ^ code_from(coded[j].word, Checksum::checksum(coded[j].word));
         if (difference != 0) break;
     }
     for (; i < count; ++i)
-        if (coded[i].code != code_from(coded[i].word, Checksum::of(coded[i].word))) return i;
+        if (coded[i].code != code_from(coded[i].word, Checksum::checksum(coded[i].word))) return i;
     return count;
 }
 

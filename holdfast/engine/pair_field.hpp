@@ -28,14 +28,14 @@ struct plain_pair {
 template <class T>
 struct plain_form {
     using type = T;
-    static const T& of(const T& value) { return value; }
+    static const T& convert(const T& value) { return value; }
     static const T& back(const T& value) { return value; }
 };
 template <class First, class Second>
 struct plain_form<std::pair<First, Second>> {
     using type = plain_pair<typename plain_form<First>::type, typename plain_form<Second>::type>;
-    static type of(const std::pair<First, Second>& value) {
-        return {plain_form<First>::of(value.first), plain_form<Second>::of(value.second)};
+    static type convert(const std::pair<First, Second>& value) {
+        return {plain_form<First>::convert(value.first), plain_form<Second>::convert(value.second)};
     }
     static std::pair<First, Second> back(const type& value) {
         return {plain_form<First>::back(value.first), plain_form<Second>::back(value.second)};
@@ -63,7 +63,7 @@ public:
     ~basic_field() = default;
 
     value_type get() const { return form::back(held_.get()); }
-    void set(const value_type& value) { held_.set(form::of(value)); }
+    void set(const value_type& value) { held_.set(form::convert(value)); }
     void swap(basic_field& other) { held_.swap(other.held_); }
 
     basic_field& operator=(const value_type& value) {

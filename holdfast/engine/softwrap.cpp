@@ -117,7 +117,7 @@ void closed_values::check_load(const void* home) const {
     if (!pool_->contains(home)) fail(errc::misuse, "a load of closed values outside their pool");
 }
 
-void softwrap::require_shared(const void* home) {
+void softwrap::require_in_open_pool(const void* home) {
     const open_pool* const pool = find_open_pool(home);
     if (pool == nullptr || pool->engine_name() != description.name)
         fail(errc::misuse, "a load that names no wrap, of an object that is in no open pool of softwrap");

@@ -74,7 +74,7 @@ struct softwrap : engine_interface<softwrap> {
     /// perhaps not the last one. Bytes in no open pool are copied as they are.
     static void read(const void* home, void* to, std::size_t bytes);
     /// Throws failure: misuse (not in an open pool of this engine).
-    static void require_shared(const void* home);
+    static void require_in_open_pool(const void* home);
 };
 
 /// Reads what was closed last, for many loads. It names the pool, for which wrapLoad without a wrap searches each time,
@@ -118,7 +118,7 @@ private:
 template <class T>
 T wrapLoad(const T* home) {
     static_assert(std::is_trivially_copyable_v<T>, "a wrap loads bytes: T must be trivially copyable");
-    softwrap::require_shared(home);
+    softwrap::require_in_open_pool(home);
     return read_value<softwrap>(home);
 }
 

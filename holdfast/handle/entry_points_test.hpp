@@ -275,8 +275,8 @@ std::vector<entry_point<World>> shared_load_entry_points() {
              std::int64_t value;
              return outcome_of([&] { softwrap::read(&w.object->value, &value, sizeof value); });
          }, in_place, true},
-        {"softwrap::require_shared", in_place,
-         [](World& w) { return outcome_of([&] { softwrap::require_shared(w.object); }); }, 0, true},
+        {"softwrap::require_in_open_pool", in_place,
+         [](World& w) { return outcome_of([&] { softwrap::require_in_open_pool(w.object); }); }, 0, true},
     };
 }
 

@@ -28,7 +28,7 @@ std::string free_name(const std::string& wanted) {
 /// A copy of a file beside it, which goes unless it took another name.
 class working_copy {
 public:
-    static result<working_copy> of(const persist::file& original) {
+    static result<working_copy> make(const persist::file& original) {
         for (;;) {
             char random[32];
             std::snprintf(random, sizeof random, ".repairing-%016" PRIx64, random_seed());
@@ -136,7 +136,7 @@ result<repair_report> repair_pool(const std::string& path, const contents_checke
     // Held until the mended copy has the name: nobody opens what is about to be replaced.
     auto file = persist::file::open_locked(path, persist::file::access::read_write);
     if (!file) return file.error();
-    auto copy = working_copy::of(*file);
+    auto copy = working_copy::make(*file);
     if (!copy) return copy.error();
     if (auto mended = mend(copy->path(), *file, contents, report.steps); !mended) {
         error reason = mended.error();

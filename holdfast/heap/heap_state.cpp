@@ -132,7 +132,7 @@ bool heap_state::pass_head(zone& in, descriptor what) {
         if (word_at(in, in.cursor + i) != 0) return false;
     if (what.kind == kind_large) {
         pages_.ensure(in.cursor, what.pages);
-        pages_.set(in.cursor, page_entry::of(page_tag::large, what.pages));
+        pages_.set(in.cursor, page_entry::make(page_tag::large, what.pages));
     } else if (pages_.entry(in.cursor).tag() != page_tag::slab) {
         pages_.ensure(in.cursor, what.pages);
         chain_unscanned(in.cursor, what.slab_class);
@@ -158,7 +158,7 @@ heap_state::step heap_state::advance(zone& in, std::uint32_t wanted_pages) {
     return step::stuck;
 }
 
-bool heap_state::find_more(std::uint32_t wanted_pages) {
+bool heap_state::read_more_of_the_table(std::uint32_t wanted_pages) {
     for (zone& each : known_zones()) {
         step last = step::passed_head;
         while (last == step::passed_head) last = advance(each, wanted_pages);
@@ -195,7 +195,7 @@ void heap_state::chain_unscanned(std::uint32_t page, std::uint8_t class_index) n
     if (info.next != 0) pages_.at(info.next).previous = page;
     unscanned_[class_index] = page;
     mark_pages(page, slab_classes[class_index].pages,
-               page_entry::of(page_tag::unscanned, std::uint64_t{page} << 8 | class_index));
+               page_entry::make(page_tag::unscanned, std::uint64_t{page} << 8 | class_index));
 }
 
 void heap_state::unchain(std::uint32_t page, std::uint8_t class_index) noexcept {
@@ -359,7 +359,7 @@ void heap_state::roll_back(const heap_op& op, arena* mine) noexcept {
             settle(op.view);
             break;
         case op_kind::large_allocated: pages_.set(op.page, {}); break;
-        case op_kind::large_released: pages_.set(op.page, page_entry::of(page_tag::large, op.index)); break;
+        case op_kind::large_released: pages_.set(op.page, page_entry::make(page_tag::large, op.index)); break;
     }
 }
 

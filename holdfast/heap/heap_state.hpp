@@ -129,7 +129,7 @@ public:
     located locate(const void* address);
     /// Marks a large block as freed by an open session.
     void start_large_release(std::uint32_t page, std::uint32_t pages) noexcept {
-        pages_.set(page, page_entry::of(page_tag::releasing, pages));
+        pages_.set(page, page_entry::make(page_tag::releasing, pages));
     }
     /// Puts a slab that no arena owns into the list it belongs to.
     void settle(slab* view) noexcept;
@@ -170,7 +170,7 @@ private:
     void pass_free(zone& in, std::uint32_t wanted_pages);
     free_run named_alike(free_run run) const noexcept;
     bool pass_head(zone& in, heap_format::descriptor what);
-    bool find_more(std::uint32_t wanted_pages);
+    bool read_more_of_the_table(std::uint32_t wanted_pages);
 
     slab* unused_view();
     void discard(slab* view) noexcept;

@@ -94,7 +94,7 @@ taken_pages heap_state::take_free_or_read_on(std::uint32_t pages, std::uint32_t 
     do {
         const taken_pages taken = take_free(pages, alignment, sequence_max, free_runs::effort::few, ops);
         if (taken.page != 0) return taken;
-    } while (find_more(pages));
+    } while (read_more_of_the_table(pages));
     return take_free(pages, alignment, sequence_max, free_runs::effort::all, ops);
 }
 
@@ -118,7 +118,7 @@ taken_pages heap_state::allocate_large(std::uint32_t pages, arena* mine, std::ve
     }
     if (taken.page == 0) return {};
     make_room(ops, 1);
-    pages_.set(taken.page, page_entry::of(page_tag::large, pages));
+    pages_.set(taken.page, page_entry::make(page_tag::large, pages));
     ops.push_back(heap_op::of_run(op_kind::large_allocated, {taken.page, pages, 0}));
     return taken;
 }

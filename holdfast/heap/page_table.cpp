@@ -48,7 +48,7 @@ void free_runs::link(free_run run) noexcept {
     if (info.next != 0) pages_.at(info.next).previous = run.page;
     heads_[bin] = run.page;
     filled_[bin / 64] |= std::uint64_t{1} << bin % 64;
-    const page_entry entry = page_entry::of(page_tag::free, run.pages);
+    const page_entry entry = page_entry::make(page_tag::free, run.pages);
     pages_.set(run.page, entry);
     pages_.set(run.page + run.pages - 1, entry);
 }

@@ -33,7 +33,7 @@ struct page_entry {
     Slab* view() const noexcept {
         return reinterpret_cast<Slab*>(word & ~std::uint64_t{7});
     }
-    static page_entry of(page_tag tag, std::uint64_t payload) noexcept {
+    static page_entry make(page_tag tag, std::uint64_t payload) noexcept {
         return {payload << tag_bits | static_cast<std::uint64_t>(tag)};
     }
     static page_entry of_view(const void* view) noexcept {

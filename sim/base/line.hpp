@@ -22,7 +22,7 @@ struct byte_mask {
     std::uint64_t bits = 0;
 
     static constexpr byte_mask all() noexcept { return {~std::uint64_t{0}}; }
-    static constexpr byte_mask of(std::uint64_t first, std::uint64_t count) noexcept {
+    static constexpr byte_mask range(std::uint64_t first, std::uint64_t count) noexcept {
         return {(count >= line_bytes ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << first};
     }
     constexpr bool is_all() const noexcept { return bits == ~std::uint64_t{0}; }
@@ -47,7 +47,7 @@ struct line_write {
     }
     void add(std::uint64_t offset, std::span<const std::byte> more) noexcept {
         std::memcpy(bytes.data() + offset, more.data(), more.size());
-        mask.bits |= byte_mask::of(offset, more.size()).bits;
+        mask.bits |= byte_mask::range(offset, more.size()).bits;
     }
 };
 
@@ -56,11 +56,11 @@ struct hart_set {
     std::uint64_t bits = 0;
 
     static constexpr hart_set none() noexcept { return {}; }
-    static constexpr hart_set of(hart_id hart) noexcept { return {std::uint64_t{1} << hart.value}; }
+    static constexpr hart_set only(hart_id hart) noexcept { return {std::uint64_t{1} << hart.value}; }
     constexpr bool has(hart_id hart) const noexcept { return (bits >> hart.value & 1) != 0; }
     constexpr bool empty() const noexcept { return bits == 0; }
     constexpr void add(hart_set others) noexcept { bits |= others.bits; }
-    constexpr void remove(hart_id hart) noexcept { bits &= ~of(hart).bits; }
+    constexpr void remove(hart_id hart) noexcept { bits &= ~only(hart).bits; }
 };
 inline constexpr std::uint32_t harts_max = 64;
 

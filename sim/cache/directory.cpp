@@ -103,7 +103,7 @@ time hierarchy::write_back(const store_source& who, address where, time at) {
     at += config_.dl1.latency + l2_.latency;
     const cache_array::place in_l2 = l2_.find(line);
     // An earlier write of the line may be on its way; the fence is to wait for it though the line is clean.
-    if (in_l2 != cache_array::nowhere) at = clean(in_l2, {port::reason::instruction, hart_set::of(who.hart)}, at);
+    if (in_l2 != cache_array::nowhere) at = clean(in_l2, {port::reason::instruction, hart_set::only(who.hart)}, at);
     below_.await(who.hart, line, at);
     return at;
 }

@@ -20,9 +20,9 @@ TEST(CoreMemory, ALoadOfAPartOfAStoreIsAnsweredByTheQueue) {
     small_cores cores;
     cores.store(here, 0x8877'6655'4433'2211);
     std::uint64_t value = 0;
-    ASSERT_TRUE(cores.below.load<2>(cores.of(0), here + 3, value));
+    ASSERT_TRUE(cores.below.load<2>(cores.hart_at(0), here + 3, value));
     EXPECT_EQ(value, 0x5544u);
-    ASSERT_TRUE(cores.below.load<1>(cores.of(0), here + 7, value));
+    ASSERT_TRUE(cores.below.load<1>(cores.hart_at(0), here + 7, value));
     EXPECT_EQ(value, 0x88u);
 }
 
@@ -142,10 +142,10 @@ TEST(CoreMemory, AFullStoreQueueRefusesUntilTheOldestHasDrained) {
     cores.load(here);
     for (std::uint64_t i = 0; i < 4; ++i) cores.store(here + 8 * i, i);
     EXPECT_EQ(cores.refusals, 0u);
-    const cycle before = cores.of(0).local_time;
+    const cycle before = cores.hart_at(0).local_time;
     cores.store(here + 64, 5);
     EXPECT_GT(cores.refusals, 0u);
-    EXPECT_GT(cores.of(0).local_time, before + 100);
+    EXPECT_GT(cores.hart_at(0).local_time, before + 100);
 }
 
 TEST(CoreMemory, AnAtomicDrainsTheQueue) {
@@ -161,9 +161,9 @@ TEST(CoreMemory, AnAtomicDrainsTheQueue) {
 TEST(CoreMemory, OnlyAFenceOfStoresBeforeLoadsDrainsTheQueue) {
     small_cores cores;
     cores.store(here, 5);
-    cores.again(0, [&] { return cores.below.fence(cores.of(0), fence_order::all_but_load_after_store); });
+    cores.again(0, [&] { return cores.below.fence(cores.hart_at(0), fence_order::all_but_load_after_store); });
     EXPECT_EQ(cores.below.queued({0}), 1u);
-    cores.again(0, [&] { return cores.below.fence(cores.of(0), fence_order::all); });
+    cores.again(0, [&] { return cores.below.fence(cores.hart_at(0), fence_order::all); });
     EXPECT_EQ(cores.below.queued({0}), 0u);
     EXPECT_EQ(cores.in_caches(here), 5u);
 }
@@ -173,10 +173,10 @@ TEST(CoreMemory, AReservationIsBrokenByAnotherHartsStoreWhenThatDrains) {
         small_cores cores({}, 2);
         std::uint64_t value = 0;
         bool done = false;
-        ASSERT_TRUE(cores.below.load_reserved<8>(cores.of(0), here, value));
+        ASSERT_TRUE(cores.below.load_reserved<8>(cores.hart_at(0), here, value));
         cores.store(here + 8, 1, 1);
         if (drains) cores.below.drain_everything();
-        cores.again(0, [&] { return cores.below.store_conditional<8>(cores.of(0), here, 9, done); });
+        cores.again(0, [&] { return cores.below.store_conditional<8>(cores.hart_at(0), here, 9, done); });
         EXPECT_EQ(done, !drains);
         EXPECT_EQ(cores.in_caches(here), drains ? 0u : 9u);
     }
@@ -279,9 +279,9 @@ TEST(CoreMemory, WhatWasWrittenBackIsInNvramBehindThePersistFence) {
 TEST(CoreMemory, AnAccessToAPageThatIsNotThereIsAFault) {
     small_cores cores;
     std::uint64_t value = 0;
-    EXPECT_FALSE(cores.below.load<8>(cores.of(0), 0x5000'0000, value));
-    EXPECT_EQ(cores.of(0).stop, hart_stop::fault);
-    EXPECT_NE(cores.of(0).reason.text().find("0x50000000"), std::string::npos);
+    EXPECT_FALSE(cores.below.load<8>(cores.hart_at(0), 0x5000'0000, value));
+    EXPECT_EQ(cores.hart_at(0).stop, hart_stop::fault);
+    EXPECT_NE(cores.hart_at(0).reason.text().find("0x50000000"), std::string::npos);
 }
 
 }  // namespace

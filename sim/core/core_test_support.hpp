@@ -29,7 +29,7 @@ public:
         caches.fetch(0, {code_line}, time{});
     }
 
-    hart& of(std::uint32_t number) { return all.all()[number]; }
+    hart& hart_at(std::uint32_t number) { return all.all()[number]; }
 
     retired_instruction instruction(operation_class group, unsigned to, unsigned from1 = 0, unsigned from2 = 0) const {
         retired_instruction made{};
@@ -45,7 +45,7 @@ public:
     }
     /// Executes an instruction without memory; returns when it committed.
     cycle execute(const retired_instruction& what, std::uint32_t number = 0) {
-        board.retired(of(number), what);
+        board.retired(hart_at(number), what);
         return board.last_commit({number});
     }
     cycle execute(operation_class group, unsigned to, unsigned from1 = 0, unsigned from2 = 0) {
@@ -55,7 +55,7 @@ public:
     /// A load, tried again as often as it is refused.
     std::uint64_t load(std::uint64_t where, std::uint32_t number = 0, unsigned to = 10, unsigned from = 0) {
         std::uint64_t value = 0;
-        again(number, [&] { return below.load<8>(of(number), where, value); });
+        again(number, [&] { return below.load<8>(hart_at(number), where, value); });
         retired_instruction what = instruction(operation_class::load, to, from);
         what.code = operation_code::ld;
         what.address = where;
@@ -65,7 +65,7 @@ public:
     }
     template <unsigned Bytes = 8>
     void store(std::uint64_t where, std::uint64_t value, std::uint32_t number = 0) {
-        again(number, [&] { return below.store<Bytes>(of(number), where, value); });
+        again(number, [&] { return below.store<Bytes>(hart_at(number), where, value); });
         retired_instruction what = instruction(operation_class::store, sink_register);
         what.code = operation_code::sd;
         what.address = where;
@@ -74,7 +74,7 @@ public:
     }
     std::uint64_t add_atomically(std::uint64_t where, std::uint64_t operand, std::uint32_t number = 0) {
         std::uint64_t old = 0;
-        again(number, [&] { return below.update<8>(of(number), where, atomic_update::add, operand, old); });
+        again(number, [&] { return below.update<8>(hart_at(number), where, atomic_update::add, operand, old); });
         retired_instruction what = instruction(operation_class::atomic, 10);
         what.code = operation_code::amoadd_d;
         what.address = where;
@@ -83,7 +83,7 @@ public:
         return old;
     }
     void operate(custom_operation what, std::uint64_t first = 0, std::uint64_t second = 0) {
-        again(0, [&] { return below.custom(of(0), what, first, second); });
+        again(0, [&] { return below.custom(hart_at(0), what, first, second); });
         execute(operation_class::custom, sink_register);
     }
 
@@ -96,8 +96,8 @@ public:
     template <class Try>
     void again(std::uint32_t number, Try&& attempt) {
         while (!attempt()) {
-            ASSERT_EQ(of(number).stop, hart_stop::refused) << of(number).reason.text();
-            of(number).stop = hart_stop::none;
+            ASSERT_EQ(hart_at(number).stop, hart_stop::refused) << hart_at(number).reason.text();
+            hart_at(number).stop = hart_stop::none;
             ++refusals;
         }
     }

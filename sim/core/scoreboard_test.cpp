@@ -43,9 +43,9 @@ TEST(Scoreboard, SmtThreadsShareTheIssueWidth) {
 /// `behind` places behind it and of itself.
 cycle stall(small_cores& cores, std::uint32_t behind) {
     cores.execute(fp_divide, 7);
-    const cycle begin = cores.of(0).local_time;
+    const cycle begin = cores.hart_at(0).local_time;
     for (std::uint32_t i = 0; i < behind; ++i) cores.execute(integer, 6);
-    return cores.of(0).local_time - begin;
+    return cores.hart_at(0).local_time - begin;
 }
 
 TEST(Scoreboard, AFullReorderBufferStalls) {
@@ -73,11 +73,11 @@ TEST(Scoreboard, AFullLoadQueueStalls) {
     config.load_queue = 4;
     small_cores cores(config);
     cores.load(persistent_data);
-    const cycle begin = cores.of(0).local_time;
+    const cycle begin = cores.hart_at(0).local_time;
     for (int i = 0; i < 3; ++i) cores.load(persistent_data);
-    EXPECT_LE(cores.of(0).local_time - begin, 2u);
+    EXPECT_LE(cores.hart_at(0).local_time - begin, 2u);
     cores.load(persistent_data);
-    EXPECT_GE(cores.of(0).local_time - begin, 250u) << "the first load's miss of 100 ns";
+    EXPECT_GE(cores.hart_at(0).local_time - begin, 250u) << "the first load's miss of 100 ns";
 }
 
 retired_instruction branch_to(const small_cores& cores, bool taken) {
@@ -97,7 +97,7 @@ TEST(Scoreboard, AMispredictionCostsThePenalty) {
         const cycle resolved = cores.execute(branch_to(cores, false));
         ASSERT_EQ(cores.board.counters({0}).mispredictions, before + 1);
         cores.execute(integer, 6);
-        EXPECT_EQ(cores.of(0).local_time, resolved + penalty);
+        EXPECT_EQ(cores.hart_at(0).local_time, resolved + penalty);
     }
 }
 
@@ -144,9 +144,9 @@ TEST(Scoreboard, ALineOfCodeThatIsMissingDelaysTheEntry) {
     retired_instruction far = cores.instruction(integer, 6);
     far.pc = small_cores::code_line + 4096;
     cores.execute(integer, 6);
-    const cycle before = cores.of(0).local_time;
+    const cycle before = cores.hart_at(0).local_time;
     cores.execute(far);
-    EXPECT_GE(cores.of(0).local_time - before, (4400u + 50'000u) / 400u);
+    EXPECT_GE(cores.hart_at(0).local_time - before, (4400u + 50'000u) / 400u);
 }
 
 TEST(Scoreboard, TheNamedSettingsAreWhatTheySay) {

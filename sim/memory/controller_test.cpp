@@ -18,7 +18,7 @@ line_write line_of(std::uint64_t offset, std::uint8_t value) {
 
 class persist_recorder : public port::persisted {
 public:
-    void reached(const port::persist_event& event) override { events.push_back({event.what.line, event.at}); }
+    void became_durable(const port::persist_event& event) override { events.push_back({event.what.line, event.at}); }
     std::vector<std::pair<address, time>> events;
 };
 
@@ -173,7 +173,7 @@ TEST_F(Controller, AFullReadQueueMakesTheNextReadWait) {
 }
 
 TEST_F(Controller, AFenceSendsWhatItsHartAwaitsAndNothingElse) {
-    write(0, 1, ns(0), hart_set::of(hart_id{3}));
+    write(0, 1, ns(0), hart_set::only(hart_id{3}));
     write(row, 2, ns(0));
     EXPECT_EQ(controller().fence(hart_id{2}, ns(5)), ns(5));
     EXPECT_EQ(controller().fence(hart_id{3}, ns(5)), ns(305));
@@ -183,7 +183,7 @@ TEST_F(Controller, AFenceSendsWhatItsHartAwaitsAndNothingElse) {
 
 TEST_F(Controller, AnOlderWriteOfTheLineIsInTheArrayBeforeTheAwaitedOne) {
     write(0, 1, ns(0));
-    write(0, 2, ns(1), hart_set::of(hart_id{0}));
+    write(0, 2, ns(1), hart_set::only(hart_id{0}));
     // The older one opens the row, the newer one hits it.
     EXPECT_EQ(controller().fence(hart_id{0}, ns(5)), ns(5 + 300 + 36));
     controller().settle(ns(306));
@@ -288,7 +288,7 @@ TEST_F(Controller, InOrderCountsTheLogAmongTheWrites) {
 }
 
 TEST_F(Controller, WhatWaitsIsLostAtACrashWhenTheArrayIsThePersistPoint) {
-    write(0, 1, ns(0), hart_set::of(hart_id{0}));
+    write(0, 1, ns(0), hart_set::only(hart_id{0}));
     write(row, 2, ns(0));
     EXPECT_EQ(controller().fence(hart_id{0}, ns(0)), ns(300));
     const memory_image survives = controller().crash(ns(300));
@@ -297,14 +297,14 @@ TEST_F(Controller, WhatWaitsIsLostAtACrashWhenTheArrayIsThePersistPoint) {
 }
 
 TEST_F(Controller, ACrashJustBeforeTheArrayHasTheLineFindsTheOldOne) {
-    write(0, 1, ns(0), hart_set::of(hart_id{0}));
+    write(0, 1, ns(0), hart_set::only(hart_id{0}));
     controller().fence(hart_id{0}, ns(0));
     EXPECT_EQ(byte_in(controller().crash(ns(300) - ps(1)), 0), 0);
 }
 
 TEST_F(Controller, TheQueueSurvivesWhenTheControllerIsThePersistPoint) {
     config_.controller.persist = persist_point::controller;
-    write(0, 1, ns(10), hart_set::of(hart_id{0}));
+    write(0, 1, ns(10), hart_set::only(hart_id{0}));
     EXPECT_EQ(controller().fence(hart_id{0}, ns(20)), ns(20));
     ASSERT_EQ(persisted_.events.size(), 1u);
     EXPECT_EQ(persisted_.events[0].second, ns(10));
@@ -331,7 +331,7 @@ TEST(ControllerWatch, SeesWhatEachBankDoesAndWhen) {
     nvram_controller controller(memory_config{}, attached);
     line_data into;
     controller.read(arena + row, into, ns(5));
-    controller.write(line_of(row, 1), {port::reason::eviction, hart_set::of(hart_id{0})}, ns(200));
+    controller.write(line_of(row, 1), {port::reason::eviction, hart_set::only(hart_id{0})}, ns(200));
     controller.fence(hart_id{0}, ns(200));
     ASSERT_EQ(watch.events.size(), 2u);
     EXPECT_EQ(watch.events[0].bank, 1u);

@@ -162,7 +162,7 @@ time nvram_controller::stream(hart_id hart, address where, std::span<const std::
         image_.write_bytes(where, bytes);
         return at;
     }
-    return combine(where, bytes, port::source::data, hart_set::of(hart), at);
+    return combine(where, bytes, port::source::data, hart_set::only(hart), at);
 }
 
 time nvram_controller::append(address where, std::span<const std::byte> bytes, time at) {
@@ -170,7 +170,7 @@ time nvram_controller::append(address where, std::span<const std::byte> bytes, t
         image_.write_bytes(where, bytes);
         line_write made{where.line(), byte_mask{}, {}};
         made.add(where.offset_in_line(), bytes);
-        if (attached_.on_persist) attached_.on_persist->reached({made, port::source::log, at});
+        if (attached_.on_persist) attached_.on_persist->became_durable({made, port::source::log, at});
         return at;
     }
     return combine(where, bytes, port::source::log, hart_set::none(), at);
@@ -219,10 +219,10 @@ time nvram_controller::send_combined_log(time at) {
 }
 
 void nvram_controller::await(hart_id hart, address line) {
-    if (const auto combined = combining_.find(line)) combining_[*combined].harts.add(hart_set::of(hart));
+    if (const auto combined = combining_.find(line)) combining_[*combined].harts.add(hart_set::only(hart));
     if (!queue_.may_have(line)) return;
     for (std::size_t age = 0; age < queue_.size(); ++age) {
-        if (queue_[age].what.line == line) queue_[age].awaited_by.add(hart_set::of(hart));
+        if (queue_[age].what.line == line) queue_[age].awaited_by.add(hart_set::only(hart));
     }
 }
 
@@ -265,7 +265,7 @@ time nvram_controller::flush(time at) {
 }
 
 void nvram_controller::tell_persisted(const queued_write& write, time at) {
-    if (attached_.on_persist) attached_.on_persist->reached({write.what, write.from, at});
+    if (attached_.on_persist) attached_.on_persist->became_durable({write.what, write.from, at});
 }
 
 void nvram_controller::retire(time until) {

@@ -32,7 +32,7 @@ public:
         const hart_id hart{each.what % 4};
         if (each.what < 40) {
             const line_write write = numbered(line);
-            controller_.write(write, {port::reason::eviction, each.what < 20 ? hart_set::of(hart) : hart_set{}}, at);
+            controller_.write(write, {port::reason::eviction, each.what < 20 ? hart_set::only(hart) : hart_set{}}, at);
             if (each.what < 20) awaited_[hart.value].push_back({line, number_});
         } else if (each.what < 60) {
             line_data found;
@@ -70,7 +70,7 @@ public:
         }
     }
 
-    void reached(const port::persist_event& event) override {
+    void became_durable(const port::persist_event& event) override {
         told_[event.what.line] = number_in(event.what.bytes);
         RC_ASSERT(survives_in_queue_ || event.at >= last_event_);
         last_event_ = event.at;

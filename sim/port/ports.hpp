@@ -82,7 +82,7 @@ struct persist_event {
 class persisted {
 public:
     virtual ~persisted() = default;
-    virtual void reached(const persist_event& event) = 0;
+    virtual void became_durable(const persist_event& event) = 0;
 };
 
 /// (f) Begin and commit of transactions; the answers are when the instruction is done.

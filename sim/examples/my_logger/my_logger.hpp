@@ -9,8 +9,8 @@
 //   2. The record goes to the log's tail, past the caches and in order (`append`). The store waits when the log's
 //      buffer is full.
 //   3. The line changes, and may travel down the caches at any time. At the controller, the last gate before NVRAM, it
-//      waits until its records are durable (`leave`, `reached`). The paper has no such gate: it makes the log buffer so
-//      small that records leave it before a line can leave the caches.
+//      waits until its records are durable (`leave`, `became_durable`). The paper has no such gate: it makes the
+//      log buffer so small that records leave it before a line can leave the caches.
 //   4. Commit (`commit(hart_id, …)`): a commit record, and a wait until it is durable.
 //   5. Recovery (`recover`): read the log from its beginning; undo what did not commit, newest record first; redo what
 //      did, oldest first. The paper traces back from the tail pointer instead, and tells records apart by a torn bit.
@@ -90,7 +90,7 @@ public:
 
     /// (e) Bytes are where a crash leaves them. Records become durable in the order in which they were appended, so a
     /// count says which.
-    void reached(const port::persist_event& event) override {
+    void became_durable(const port::persist_event& event) override {
         if (event.from != port::source::log) return;
         durable_at_.push_back(event.at);
         for (auto each = held_.begin(); each != held_.end();) {
