@@ -49,8 +49,8 @@ std::vector<contents> live_on_lines(typename Of::container& root, const workload
 }
 
 /// `Of` has the root's type `container`, an `ordinary` of the same operations, `apply(either, operation, value)`, the
-/// same on a recovered image as `apply_recovered`, `contents_of(either)`, `recover(container&)`, and names for engine, workload
-/// and operations.
+/// same on a recovered image as `apply_recovered`, `contents_of(either)`, `recover(container&)`, and names for engine,
+/// workload and operations.
 template <class Of>
 class lines_subject final : public in_memory_subject<> {
 public:
