@@ -128,7 +128,7 @@ struct line_buffer : buffer_operations {
     static void apply_recovered(container& target, unsigned operation, std::uint64_t value) {
         apply(target, operation, value);
     }
-    using buffer_operations::of;
+    using buffer_operations::contents_of;
     static contents contents_of(const container& from) {
         return of_each([&](std::size_t i) -> const buffer_of_bytes& { return *from[i]; });
     }
