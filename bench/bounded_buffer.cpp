@@ -39,7 +39,7 @@ double lower_quartile(std::vector<double> values) {
     return *quartile;
 }
 
-/// The delay at which `line` is so many times as slow in scenario 1 as without one, found by correcting a guess.
+/// The delay that makes `line` `times_as_slow` times as slow in scenario 1, found by correcting a guess.
 std::uint32_t find_delay(double times_as_slow, scratch& space) {
     constexpr int corrections = 5, pairs = 60;
     const auto undelayed = make_buffers("line", buffer_setting("power", 0), space);

@@ -86,7 +86,7 @@ private:
     words* words_;
 };
 
-/// Stores to so many lines side by side, their write-backs and one fence. Other lines each time, because the least is
+/// Stores to lines side by side, their write-backs and one fence. Other lines each time, because the least is
 /// asked for: one that was written back a moment ago takes longer.
 class lines_floor final : public contestant {
 public:

@@ -13,7 +13,7 @@ namespace holdfast::bench {
 
 /// The fewest there are.
 inline constexpr unsigned repetitions = 9;
-/// A value that pays for truncations has at least so many in it, unless the medium is too slow for that.
+/// A value that pays for truncations has at least this number in it, unless the medium is too slow for that.
 inline constexpr std::uint64_t truncations_wanted = 4;
 
 /// One contestant of a match, and what its records say.
@@ -28,12 +28,12 @@ struct entry {
 /// How long a batch is.
 struct batch_limits {
     double wanted_ns = 20e6;       ///< a batch has about this length,
-    double laps = 0;               ///< or longer, until its records fill the log so many times,
+    double laps = 0;               ///< or longer, until its records fill the log this number of times,
     std::uint64_t log_bytes = 0;   ///< of this size,
     double longest_ns = 800e6;     ///< but never longer than this
-    unsigned more_repetitions = 4; ///< at most so many more, while the log was truncated too seldom
+    unsigned more_repetitions = 4; ///< at most this number more, while the log was truncated too seldom
     unsigned repetitions = bench::repetitions;
-    std::uint64_t fixed_transactions = 0;  ///< not 0: exactly so many, with one batch to warm up
+    std::uint64_t fixed_transactions = 0;  ///< not 0: exactly this number, with one batch to warm up
 };
 
 /// Contestants that are compared.

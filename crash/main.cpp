@@ -35,7 +35,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// With several lives there are so many cuts that few images of each will do.
+/// Several lives have many cuts, so few images of each will do.
 constexpr std::uint64_t images_of_a_cut_in_lives = 6;
 /// First lives that are drawn, for each of `--operations`.
 constexpr unsigned drawn_in_lives = 24;

@@ -66,7 +66,7 @@ void repeat_scenario(Buffers& buffers, scenario which, unsigned buffer) {
     }
 }
 
-/// Runs whole repetitions with at least so many transactions. Resets are neither timed nor counted.
+/// Runs whole repetitions with at least `transactions` transactions. Resets are neither timed nor counted.
 template <class Buffers>
 batch run_scenario(Buffers& buffers, scenario which, std::uint64_t transactions) {
     const unsigned each = transactions_of(which);

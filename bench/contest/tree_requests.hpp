@@ -51,7 +51,7 @@ struct answered_requests {
     std::vector<double> taken_ns;  ///< out of the buffer
     std::vector<double> done_ns;
 
-    /// A request that finds the buffer full enters it when the one so many places before is taken out.
+    /// A request that finds the buffer full enters it when the one `request_places` before it is taken out.
     double entered_ns(std::size_t i) const {
         return i < request_places ? arrived_ns[i] : std::max(arrived_ns[i], taken_ns[i - request_places]);
     }

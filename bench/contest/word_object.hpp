@@ -30,7 +30,7 @@ void change(Words&& words, std::size_t count, bool all, std::uint64_t value) {
     }
 }
 
-/// transaction(value) so many times, with another value each time, counted and timed as one.
+/// Calls transaction(value) `transactions` times, with another value each time, counted and timed as one.
 template <class F>
 batch time_transactions(std::uint64_t transactions, F&& transaction) {
     static std::uint64_t value = 0;

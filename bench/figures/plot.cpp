@@ -69,7 +69,7 @@ struct layout {
     double panel_width() const { return width / static_cast<double>(panels); }
 };
 
-/// The key above what is drawn in a panel: so many rows of it fit there.
+/// Rows of the key that fit above what is drawn in a panel.
 constexpr std::size_t key_rows_logarithmic = 5, key_rows_linear = 2;
 
 /// What is the same for all panels, or would stay as the panel before has left it.

@@ -18,7 +18,7 @@ namespace holdfast::bench {
 struct set_job {
     std::string structure;  ///< hash_set, rbtree or list
     std::uint64_t elements = 0;
-    std::uint64_t updates = 0;  ///< of a hundred transactions so many insert or remove, as many the one as the other
+    std::uint64_t updates = 0;  ///< of a hundred transactions, those that insert or remove: half of them each
     unsigned threads = 1;
 };
 

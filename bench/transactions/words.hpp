@@ -35,7 +35,8 @@ public:
         if (name == "fresh4k") return repeat(transactions, 0, [&](std::uint64_t i) { fresh4k(i); });
         if (name.starts_with("write_set")) {
             const std::uint64_t words = std::strtoull(name.c_str() + std::strlen("write_set"), nullptr, 10);
-            if (words == 0 || words > largest_write_set) child_failed("no write set of so many words: " + name);
+            if (words == 0 || words > largest_write_set)
+                child_failed("'" + name + "': a write set has 1 to " + std::to_string(largest_write_set) + " words");
             return repeat(transactions, words, [&](std::uint64_t i) { write_set(words, i); });
         }
         child_failed("there is no case '" + name + "'");

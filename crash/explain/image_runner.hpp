@@ -40,7 +40,7 @@ struct decisive_read {
     std::uint32_t answer = 0;
     std::uint32_t newest = 0;   ///< which would have been that of the newest contents
     stack_id stack = 0;
-    std::size_t when = 0;       ///< the last recovery had done so many events
+    std::size_t when = 0;       ///< events that the last recovery had done
     bool is_of_check = false;   ///< not the recovery read it, but a check of what it left
 };
 

@@ -9,7 +9,7 @@
 namespace holdfast::crash {
 namespace {
 
-/// Of stores there are so many more, and behind calls more matters.
+/// There are many more stores than calls, and more matters behind a call.
 constexpr std::uint64_t stores_to_a_call = 8;
 /// What follows a kill is a whole life.
 constexpr std::uint64_t lives_killed_less_often = 8;

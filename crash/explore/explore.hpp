@@ -25,10 +25,10 @@ struct limits {
     std::uint64_t nested_one_in = 64;      ///< images whose recovery is cut as well
     std::uint64_t damaged_one_in = 8;      ///< images that are also tried with one bit or line of metadata damaged
     unsigned damaged_places = 8;           ///< of each of them, one at a time
-    unsigned lives = 1;                    ///< so many one after another: a cut ends each, a recovery begins the next
+    unsigned lives = 1;                    ///< lives one after another: a cut ends each, a recovery begins the next
     std::uint64_t lives_one_in = 256;      ///< images that another life begins from, besides those that must
     unsigned next_lives = 2;               ///< from each of them, of other operations
-    std::uint64_t stores_one_in = 64;      ///< with several lives so many cuts before a store are made
+    std::uint64_t stores_one_in = 64;      ///< with several lives, one of this number of cuts before a store is made
     unsigned longest_life = 3;             ///< operations
     std::vector<workload> told_lives;      ///< these instead of drawn ones: the second's operations, the third's, …
     std::uint64_t killed_one_in = 4;       ///< cuts at which the process is killed first, and its recovery cut; of
@@ -48,7 +48,7 @@ struct cut_point {
 struct violation {
     workload operations;
     std::size_t cut = 0;       ///< before this event of the trace
-    unsigned depth = 0;        ///< inside so many recoveries
+    unsigned depth = 0;        ///< the number of recoveries that this cut is inside
     std::string where;         ///< the last call of the seam before it
     choices made;              ///< which contents the uncertain words had, in the order in which they were read
     std::string what;

@@ -51,8 +51,8 @@ std::vector<fault> faults_of(std::span<const hunting_ground> grounds);
 
 /// How hard to look.
 struct effort {
-    unsigned longest = 2;              ///< every workload up to so many operations; or, drawn, from two to so many
-    unsigned drawn = 0;                ///< so many workloads, and interleavings of them, are drawn instead
+    unsigned longest = 2;              ///< operations of a workload: every one up to this; or, drawn, from two to this
+    unsigned drawn = 0;                ///< not 0: this number of workloads, and interleavings of them, is drawn instead
     unsigned depth = 1;                ///< cuts in recoveries
     std::uint64_t nested_one_in = 1;
     std::uint64_t images_of_a_cut = 6;

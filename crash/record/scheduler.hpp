@@ -32,7 +32,7 @@ struct schedule {
     bool operator==(const schedule&) const = default;
 };
 
-/// A schedule with at most so many preemptions somewhere in `steps` steps, a number that a run of the
+/// A schedule with at most `preemptions` preemptions somewhere in `steps` steps, a number that a run of the
 /// same threads returned; few of them show most faults. Source: Musuvathi and Qadeer, Iterative
 /// Context Bounding for Systematic Testing of Multithreaded Programs, PLDI 2007.
 schedule draw_schedule(std::uint64_t seed, unsigned threads, unsigned preemptions, std::uint64_t steps);

@@ -86,7 +86,7 @@ private:
         bool killed;
     };
 
-    /// What may be there inside so many recoveries.
+    /// What may be there inside `depth` recoveries.
     std::vector<contents> allowed(std::size_t depth, const progress& made) const {
         if (depth == 0) return put_together(made);
         const recovery& innermost = recoveries_[depth - 1];

@@ -22,7 +22,7 @@ struct household {
     using word = typename Engine::template field<std::uint64_t>;
     /// Large enough to be stored to without logging while it is fresh.
     static constexpr std::size_t block_words = 2048;
-    /// Of these words every so many is stored, the first and the last among them.
+    /// One of this number of words is stored, the first and the last among them.
     static constexpr std::size_t step = 89;
     static_assert((block_words - 1) % step == 0);
 

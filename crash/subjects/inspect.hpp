@@ -51,7 +51,7 @@ inline create_options recorded_pool_options(const model& how) {
     // In a workload of three wraps nothing else would be trimmed.
     options.wraps.trim_batch = 1;
     options.wraps.lines_kept = 0;
-    // One wrap or a few fill a table; larger ones go home by themselves. Whoever fills one retires it, in its turn.
+    // One wrap or a few fill a table; larger ones are retired alone. The thread that fills a table retires it, in turn.
     options.wraps.alias_words = 16;
     options.wraps.retires_in_background = false;
     return options;

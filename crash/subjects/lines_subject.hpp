@@ -64,7 +64,7 @@ public:
     unsigned universe() const override { return std::size(Of::operations); }
     std::string describe(unsigned operation) const override { return std::string(Of::operations[operation]); }
 
-    /// Copies that tear leave so many that fewer of each cut will do.
+    /// Copies that tear leave many images, so fewer of each cut will do.
     std::uint64_t images_of_a_cut() const override { return 1024; }
 
     trace record(const workload& operations, const model& how, std::size_t) override {

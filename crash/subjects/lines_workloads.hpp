@@ -26,7 +26,7 @@ struct buffer_of_bytes {
     }
     void get() {
         if (in == out) return;
-        // So that a byte that comes back is seen.
+        // So that the return of an old byte is seen.
         bytes[out] = 0;
         out = static_cast<std::uint8_t>((out + 1) % places);
     }

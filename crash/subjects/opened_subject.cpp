@@ -300,7 +300,7 @@ private:
         root_ = root_in(what_->pool());
     }
 
-    /// The weakest level that held at some moment since the last operation that is done, inside so many recoveries.
+    /// The weakest level that held at some moment since the last operation that is done, inside `depth` recoveries.
     level promised(std::size_t depth, const progress& made) const {
         const std::vector<level>& levels = lives_[depth].levels;
         const auto at = [&](std::size_t count) { return levels[std::min(count, levels.size() - 1)]; };

@@ -56,7 +56,7 @@ public:
     /// How many different operations there are.
     virtual unsigned universe() const = 0;
     virtual std::string describe(unsigned operation) const = 0;
-    /// How long workloads are to be where others have so many operations: each may be many interleavings.
+    /// How long workloads are to be where others have `wanted` operations: each may be many interleavings.
     virtual unsigned longest_workload(unsigned wanted) const { return wanted; }
     /// How many images of one cut are tried in order; beyond, as many more are drawn.
     virtual std::uint64_t images_of_a_cut() const { return 4096; }

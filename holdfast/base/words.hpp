@@ -31,6 +31,13 @@ constexpr std::uint64_t merged(std::uint64_t word, std::uint64_t value, std::uin
 
 namespace detail {
 
+/// A bijection of words that spreads every bit. Source: the finalizer of splitmix64 (S. Vigna, public domain).
+constexpr std::uint64_t mix(std::uint64_t value) noexcept {
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
+    return value ^ (value >> 31);
+}
+
 /// The aligned word that holds `address`, and the byte of it that `address` names.
 struct word_position {
     pool_word* word;

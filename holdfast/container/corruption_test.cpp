@@ -42,7 +42,7 @@ struct tally {
     std::uint64_t of[kinds][static_cast<std::size_t>(fate::count)] = {};
     std::uint64_t repaired[kinds][static_cast<std::size_t>(mended::count)] = {};
     std::uint64_t tried = 0;
-    char now[200] = {};  ///< what is being tried, for when it does not come back
+    char now[200] = {};  ///< what is being tried, for when it does not return
     char first_silent[200] = {};
     char first_wrong[200] = {};
 };
@@ -188,7 +188,7 @@ private:
         return all;
     }
 
-    /// Of each class all bytes, or evenly so many: one bit flipped, and the word zeroed.
+    /// Of each class all bytes, or an even choice of them: one bit flipped, and the word zeroed.
     void add_bytes(std::vector<damage>& all) const {
         std::mt19937_64 random(20261122);
         std::map<area, std::uint64_t> sizes;

@@ -162,7 +162,7 @@ TEST_F(SignalHandlers, AreRefusedAfterTheMarkWasLost) {
 }
 #endif
 
-/// Joins in each of so many frames, one inside the other.
+/// Joins in each of `depth` frames, one inside the other.
 [[gnu::noinline]] void join_down(basic_pool<redo>& pool, int depth) {
     ignore(pool.atomically([&] {
         if (depth > 0) join_down(pool, depth - 1);

@@ -1,7 +1,7 @@
 // volatile_only: transactions without durability, the floor for measurements of the others.
 //
-// What it owns: the old values of the open transaction, in DRAM, for rolling back. Stores go home
-// at once. Nothing is logged, written back or fenced: a killed process leaves a torn pool, and
+// What it owns: the old values of the open transaction, in DRAM, for rolling back. Stores change their
+// home locations at once. Nothing is logged, written back or fenced: a killed process leaves a torn pool, and
 // opening one says so.
 #pragma once
 

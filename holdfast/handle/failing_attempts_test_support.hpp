@@ -82,7 +82,7 @@ private:
 struct planned_failure {
     int how;            ///< an errno, `half` or `no_memory`
     unsigned at;        ///< the first call that fails, from 1; 0: none
-    unsigned more = 0;  ///< so many calls behind it fail as well
+    unsigned more = 0;  ///< the number of calls after it that fail as well
     std::uint64_t seed = 0;  ///< of the pool's past; 0: it has none
 };
 

@@ -32,7 +32,7 @@ struct failing_calls {
     bool armed = false;
     int how = 0;              ///< an errno, `half` or `no_memory`
     unsigned at = 0;          ///< the number of the call that fails, from 1; 0: none
-    unsigned more = 0;        ///< so many calls behind that one fail as well
+    unsigned more = 0;        ///< the number of calls after that one that fail as well
     unsigned seen = 0;        ///< calls so far
     bool sync_failed = false;
     const char** failed = nullptr;  ///< where the name of the first function that failed goes

@@ -115,7 +115,7 @@ inline std::uint64_t number_in_environment(const char* name, std::uint64_t other
     return otherwise;
 }
 
-/// Rows, pasts and failures by chance until there were so many runs: a few, or in a soak `soak_runs`.
+/// Rows, pasts and failures by chance until enough runs are done: a few, or in a soak `soak_runs`.
 /// HOLDFAST_FAILING_RUNS and HOLDFAST_FAILING_SEED say otherwise.
 inline void run_rows_by_chance(const std::vector<attempt_of_directory>& rows, std::uint64_t soak_runs,
                                std::span<const known_failure> known = {}) {

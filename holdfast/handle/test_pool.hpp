@@ -68,7 +68,7 @@ public:
         open_again();
     }
 
-    /// Keeps the bytes of this moment; kill_at_snapshot comes back to them, as if killed then.
+    /// Keeps the bytes of this moment; kill_at_snapshot restores them, as if killed then.
     void take_snapshot() { std::filesystem::copy_file(path(), directory_.file("snapshot")); }
     void kill_at_snapshot() {
         pool_->abandon();

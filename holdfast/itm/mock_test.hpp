@@ -15,7 +15,7 @@ class mock : public one_lock {
 public:
     static mock& of_this_thread() noexcept { return object_; }
 
-    /// Accesses until the next conflict; 0: none comes. `conflict_at_commit`: so many commits fail.
+    /// Accesses until the next conflict; 0: none comes. `conflict_at_commit`: the number of commits that fail.
     static inline unsigned conflict_in = 0;
     static inline unsigned conflict_at_commit = 0;
     static inline unsigned wrong_hints = 0;
