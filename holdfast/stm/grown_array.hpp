@@ -1,6 +1,7 @@
 // The arrays of read and write sets, and of the runtime's lists of what to undo.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -36,12 +37,12 @@ public:
 
     [[gnu::always_inline]] void push(const T& each) {
         if (end_ == limit_) [[unlikely]]
-            grow();
+            grow(1);
         *end_++ = each;
     }
     /// Room for `count` more behind the last one; taken() says how many were put there.
     T* room_for(std::size_t count) {
-        while (static_cast<std::size_t>(limit_ - end_) < count) grow();
+        if (static_cast<std::size_t>(limit_ - end_) < count) grow(count);
         return end_;
     }
     void taken(std::size_t count) noexcept { end_ += count; }
@@ -69,9 +70,11 @@ public:
 private:
     static constexpr std::size_t first_capacity = 256;
 
-    [[gnu::noinline, gnu::cold]] void grow() {
+    /// Makes room for `more` behind the last one. An array that was emptied keeps its capacity.
+    [[gnu::noinline, gnu::cold]] void grow(std::size_t more) {
         const std::size_t count = size();
-        const std::size_t capacity = count == 0 ? first_capacity : 2 * count;
+        const std::size_t doubled = 2 * static_cast<std::size_t>(limit_ - begin_);
+        const std::size_t capacity = std::max({first_capacity, doubled, count + more});
         auto* larger = static_cast<T*>(std::realloc(static_cast<void*>(begin_), capacity * sizeof(T)));
         if (larger == nullptr) NoMemory::no_memory();
         begin_ = larger;

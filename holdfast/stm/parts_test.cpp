@@ -1,5 +1,6 @@
 // The parts that both algorithms are made of.
 #include <holdfast/stm/blocks.hpp>
+#include <holdfast/stm/grown_array.hpp>
 #include <holdfast/stm/stm_test_support.hpp>
 #include <holdfast/stm/write_log.hpp>
 
@@ -187,6 +188,39 @@ TEST(Checkpoint, ResumingReturnsAgainWithRegistersAndRoundingAsTheyWere) {
 }
 
 #endif
+
+TEST(GrownArray, MakesRoomForAnyNumberAndKeepsWhatItHolds) {
+    grown_array<word> all;
+    std::vector<word> model;
+    std::mt19937_64 random(7);
+    for (int round = 0; round < 400; ++round) {
+        // Whether it is empty, was emptied, or has little room left: each number fits.
+        const std::size_t count = random() % (round % 20 == 0 ? 5'000 : 300);
+        word* const at = all.extend(count);
+        for (std::size_t i = 0; i < count; ++i) model.push_back(at[i] = random());
+        all.push(static_cast<word>(round));
+        model.push_back(static_cast<word>(round));
+        ASSERT_TRUE(std::equal(all.begin(), all.end(), model.begin(), model.end()));
+        const std::size_t kept = round % 7 == 0 ? 0 : random() % (model.size() + 1);
+        all.keep(kept);
+        model.resize(kept);
+        if (round % 50 == 49) {
+            all.release();
+            model.clear();
+            ASSERT_TRUE(all.empty());
+        }
+    }
+    all.release();
+}
+
+TEST(GrownArray, KeepsItsCapacityWhenItIsEmptied) {
+    grown_array<word> all;
+    all.extend(10'000);
+    const word* const first = all.begin();
+    all.clear();
+    EXPECT_EQ(all.extend(10'000), first);
+    all.release();
+}
 
 }  // namespace
 }  // namespace holdfast::stm
