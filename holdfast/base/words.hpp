@@ -54,6 +54,21 @@ constexpr std::uint8_t byte_mask(unsigned first, unsigned count) noexcept {
     return static_cast<std::uint8_t>(((1u << count) - 1u) << first);
 }
 
+/// The first `count` bytes at `from` as the lowest of a word; 1 <= count <= 8. By pieces in registers: bytes copied to a
+/// word in memory cannot be loaded as that word before each of them has left the store buffer.
+inline std::uint64_t load_piece(const unsigned char* from, std::size_t count) noexcept {
+    const auto read = [from]<class Piece>(Piece piece, std::size_t at) {
+        std::memcpy(&piece, from + at, sizeof piece);
+        return std::uint64_t{piece} << (8 * at);
+    };
+    if (count == 8) return read(std::uint64_t{}, 0);
+    std::uint64_t word = 0;
+    if ((count & 4) != 0) word = read(std::uint32_t{}, 0);
+    if ((count & 2) != 0) word |= read(std::uint16_t{}, count & 4);
+    if ((count & 1) != 0) word |= read(std::uint8_t{}, count & 6);
+    return word;
+}
+
 }  // namespace detail
 
 /// Reads `size` bytes at `from` as the open transaction sees them.
@@ -79,8 +94,7 @@ inline void store_bytes(Transaction& transaction, void* home, const void* from, 
     auto [word, byte] = detail::word_of(home);
     while (size > 0) {
         const std::size_t count = size < 8 - byte ? size : 8 - byte;
-        std::uint64_t value = 0;
-        std::memcpy(&value, in, count);
+        const std::uint64_t value = detail::load_piece(in, count);
         transaction.store(word, value << (8 * byte), detail::byte_mask(byte, static_cast<unsigned>(count)));
         in += count;
         size -= count;
@@ -89,25 +103,44 @@ inline void store_bytes(Transaction& transaction, void* home, const void* from, 
     }
 }
 
-/// load_bytes for a type: one word without masks where size and alignment allow.
+namespace detail {
+
+/// Whether every T lies inside one word, as a number of its size.
+template <class T>
+inline constexpr bool is_part_of_word =
+    (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4) && alignof(T) == sizeof(T);
+
+}  // namespace detail
+
+/// load_bytes for a type: one word where size and alignment allow.
 template <class T, class Transaction>
 inline T load_value(Transaction& transaction, const void* from) {
     T value;
     if constexpr (sizeof(T) == 8 && alignof(T) == 8) {
         const std::uint64_t word = transaction.load(static_cast<const pool_word*>(from));
         std::memcpy(&value, &word, 8);
+    } else if constexpr (detail::is_part_of_word<T>) {
+        const auto [word, byte] = detail::word_of(from);
+        const std::uint64_t bits = transaction.load(word) >> (8 * byte);
+        std::memcpy(&value, &bits, sizeof(T));
     } else {
         load_bytes(transaction, from, &value, sizeof(T));
     }
     return value;
 }
 
+/// store_bytes for a type: one word where size and alignment allow.
 template <class T, class Transaction>
 inline void store_value(Transaction& transaction, void* home, const T& value) {
     if constexpr (sizeof(T) == 8 && alignof(T) == 8) {
         std::uint64_t word;
         std::memcpy(&word, &value, 8);
         transaction.store(static_cast<pool_word*>(home), word, 0xFF);
+    } else if constexpr (detail::is_part_of_word<T>) {
+        const auto [word, byte] = detail::word_of(home);
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, &value, sizeof(T));
+        transaction.store(word, bits << (8 * byte), detail::byte_mask(byte, sizeof(T)));
     } else {
         store_bytes(transaction, home, &value, sizeof(T));
     }
