@@ -57,7 +57,8 @@ void expect_values_of(T value) {
         store_value(transaction, home.data() + place, value);
         EXPECT_EQ(load_value<T>(transaction, home.data() + place), value);
         for (std::size_t i = 0; i < home.size(); ++i) {
-            if (i < place || i >= place + sizeof(T)) ASSERT_EQ(home[i], 0x5A) << sizeof(T) << " " << place << " " << i;
+            const bool is_neighbour = i < place || i >= place + sizeof(T);
+            ASSERT_TRUE(!is_neighbour || home[i] == 0x5A) << sizeof(T) << " " << place << " " << i;
         }
     }
 }
