@@ -1,12 +1,13 @@
 # What an installation holds: the public headers as they stand, the library, a CMake package, a pkg-config
-# file: the component `library`. The component `crash` beside it is the explorer, `command` the two commands, `benchmarks`
-# the programs that they measure; `sim` is a package of its own.
+# file: the component `library`. The component `crash` beside it is the explorer, `command` the command
+# and the programs that it starts, `benchmarks` those for measuring; `sim` is a package of its own.
 include(CMakePackageConfigHelpers)
 
 set(package_directory "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
 
 set(libraries holdfast)
-if(HOLDFAST_HAS_TM)
+# What is not built is not installed.
+if(HOLDFAST_HAS_TM AND NOT HOLDFAST_ONLY_COMMAND)
     list(APPEND libraries holdfast_itm_value holdfast_itm_versioned)
 endif()
 install(TARGETS ${libraries} EXPORT holdfast_targets COMPONENT library ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -80,7 +81,7 @@ install(FILES "${PROJECT_BINARY_DIR}/holdfast-config.cmake" "${PROJECT_BINARY_DI
 file(RELATIVE_PATH prefix_from_pkgconfig "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in" holdfast.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)
-if(HOLDFAST_HAS_TM)
+if(HOLDFAST_HAS_TM AND NOT HOLDFAST_ONLY_COMMAND)
     foreach(algorithm value versioned)
         configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-itm.pc.in" holdfast-itm-${algorithm}.pc @ONLY)
         install(FILES "${PROJECT_BINARY_DIR}/holdfast-itm-${algorithm}.pc"

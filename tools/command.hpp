@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace holdfast::tools {
 
@@ -11,6 +13,8 @@ namespace holdfast::tools {
 struct command_line {
     /// Returns the exit status; throws `failure` for what the library refuses.
     std::function<int()> run;
+    /// What was typed after the program's name.
+    std::vector<std::string> words{};
     /// Machine output was asked for: errors are printed to stdout as JSON too.
     bool json = false;
 };

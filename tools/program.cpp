@@ -38,7 +38,7 @@ int run_program(int argc, char** argv, void (*add)(CLI::App& application, comman
     prepare_streams();
     CLI::App application{"Holdfast: live data structures in a file, changed in transactions that survive a kill\n"
                          "and a power cut."};
-    command_line line;
+    command_line line{.run = {}, .words = {argv + 1, argv + argc}};
     describe(application);
     add(application, line);
     try {

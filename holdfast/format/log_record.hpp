@@ -12,6 +12,10 @@ inline constexpr std::uint64_t record_alignment = 64;
 inline constexpr std::uint64_t segment_header_bytes = 64;
 inline constexpr std::uint64_t smallest_segment_bytes = 4096;
 
+/// No commit has a higher number, and what names one is damage. A billion commits a second take 146 years to get there,
+/// so the number after the highest that a pool may name never wraps around.
+inline constexpr std::uint64_t largest_sequence = std::uint64_t{1} << 62;
+
 /// Where truncation stands: every record with a sequence up to and including `sequence` is home.
 /// Two slots, in sectors of their own; the valid one with the higher sequence counts.
 struct truncation_slot {

@@ -53,7 +53,8 @@ inline bool read_record(const std::byte* at, const std::byte* end, std::uint32_t
     if (end - at < static_cast<std::ptrdiff_t>(sizeof(format::record_header))) return false;
     std::memcpy(&out.header, at, sizeof out.header);
     const auto room = static_cast<std::uint64_t>(end - at);
-    if (out.header.sequence == 0 || out.header.payload_words > room / 8) return false;
+    if (out.header.sequence == 0 || out.header.sequence > format::largest_sequence) return false;
+    if (out.header.payload_words > room / 8) return false;
     if (format::record_bytes(out.header.payload_words) > room) return false;
     const auto* words = reinterpret_cast<const std::uint64_t*>(at);
     constexpr unsigned reserved_shift = 40;

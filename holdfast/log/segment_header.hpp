@@ -47,7 +47,8 @@ inline segment_header_view read_segment_header(const std::byte* pool, const log_
     if (!geometry.sealed_segments) return {salt == 0 ? state::emptied : state::sealed, salt, salt, 0, 0};
     if ((salt | check) == 0 && (acknowledged | truncated) == 0) return {};
     const std::uint64_t other = check ^ format::segment_mark(index, acknowledged, truncated);
-    if (salt != other) return {state::broken, salt, other, 0, 0};
+    const bool names_no_commit = acknowledged > format::largest_sequence || truncated > format::largest_sequence;
+    if (salt != other || names_no_commit) return {state::broken, salt, other, 0, 0};
     // What an emptied one named may have gone since, like its own records.
     if (salt == 0) return {state::emptied, 0, 0, 0, truncated};
     return {state::sealed, salt, salt, acknowledged, truncated};

@@ -18,7 +18,8 @@ inline format::truncation_slot make_truncation_slot(std::uint64_t sequence) noex
 }
 
 inline bool truncation_slot_valid(const format::truncation_slot& slot) noexcept {
-    return slot.checksum == ~crc32c(&slot, offsetof(format::truncation_slot, checksum), ~0u);
+    return slot.sequence <= format::largest_sequence &&
+           slot.checksum == ~crc32c(&slot, offsetof(format::truncation_slot, checksum), ~0u);
 }
 
 /// Which slot to write for `sequence`: the one that does not hold the current point, so that a

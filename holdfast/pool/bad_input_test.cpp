@@ -250,6 +250,16 @@ TEST_F(PoolBadInput, ADamagedLogIsCorruptAndNamesTheOffset) {
     EXPECT_EQ(code_of(open_pool::inspect(path())), errc::corrupt);
 }
 
+TEST_F(PoolBadInput, ANumberOfCommitsThatNoPoolReachesIsCorruptWhateverTheChecksumSays) {
+    make();
+    for (const std::uint64_t sequence : {~std::uint64_t{0}, ~std::uint64_t{15}, format::largest_sequence + 1}) {
+        const format::truncation_slot slot = make_truncation_slot(sequence);
+        for (const std::uint64_t at : format::truncation_slot_offset)
+            write_bytes(path(), format::log_offset + at, &slot, sizeof slot);
+        EXPECT_EQ(expect_refused(errc::corrupt).offset, format::log_offset);
+    }
+}
+
 TEST_F(PoolBadInput, ADamagedHeapZoneIsCorrupt) {
     make();
     const char noise[64] = "damaged";
