@@ -67,7 +67,6 @@ void add_programs_beside(CLI::App& application, command_line& line) {
         command->prefix_command();
         command->set_help_flag();
         command->callback([&line, &each] {
-            // As they were typed: the parser takes the first "--" for its own.
             line.run = [&line, &each]() -> int { become(each, {line.words.begin() + 1, line.words.end()}); };
         });
     }

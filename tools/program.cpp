@@ -42,7 +42,9 @@ int run_program(int argc, char** argv, void (*add)(CLI::App& application, comman
     describe(application);
     add(application, line);
     try {
-        application.parse(argc, argv);
+        // A program of its own reads what stands behind its command, every "--" too.
+        const CLI::App* const first = argc > 1 ? application.get_subcommand_no_throw(argv[1]) : nullptr;
+        application.parse(first != nullptr && first->get_prefix_command() ? 2 : argc, argv);
     } catch (const CLI::ParseError& reason) {
         return answer(application, reason, exit_failed);
     }
