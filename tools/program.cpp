@@ -43,8 +43,10 @@ int run_program(int argc, char** argv, void (*add)(CLI::App& application, comman
     add(application, line);
     try {
         // A program of its own reads what stands behind its command, every "--" too.
-        const CLI::App* const first = argc > 1 ? application.get_subcommand_no_throw(argv[1]) : nullptr;
-        application.parse(first != nullptr && first->get_prefix_command() ? 2 : argc, argv);
+        const auto names_program = [&](const CLI::App* each) {
+            return argc > 1 && each->get_name() == argv[1] && each->get_prefix_command();
+        };
+        application.parse(application.get_subcommands(names_program).empty() ? argc : 2, argv);
     } catch (const CLI::ParseError& reason) {
         return answer(application, reason, exit_failed);
     }

@@ -12,8 +12,9 @@ inline constexpr std::uint64_t record_alignment = 64;
 inline constexpr std::uint64_t segment_header_bytes = 64;
 inline constexpr std::uint64_t smallest_segment_bytes = 4096;
 
-/// No commit has a higher number, and what names one is damage. A billion commits a second take 146 years to get there,
-/// so the number after the highest that a pool may name never wraps around.
+/// No commit has a higher number, and what names one is damage: the number after the highest never wraps around. A log
+/// whose highest number is above half of it is not opened, so that every commit that follows has a number below. A
+/// billion commits a second take 73 years to get there.
 inline constexpr std::uint64_t largest_sequence = std::uint64_t{1} << 62;
 
 /// Where truncation stands: every record with a sequence up to and including `sequence` is home.

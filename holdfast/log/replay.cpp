@@ -92,6 +92,7 @@ result<log_replay> log_replay::read(std::span<const std::byte> pool, const log_g
     log_replay replay;
     if (auto found = replay.find_truncation_point(pool, geometry, how); !found) return found.error();
     replay.scan(pool, geometry, how);
+    if (auto checked = replay.check_room_for_numbers(geometry); !checked) return checked.error();
     if (how == log_reading::strict && !replay.damage_.empty()) return replay.damage_.front();
     replay.report_.records = replay.records_.size();
     if (auto checked = replay.check_bounds(pool, geometry, how); !checked) return checked.error();
@@ -101,6 +102,15 @@ result<log_replay> log_replay::read(std::span<const std::byte> pool, const log_g
     });
     if (is_planted(planted::replayed_newest_first)) std::reverse(replay.records_.begin(), replay.records_.end());
     return replay;
+}
+
+result<void> log_replay::check_room_for_numbers(const log_geometry& geometry) const {
+    if (report_.last_sequence <= format::largest_sequence / 2) return {};
+    return error{.code = errc::corrupt,
+                 .what = "the log counts more commits than a pool can have",
+                 .offset = geometry.offset,
+                 .expected = "at most " + std::to_string(format::largest_sequence / 2),
+                 .found = std::to_string(report_.last_sequence)};
 }
 
 void log_replay::scan(std::span<const std::byte> pool, const log_geometry& geometry, log_reading how) {

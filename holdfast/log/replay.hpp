@@ -28,8 +28,8 @@ namespace holdfast {
 ///      Undo: keep transactions above S without an end; apply their records, newest first.
 class log_replay {
 public:
-    /// Errors, unless the log is read to salvage it: corrupt (no valid truncation point; an entry outside roots and
-    /// heap; read strictly, damage that is no torn tail). `pool` is the whole pool, mapped anywhere.
+    /// Errors: corrupt (numbers that no pool reaches), and unless the log is read to salvage it: corrupt (no valid
+    /// truncation point; an entry outside roots and heap; read strictly, damage that is no torn tail). `pool` is the whole pool, mapped anywhere.
     static result<log_replay> read(std::span<const std::byte> pool, const log_geometry& geometry,
                                    log_reading how = log_reading::strict);
 
@@ -53,6 +53,7 @@ public:
 private:
     result<void> find_truncation_point(std::span<const std::byte> pool, const log_geometry& geometry,
                                        log_reading how);
+    result<void> check_room_for_numbers(const log_geometry& geometry) const;
     void scan(std::span<const std::byte> pool, const log_geometry& geometry, log_reading how);
     /// Goes on above the numbers of torn records too: what is left of one must not look like a record that came
     /// after the next lap's first, were that torn as well.

@@ -81,6 +81,18 @@ TEST(Replay, ATruncationPointAboveAllNumbersIsNotBelieved) {
     EXPECT_EQ(refused.error().code, errc::corrupt);
 }
 
+TEST(Replay, ALogThatLeavesNoRoomForNumbersIsRefused) {
+    for (const log_reading how : {log_reading::strict, log_reading::torn_anywhere, log_reading::salvage}) {
+        log_in_memory pool;
+        pool.put_truncation(0, format::largest_sequence / 2);
+        EXPECT_TRUE(pool.recover(how));
+        pool.put(0, 64, 11, format::largest_sequence / 2 + 1, run(pool.offset(0), {6}));
+        const auto refused = pool.recover(how);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, errc::corrupt);
+    }
+}
+
 TEST(Replay, ARecordNumberedAboveAllCommitsIsNone) {
     for (const std::uint64_t sequence : {format::largest_sequence + 1, ~std::uint64_t{0}}) {
         log_in_memory pool;

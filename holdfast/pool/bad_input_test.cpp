@@ -252,7 +252,8 @@ TEST_F(PoolBadInput, ADamagedLogIsCorruptAndNamesTheOffset) {
 
 TEST_F(PoolBadInput, ANumberOfCommitsThatNoPoolReachesIsCorruptWhateverTheChecksumSays) {
     make();
-    for (const std::uint64_t sequence : {~std::uint64_t{0}, ~std::uint64_t{15}, format::largest_sequence + 1}) {
+    for (const std::uint64_t sequence : {~std::uint64_t{0}, ~std::uint64_t{15}, format::largest_sequence + 1,
+                                         format::largest_sequence, format::largest_sequence / 2 + 1}) {
         const format::truncation_slot slot = make_truncation_slot(sequence);
         for (const std::uint64_t at : format::truncation_slot_offset)
             write_bytes(path(), format::log_offset + at, &slot, sizeof slot);
