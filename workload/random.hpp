@@ -3,8 +3,6 @@
 // public domain) gives the numbers.
 #pragma once
 
-#include <holdfast/base/words.hpp>
-
 #include <cstdint>
 
 namespace holdfast::workload {
@@ -12,7 +10,10 @@ namespace holdfast::workload {
 /// One step of splitmix64: advances `state` and returns the next number. Also a good 64-bit mixer.
 constexpr std::uint64_t splitmix(std::uint64_t& state) noexcept {
     state += 0x9E3779B97F4A7C15ull;
-    return holdfast::detail::mix(state);
+    std::uint64_t mixed = state;
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
+    return mixed ^ (mixed >> 31);
 }
 
 /// A generator of 64-bit numbers. Copies continue from the same point. One thread.

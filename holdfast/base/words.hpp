@@ -31,13 +31,6 @@ constexpr std::uint64_t merged(std::uint64_t word, std::uint64_t value, std::uin
 
 namespace detail {
 
-/// A bijection of words that spreads every bit. Source: the finalizer of splitmix64 (S. Vigna, public domain).
-constexpr std::uint64_t mix(std::uint64_t value) noexcept {
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
-    return value ^ (value >> 31);
-}
-
 /// The aligned word that holds `address`, and the byte of it that `address` names.
 struct word_position {
     pool_word* word;
@@ -54,8 +47,8 @@ constexpr std::uint8_t byte_mask(unsigned first, unsigned count) noexcept {
     return static_cast<std::uint8_t>(((1u << count) - 1u) << first);
 }
 
-/// The first `count` bytes at `from` as the lowest of a word; 1 <= count <= 8. By pieces in registers: bytes copied to a
-/// word in memory cannot be loaded as that word before each of them has left the store buffer.
+/// The first `count` bytes at `from` as the lowest of a word; 1 <= count <= 8. By pieces in registers: bytes copied to
+/// a word in memory cannot be loaded as that word before each of them has left the store buffer.
 inline std::uint64_t load_piece(const unsigned char* from, std::size_t count) noexcept {
     const auto read = [from]<class Piece>(Piece piece, std::size_t at) {
         std::memcpy(&piece, from + at, sizeof piece);

@@ -51,6 +51,14 @@ struct map_entry {
     held_element<T, Engine> second;
 };
 
+/// A bijection of 64-bit numbers that spreads every bit: the finalizer of splitmix64 (S. Vigna, public domain). It
+/// decides what is on the media.
+constexpr std::uint64_t mix(std::uint64_t value) noexcept {
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
+    return value ^ (value >> 31);
+}
+
 /// A hash that is the same in every process and on every machine: it decides what is on the media.
 inline std::uint64_t hash_bytes(const void* bytes, std::size_t size) noexcept {
     const auto* at = static_cast<const unsigned char*>(bytes);

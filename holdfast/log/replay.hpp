@@ -29,7 +29,8 @@ namespace holdfast {
 class log_replay {
 public:
     /// Errors: corrupt (numbers that no pool reaches), and unless the log is read to salvage it: corrupt (no valid
-    /// truncation point; an entry outside roots and heap; read strictly, damage that is no torn tail). `pool` is the whole pool, mapped anywhere.
+    /// truncation point; an entry outside roots and heap; read strictly, damage that is no torn tail).
+    /// `pool` is the whole pool, mapped anywhere.
     static result<log_replay> read(std::span<const std::byte> pool, const log_geometry& geometry,
                                    log_reading how = log_reading::strict);
 
