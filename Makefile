@@ -4,7 +4,7 @@
 #   make run    the main job: loads a real data set, kills the loader again and again, verifies
 #   make build  all programs: the command at build/holdfast, and beside it those that it starts
 #   make check  the fast tests, at most a minute once built
-#   make test   everything that must pass before a change goes in, under 15 minutes
+#   make test   everything that must pass before a change goes in
 #   make soak   every test at full length
 #   make reference  what the public headers promise, as pages in build/reference/html
 #   make bench  every benchmark suite; tables on the terminal, records in build/bench-*.json

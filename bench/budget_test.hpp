@@ -56,6 +56,7 @@ public:
         create_options options;
         options.durability = to.durability;
         options.tmpfs_is_nvram = to.medium == "nvram";
+        options.records = persist::record_way::streamed;
         options.bytes = 8 << 20;
         options.log_bytes = 1 << 20;
         // What another thread does would not be counted.

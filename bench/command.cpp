@@ -1,6 +1,8 @@
 #include <bench/bench.hpp>
 
 #include <bench/contest/scratch.hpp>
+#include <bench/contest/setting.hpp>
+#include <bench/external.hpp>
 #include <bench/figures/paper_ratios.hpp>
 #include <bench/runner.hpp>
 #include <bench/suites.hpp>
@@ -41,6 +43,7 @@ constexpr auto suite_names = [] {
 report run_suite(const suite& wanted, const options& options) {
     scratch space(options.directory);
     report records;
+    records.set_external(read_external(options.external, std::string(wanted.name)));
     const auto plan = wanted.plan(options, space);
     progress bar(plan.size());
     for (const auto& set_up : plan) {
@@ -72,6 +75,11 @@ int run(const std::string& name, const options& options) {
     const suite* const found = find_suite(name);
     if (found == nullptr) {
         tools::complain("holdfast bench: there is no suite '" + name + "'\n");
+        return 2;
+    }
+    if (!options.external.empty() && !takes_external(name)) {
+        tools::complain("holdfast bench: suite " + name +
+                        " takes no external records; sps, hash, btree and rbtree do\n");
         return 2;
     }
     try {
@@ -110,8 +118,17 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
                       "Extra time for each line written to nvram, by our engines and, on bounded-buffer, lines and\n"
                       "wrap, by libpmemobj")
         ->capture_default_str();
+    bench->add_option("--records", setting::records,
+                      "How our engines' log records reach nvram: streamed, written_back, or the cheaper way as each\n"
+                      "opening measures it")
+        ->check(tools::one_of({"measured", "streamed", "written_back"}))
+        ->capture_default_str();
     bench->add_option("--engine", all->asked.engines, "Only this engine or rival, or none for the floors (repeatable)")
         ->type_name("NAME");
+    bench->add_option("--external", all->asked.external,
+                      "Records of the same form that another program measured in the same minutes: shown beside\n"
+                      "ours, with the ratio, by sps, hash, btree and rbtree (repeatable)")
+        ->type_name("FILE");
     bench->footer("nvram is tmpfs emulating byte-addressable NVRAM: write-backs and fences are issued, and\n"
                   "nothing survives a power cut. Rivals run in child processes in the same invocation.");
     bench->callback([all, &chosen] { chosen = [all] { return run(all->suite, all->asked); }; });

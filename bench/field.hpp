@@ -89,4 +89,31 @@ match make_match(const field& wanted, const options& asked, scratch& space) {
     return made;
 }
 
+/// The match of kinds of locks: all threads take the same one for each transaction. volatile_only has no fence to
+/// share.
+template <template <class> class Contestant>
+match make_match_of_locks(const field& wanted, const options& asked, scratch& space) {
+    setting where = wanted.where;
+    where.shared_lock = true;
+    match made;
+    made.suite = wanted.suite;
+    made.title = where.title(wanted.suite) + "   one lock for all";
+    made.threads = where.threads;
+    made.limits = limits_of(wanted, asked.quick);
+    if (chosen(asked, "none"))
+        made.entries.push_back(
+            floor_entry(where.medium, where.threads, where.log_bytes, space, wanted.floor_is_recorded));
+    const auto add = [&]<class Engine>(std::type_identity<Engine>, const char* lock) {
+        const std::string name(Engine::description.name);
+        if (!chosen(asked, name)) return;
+        where.lock = lock;
+        made.entries.push_back({name, std::make_unique<Contestant<Engine>>(space.path(where.medium, name), where),
+                                wanted.cases, where.as_parameters()});
+    };
+    add(std::type_identity<volatile_only>{}, "mutex");
+    add(std::type_identity<redo>{}, "mutex");
+    add(std::type_identity<redo>{}, "combining");
+    return made;
+}
+
 }  // namespace holdfast::bench

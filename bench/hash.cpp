@@ -18,7 +18,17 @@ public:
 }  // namespace
 
 std::vector<planned_match> plan_hash(const options& wanted, scratch& space) {
-    return plan_maps<hash_contestant>("hash", wanted, space);
+    auto plan = plan_maps<hash_contestant>("hash", wanted, space);
+    for (const unsigned threads : wanted.quick ? std::vector<unsigned>{2} : std::vector<unsigned>{2, 8}) {
+        field one;
+        one.suite = "hash";
+        one.cases = {"shared-update"};
+        one.where = {"power", "nvram", threads, wanted.quick ? 100'000u : 1'000'000u};
+        one.where.log_bytes = 1u << 20;
+        one.where.delay_ns = wanted.delay_ns;
+        plan.push_back([one, &wanted, &space] { return make_match_of_locks<hash_contestant>(one, wanted, space); });
+    }
+    return plan;
 }
 
 }  // namespace holdfast::bench

@@ -12,7 +12,7 @@
 namespace holdfast::bench {
 
 /// A map of `Structure<Access>` under `Root`, with the keys scattered_key(0 … elements - 1) in it
-/// whenever insert has been run as often as remove. One thread.
+/// whenever insert has been run as often as remove. One thread, but for updates under one lock.
 template <class Engine, class Root, template <class> class Structure>
 class map_contestant : public contestant {
 public:
@@ -31,6 +31,9 @@ public:
             return repeat(transactions, [&](std::uint64_t) {
                 return map_.remove(workload::scattered_key(where_.elements + removed_++));
             });
+        if (name == "shared-update")
+            return where_.lock == "combining" ? update_locked(combining_lock_, transactions)
+                                              : update_locked(lock_, transactions);
         if (name == "update")
             return repeat(transactions, [&](std::uint64_t i) { return map_.update(random_key(), as_value(i)); });
         return repeat(transactions, [&](std::uint64_t) {
@@ -61,7 +64,21 @@ private:
         });
     }
 
+    template <class Lock>
+    batch update_locked(Lock& lock, std::uint64_t transactions) {
+        return pool_.measure(where_.threads, transactions, [&](unsigned thread, std::uint64_t count) {
+            workload::random numbers(transactions + thread);
+            for (std::uint64_t i = 0; i < count; ++i) {
+                const std::int64_t key = workload::scattered_key(numbers.below(where_.elements));
+                const bool done = pool_.pool().atomically(lock, [&] { return map_.update(key, as_value(i)); }).value();
+                if (!done) fail(errc::not_found, "a key was not where it has to be");
+            }
+        });
+    }
+
     setting where_;
+    std::mutex lock_;
+    combining_mutex combining_lock_;
     bench_pool<Engine> pool_;
     Structure<pool_access<Engine>> map_;
     workload::random numbers_{1000};

@@ -85,10 +85,10 @@ private:
         auto* const words = pool.plain_root<data_root>("data").value()->words;
         workload::random numbers(1);
         const auto info = pool.info();
-        // Until the last segment is reached: going on would truncate.
+        // Until the last segment is reached: going on would truncate. Nothing else is sent or written back meanwhile.
         const std::uint64_t enough = info.log_bytes - format::log_header_bytes - info.segment_bytes;
         const persist::counters before = persist::thread_counters();
-        while ((persist::thread_counters() - before).streamed_bytes < enough)
+        while ((persist::thread_counters() - before).medium_bytes() < enough)
             pool.atomically([&] {
                     store_value(current_transaction<redo>(), words + numbers.below(data_bytes / 8), std::uint64_t{2});
                 }).value();

@@ -10,6 +10,7 @@
 #include <holdfast/handle/pool.hpp>
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
+#include <holdfast/persist/record_way.hpp>
 
 #include <mutex>
 #include <optional>
@@ -24,6 +25,7 @@ inline open_options options_of(const setting& where) {
     open_options asked;
     asked.durability = level_named(where.level).value();
     asked.tmpfs_is_nvram = where.medium == "nvram";
+    asked.records = persist::record_way_named(setting::records).value();
     asked.delay_ns = where.delay_ns;
     asked.populate = true;
     if (where.batch != 0) asked.wraps.trim_batch = static_cast<std::uint32_t>(where.batch);

@@ -1,5 +1,6 @@
 // Records survive being written and read, and the paper's ratios are found in them.
 #include <bench/contest/record.hpp>
+#include <bench/external.hpp>
 #include <bench/figures/paper_ratios.hpp>
 
 #include <holdfast/base/result.hpp>
@@ -46,6 +47,64 @@ TEST(Records, AFileThatHoldsNoneIsRefusedByName) {
         EXPECT_EQ(reason.reason().code, errc::invalid_argument);
         EXPECT_EQ(reason.reason().path, path);
     }
+}
+
+/// Two records of suite sps as another program may have written them: other order, more of them than are asked for.
+std::string external_file(const persist::test::scratch_directory& here, const std::string& value) {
+    const std::string path = here.path() + "/external.json";
+    std::ofstream(path) << R"([{"suite":"sps","case":"swap","engine":"quadra","threads":1,"params":{"delay_ns":0,)"
+                        << R"("medium":"nvram","swaps":1,"level":"power"},"metric":"ns_per_tx","unit":"ns","value":)"
+                        << value << R"(,"min":1,"max":9,"runs":9},{"suite":"hash","case":"get","engine":"quadra",)"
+                        << R"("threads":1,"params":{},"metric":"ns_per_tx","unit":"ns","value":1,"min":1,"max":1,)"
+                        << R"("runs":9}])";
+    return path;
+}
+
+record swap_of(const std::string& engine, std::uint64_t swaps) {
+    const parameters params{
+        {"level", std::string("power")}, {"medium", std::string("nvram")}, {"delay_ns", 0u}, {"swaps", swaps}};
+    return {"sps", "swap", engine, 1, params, "ns_per_tx", "ns", 200, 190, 210, 9};
+}
+
+TEST(ExternalRecords, StandBesideOursOfTheSameCaseAndParametersAlone) {
+    const persist::test::scratch_directory here(std::filesystem::current_path().string());
+    const auto external = read_external({external_file(here, "150")}, "sps");
+    ASSERT_EQ(external.size(), 1u);
+    EXPECT_EQ(external[0].engine, "quadra (external)");
+    EXPECT_TRUE(external_beside(external, {swap_of("redo", 64)}).empty());
+    const auto beside = external_beside(external, {swap_of("redo", 64), swap_of("redo", 1)});
+    ASSERT_EQ(beside.size(), 1u);
+    EXPECT_EQ(beside[0].value, 150);
+    EXPECT_EQ(beside[0].params, swap_of("redo", 1).params) << "in our order";
+}
+
+TEST(ExternalRecords, AreNoRecordsOfTheRun) {
+    const persist::test::scratch_directory here(std::filesystem::current_path().string());
+    report all;
+    all.set_external(read_external({external_file(here, "150")}, "sps"));
+    all.add(swap_of("redo", 1));
+    all.write_json(here.path() + "/records.json");
+    EXPECT_EQ(read_records(here.path() + "/records.json").size(), 1u);
+}
+
+TEST(ExternalRecords, AreRefusedByNameWhenNothingCanBeComparedWithThem) {
+    const persist::test::scratch_directory here(std::filesystem::current_path().string());
+    const auto refused = [&](const std::vector<std::string>& paths, const std::string& suite) -> std::string {
+        try {
+            read_external(paths, suite);
+        } catch (const failure& reason) {
+            EXPECT_EQ(reason.reason().code, errc::invalid_argument);
+            return reason.reason().text();
+        }
+        return "taken";
+    };
+    const std::string path = external_file(here, "150");
+    EXPECT_NE(refused({path}, "btree").find("no external record of this suite: " + path), std::string::npos);
+    external_file(here, "0");
+    EXPECT_NE(refused({path}, "sps").find("above 0 ns"), std::string::npos);
+    std::ofstream(path) << R"([{"suite":"sps","case":"swap","engine":"quadra","threads":1,"params":{"level":"power"},)"
+                        << R"("metric":"ns_per_tx","unit":"ns","value":1,"min":1,"max":1,"runs":9}])";
+    EXPECT_NE(refused({path}, "sps").find("expected medium"), std::string::npos) << refused({path}, "sps");
 }
 
 TEST(PaperRatios, CompareWithLineOnTheSameMediumOrOnDram) {

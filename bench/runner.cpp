@@ -1,5 +1,8 @@
 #include <bench/runner.hpp>
+
+#include <bench/external.hpp>
 #include <bench/table.hpp>
+#include <holdfast/persist/seam.hpp>
 #include <tools/streams.hpp>
 
 #include <fmt/format.h>
@@ -15,11 +18,13 @@ namespace {
 using counts = std::map<std::string, std::uint64_t>;
 
 /// Log bytes that one transaction takes, as far as counters tell: streams are log records, and on
-/// a file the checkpoint's writes are few beside the records'.
+/// a file the checkpoint's writes are few beside the records'. Where records are written back, homes count too.
 double log_bytes_per_transaction(const batch& one) {
     if (!one.spent || one.transactions == 0) return 0;
     const auto& medium = one.spent->medium;
-    return static_cast<double>(medium.streamed_bytes + medium.written_bytes) / static_cast<double>(one.transactions);
+    const bool writes_back = one.spent->has_log && medium.streamed_bytes == 0;
+    const std::uint64_t sent = writes_back ? medium.write_backs * persist::line_bytes : medium.streamed_bytes;
+    return static_cast<double>(sent + medium.written_bytes) / static_cast<double>(one.transactions);
 }
 
 std::uint64_t batch_length(const batch& warm, const batch_limits& limits) {
@@ -225,6 +230,7 @@ void play(match& wanted, report& to, progress& bar) {
         }
     }
     bar.hide();
+    for (auto& one : external_beside(to.external(), shown)) shown.push_back(std::move(one));
     print_table(wanted.title, shown);
     bar.next_match();
 }

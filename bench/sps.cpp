@@ -29,7 +29,9 @@ public:
 
     batch run(const std::string&, std::uint64_t transactions) override {
         return pool_.measure(where_.threads, transactions, [&](unsigned thread, std::uint64_t count) {
-            where_.shared_lock ? swap_locked(thread, count) : swap(thread, count);
+            if (!where_.shared_lock) return swap(thread, count);
+            if (where_.lock == "combining") return swap_locked(combining_lock_, thread, count);
+            swap_locked(lock_, thread, count);
         });
     }
 
@@ -49,12 +51,13 @@ private:
                 .value();
         numbers_[thread] = numbers;
     }
-    void swap_locked(unsigned thread, std::uint64_t count) {
+    template <class Lock>
+    void swap_locked(Lock& lock, unsigned thread, std::uint64_t count) {
         const std::uint64_t slice = where_.elements / where_.threads;
         auto numbers = numbers_[thread];
         for (std::uint64_t i = 0; i < count; ++i)
             pool_.pool()
-                .atomically(lock_, [&] { array_.swap_random(numbers, where_.swaps, slice * thread, slice); })
+                .atomically(lock, [&] { array_.swap_random(numbers, where_.swaps, slice * thread, slice); })
                 .value();
         numbers_[thread] = numbers;
     }
@@ -64,6 +67,7 @@ private:
     workload::sps<pool_access<Engine>> array_;
     std::vector<workload::random> numbers_;
     std::mutex lock_;
+    combining_mutex combining_lock_;
 };
 
 struct point {
@@ -116,6 +120,16 @@ std::vector<planned_match> plan_sps(const options& wanted, scratch& space) {
                 }
             }
         }
+    }
+    for (const unsigned threads : wanted.quick ? std::vector<unsigned>{2} : std::vector<unsigned>{2, 8}) {
+        field one;
+        one.suite = "sps";
+        one.cases = {"shared-swap"};
+        one.where = {"power", "nvram", threads, 100'000, 1};
+        one.where.log_bytes = log_bytes_default;
+        one.where.delay_ns = wanted.delay_ns;
+        one.floor_is_recorded = floors.emplace(one.where.medium, threads).second;
+        plan.push_back([one, &wanted, &space] { return make_match_of_locks<sps_contestant>(one, wanted, space); });
     }
     return plan;
 }

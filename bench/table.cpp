@@ -1,5 +1,7 @@
 #include <bench/table.hpp>
 
+#include <bench/external.hpp>
+
 #include <tools/columns.hpp>
 #include <tools/streams.hpp>
 
@@ -117,6 +119,9 @@ std::vector<std::string> rivals_among(const std::vector<line>& lines) {
     for (const char* rival : {"libpmemobj", "libpmemobj_best", "lmdb", "sqlite"})
         for (const auto& one : lines)
             if (one.engine == rival && (found.empty() || found.back() != rival)) found.emplace_back(rival);
+    for (const auto& one : lines)
+        if (one.engine.ends_with(external_mark) && std::find(found.begin(), found.end(), one.engine) == found.end())
+            found.push_back(one.engine);
     return found;
 }
 
@@ -169,9 +174,10 @@ std::vector<std::string> heads_of(const layout& columns) {
     std::vector<std::string> heads{"case", "engine", "ns/tx", "min", "max", "tx/s"};
     if (columns.with_engines) heads.insert(heads.end(), {"of floor", "+plain"});
     for (const auto& rival : columns.rivals)
-        heads.push_back(rival == "libpmemobj"        ? "vs pmemobj"
-                        : rival == "libpmemobj_best" ? "vs its best"
-                                                     : "vs " + rival);
+        heads.push_back(rival == "libpmemobj"           ? "vs pmemobj"
+                        : rival == "libpmemobj_best"    ? "vs its best"
+                        : rival.ends_with(external_mark) ? "vs " + rival.substr(0, rival.size() - external_mark.size())
+                                                        : "vs " + rival);
     heads.insert(heads.end(), {"wr.backs", "fences", "bytes", "syncs", "truncs", "sync/grp"});
     for (const auto& column : columns.observed) heads.emplace_back(column.head);
     return heads;

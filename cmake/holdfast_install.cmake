@@ -62,7 +62,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/aspect/weave" DESTINATION ${package_dir
         FILES_MATCHING PATTERN "*.py" PATTERN "*.ah")
 
 # Atomic blocks: holdfast_target_tm.
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm.cmake" DESTINATION ${package_directory} COMPONENT library)
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm.cmake" "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm_check.cc"
+        DESTINATION ${package_directory} COMPONENT library)
 
 # C++'s runtime, which programs in C must link: the one that this compiler links by itself.
 set(HOLDFAST_CXX_RUNTIME stdc++)

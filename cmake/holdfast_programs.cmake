@@ -7,8 +7,7 @@ set(HOLDFAST_COMMAND_DIRECTORY "${PROJECT_BINARY_DIR}/bin" CACHE PATH "Where the
 
 # The target whose headers of those packages, compiled once, the command and the benchmarks reuse.
 function(holdfast_precompile_command_headers)
-    file(CONFIGURE OUTPUT command_headers.cpp CONTENT "")
-    add_library(holdfast_command_headers OBJECT "${CMAKE_CURRENT_BINARY_DIR}/command_headers.cpp")
+    holdfast_add_precompiled(holdfast_command_headers)
     holdfast_set_warnings(holdfast_command_headers)
     target_link_libraries(holdfast_command_headers PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json fmt::fmt)
     target_precompile_headers(holdfast_command_headers PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp> <fmt/format.h>)

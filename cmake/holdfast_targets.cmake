@@ -50,6 +50,13 @@ function(holdfast_set_options target)
     endif()
 endfunction()
 
+# holdfast_add_precompiled(target): a target for precompiled headers, which others reuse. It must have a source.
+function(holdfast_add_precompiled target)
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "")
+    add_library(${target} OBJECT EXCLUDE_FROM_ALL "${source}")
+endfunction()
+
 # `holdfast` is what programs link. `holdfast_observed` is the same sources with the seam's observer
 # compiled in, for tests; `holdfast_explored` has also a call before each load and store, which the
 # crash explorer answers. Both are built only when something links them.

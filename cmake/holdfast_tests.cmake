@@ -20,42 +20,76 @@ else()
     find_package(rapidcheck REQUIRED)
 endif()
 
-# holdfast_add_test(name sources... [OBSERVED|EXPLORED] [PROPERTY] [COMMAND] [ALONE] [LIBRARIES targets...]
-#                   [DIRECTORY] [LABELS fast concurrent soak] [TIMEOUT seconds])
+# holdfast_add_test(name sources... [OBSERVED|EXPLORED|ENGINES] [PROPERTY] [OPTIMIZED] [COMMAND] [ALONE]
+#                   [LIBRARIES targets...] [DIRECTORY] [LABELS fast concurrent soak] [TIMEOUT seconds])
 #
 # One GoogleTest program test_ROOM_name, and one CTest test ROOM.name that runs all its cases. ROOM is the folder's
 # name, or HOLDFAST_TEST_ROOM where a folder with several rooms sets it.
 #   OBSERVED   links the library with the seam's observer.
 #   EXPLORED   links the library that the crash explorer runs.
+#   ENGINES    has cases for each engine, which are many and short: compiled without optimization, with the pools of all
+#              engines precompiled.
 #   PROPERTY   links RapidCheck, whose headers need it; left out where it does not exist (aarch64).
+#   OPTIMIZED  is compiled with HOLDFAST_TEST_OPTIMIZATION although it is fast.
 #   COMMAND    builds the holdfast command and its programs first and defines HOLDFAST_COMMAND, a string, as its path.
 #   DIRECTORY  defines HOLDFAST_TEST_DIRECTORY, a string: the source directory of the room. It makes what is compiled
 #              depend on where the project stands, which a compiler cache does not like.
 #   ALONE      runs while no other test does: for what measures time.
 #   LIBRARIES  what it links besides.
-#   LABELS     fast: milliseconds; runs in `make check`, under ASan+UBSan, Clang and qemu as well;
+#   LABELS     fast: milliseconds, though compiled without optimization, unless it is observed, explored or concurrent;
+#              runs in `make check`, under ASan+UBSan, Clang and qemu as well;
 #              concurrent: runs under ThreadSanitizer as well, with its pools at
 #              HOLDFAST_TEST_BASE_ADDRESS, since the usual addresses do not exist there; soak: runs in `make soak` only.
 #              Without a label it runs in `make test`, once.
 #   TIMEOUT    60 seconds unless told; multiplied under sanitizers and emulation and in `make soak`.
-# Under sanitizers HOLDFAST_FEW_PLACES is defined: run on fewer engines.
+# Under sanitizers HOLDFAST_FEW_PLACES is defined: run on fewer engines; and properties are tried in fewer cases.
 # The sources also have HOLDFAST_TEST_BASE_ADDRESS, an address that is free in every build.
-set(HOLDFAST_TEST_OPTIMIZATION "-O1" CACHE STRING "How test programs are compiled, whatever the library is")
+set(HOLDFAST_TEST_OPTIMIZATION "-O1" CACHE STRING "How long test programs are compiled, whatever the library is")
 
-# What nearly every test includes, compiled once.
-function(holdfast_precompile_test_headers)
-    file(CONFIGURE OUTPUT test_headers.cpp CONTENT "")
-    add_library(holdfast_test_headers OBJECT "${CMAKE_CURRENT_BINARY_DIR}/test_headers.cpp")
-    holdfast_set_options(holdfast_test_headers)
-    target_compile_options(holdfast_test_headers PRIVATE ${HOLDFAST_TEST_OPTIMIZATION})
-    target_link_libraries(holdfast_test_headers PRIVATE GTest::gtest_main)
-    target_precompile_headers(holdfast_test_headers PRIVATE <gtest/gtest.h> <algorithm> <atomic> <cstdint> <filesystem>
-                              <fstream> <functional> <map> <mutex> <optional> <random> <string> <thread> <vector>)
+# What many tests include, compiled once: holdfast_precompile_test_headers(target optimization headers...).
+function(holdfast_precompile_test_headers target optimization)
+    holdfast_add_precompiled(${target})
+    holdfast_set_options(${target})
+    target_compile_options(${target} PRIVATE ${optimization})
+    target_compile_definitions(${target} PRIVATE ${test_definitions})
+    target_link_libraries(${target} PRIVATE holdfast GTest::gtest_main)
+    target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <algorithm> <atomic> <cstdint> <filesystem>
+                              <fstream> <functional> <map> <mutex> <optional> <random> <string> <thread> <vector> ${ARGN})
 endfunction()
-holdfast_precompile_test_headers()
+set(test_definitions HOLDFAST_TEST_BASE_ADDRESS=${test_base_address}ULL)
+if(HOLDFAST_SANITIZERS)
+    list(APPEND test_definitions HOLDFAST_FEW_PLACES=1)
+endif()
+holdfast_precompile_test_headers(holdfast_test_headers ${HOLDFAST_TEST_OPTIMIZATION})
+if(HOLDFAST_TEST_OPTIMIZATION STREQUAL "-O0")
+    set(fast_test_headers holdfast_test_headers)
+else()
+    set(fast_test_headers holdfast_fast_test_headers)
+    holdfast_precompile_test_headers(holdfast_fast_test_headers -O0)
+endif()
+holdfast_precompile_test_headers(holdfast_engine_test_headers -O0 <holdfast/engine/engine_lists_test.hpp>
+                                 <holdfast/handle/test_pool.hpp>)
+
+# How a test of these options is compiled: at the library's own level of optimization tests would cost a compiler many
+# minutes. A macro: it reads what its caller was told.
+macro(holdfast_set_test_optimization target)
+    set(optimization ${HOLDFAST_TEST_OPTIMIZATION})
+    set(headers holdfast_test_headers)
+    if(test_ENGINES)
+        set(optimization -O0)
+        set(headers holdfast_engine_test_headers)
+    elseif("fast" IN_LIST test_LABELS AND NOT "concurrent" IN_LIST test_LABELS AND NOT test_OBSERVED
+           AND NOT test_EXPLORED AND NOT test_PROPERTY AND NOT test_OPTIMIZED)
+        set(optimization -O0)
+        set(headers ${fast_test_headers})
+    endif()
+    target_compile_options(${target} PRIVATE ${optimization})
+    target_precompile_headers(${target} REUSE_FROM ${headers})
+endmacro()
 
 function(holdfast_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 test "OBSERVED;EXPLORED;PROPERTY;COMMAND;DIRECTORY;ALONE" "TIMEOUT" "LABELS;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 test "OBSERVED;EXPLORED;ENGINES;PROPERTY;OPTIMIZED;COMMAND;DIRECTORY;ALONE"
+                          "TIMEOUT" "LABELS;LIBRARIES")
     foreach(label IN LISTS test_LABELS)
         if(NOT label MATCHES "^(fast|concurrent|soak)$")
             message(FATAL_ERROR "Test ${name}: there is no label '${label}'")
@@ -75,15 +109,10 @@ function(holdfast_add_test name)
     set(target test_${room}_${name})
     add_executable(${target} ${test_UNPARSED_ARGUMENTS})
     holdfast_set_options(${target})
-    # Typed tests cost a compiler minutes at the library's own level of optimization.
-    target_compile_options(${target} PRIVATE ${HOLDFAST_TEST_OPTIMIZATION})
-    target_precompile_headers(${target} REUSE_FROM holdfast_test_headers)
-    target_compile_definitions(${target} PRIVATE HOLDFAST_TEST_BASE_ADDRESS=${test_base_address}ULL)
+    holdfast_set_test_optimization(${target})
+    target_compile_definitions(${target} PRIVATE ${test_definitions})
     if(test_DIRECTORY)
         target_compile_definitions(${target} PRIVATE HOLDFAST_TEST_DIRECTORY="${CMAKE_CURRENT_SOURCE_DIR}")
-    endif()
-    if(HOLDFAST_SANITIZERS)
-        target_compile_definitions(${target} PRIVATE HOLDFAST_FEW_PLACES=1)
     endif()
     set(library holdfast)
     if(test_OBSERVED)
@@ -99,6 +128,10 @@ function(holdfast_add_test name)
     endif()
     add_test(NAME ${room}.${name} COMMAND ${target})
     holdfast_set_test_properties(${room}.${name} "${test_LABELS}" "${test_TIMEOUT}")
+    if(test_PROPERTY AND HOLDFAST_SANITIZERS)
+        # RapidCheck's own code, unoptimized and instrumented, takes nearly a second a case.
+        set_property(TEST ${room}.${name} APPEND PROPERTY ENVIRONMENT RC_PARAMS=max_success=20)
+    endif()
     # A program whose cases were all compiled out would pass without having tested anything.
     set_tests_properties(${room}.${name} PROPERTIES RUN_SERIAL ${test_ALONE}
                          FAIL_REGULAR_EXPRESSION "Running 0 tests")

@@ -3,10 +3,46 @@
 # Flags for a source or target that contains atomic blocks. The first two are what correctness depends on: to g++ 12's
 # partial redundancy elimination the begin of a block changes no memory, so it moves loads of a block before it, or, behind
 # an inner block's end, puts loads of the outer one that no barrier is made of. The header cannot see such flags, hence the
-# definition. The two warnings do not understand a begin that returns twice, and the sized delete that the compiler
-# declares itself.
-set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fgnu-tm -Wno-clobbered -Wno-mismatched-new-delete)
+# definition. Optimization at link time drops the tables of instrumented functions, so such sources take no part in it;
+# and the checked forms of memcpy and its relatives do not compile in a block. The two warnings do not understand a begin
+# that returns twice, and the sized delete that the compiler declares itself.
+set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fgnu-tm -fno-lto -U_FORTIFY_SOURCE -Wno-clobbered
+    -Wno-mismatched-new-delete)
 set(HOLDFAST_TM_DEFINITIONS HOLDFAST_TM_FLAGS=1)
+
+# holdfast_find_tm_check(found): the plugin that refuses bit-fields in blocks, compiled here since each version of g++ needs
+# its own; "" where the compiler has no headers for plugins (Debian: gcc-12-plugin-dev), or makes code for another machine.
+function(holdfast_find_tm_check found)
+    set(source "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/holdfast_tm_check.cc")
+    set(plugin "${CMAKE_BINARY_DIR}/holdfast_tm_check.so")
+    set(${found} "" PARENT_SCOPE)
+    if(CMAKE_CROSSCOMPILING OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        return()
+    endif()
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-file-name=plugin OUTPUT_VARIABLE headers
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(NOT EXISTS "${headers}/include/gcc-plugin.h")
+        get_property(said GLOBAL PROPERTY holdfast_tm_check_is_missing)
+        if(NOT said)
+            message(STATUS "holdfast: bit-fields in atomic blocks are wrong and not refused: ${CMAKE_CXX_COMPILER} has no "
+                           "headers for plugins (Debian: gcc-12-plugin-dev)")
+        endif()
+        set_property(GLOBAL PROPERTY holdfast_tm_check_is_missing TRUE)
+        return()
+    endif()
+    set(made_with "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}")
+    if(NOT EXISTS "${plugin}" OR "${source}" IS_NEWER_THAN "${plugin}" OR NOT HOLDFAST_TM_CHECK_MADE_WITH STREQUAL made_with)
+        execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -std=c++17 -O1 -w -fno-rtti -fPIC -shared
+                                "-I${headers}/include" "${source}" -o "${plugin}"
+                        RESULT_VARIABLE status ERROR_VARIABLE problem)
+        if(NOT status EQUAL 0)
+            message(WARNING "holdfast: the check for bit-fields in atomic blocks does not compile: ${problem}")
+            return()
+        endif()
+        set(HOLDFAST_TM_CHECK_MADE_WITH "${made_with}" CACHE INTERNAL "the compiler that made holdfast_tm_check.so")
+    endif()
+    set(${found} "${plugin}" PARENT_SCOPE)
+endfunction()
 
 # holdfast_target_tm(target [ALGORITHM value|versioned]): compiles the C++ sources of `target` with atomic blocks and links
 # this library's runtime over the algorithm, `value` unless told. Only g++ can. A program has one runtime: say the same
@@ -25,6 +61,10 @@ function(holdfast_target_tm target)
                             "and x86-64 or aarch64")
     endif()
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${HOLDFAST_TM_OPTIONS}>")
+    holdfast_find_tm_check(check)
+    if(check)
+        target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fplugin=${check}>")
+    endif()
     target_compile_definitions(${target} PRIVATE ${HOLDFAST_TM_DEFINITIONS})
     # Not -fgnu-tm: at the link it would add -litm, the compiler's own runtime.
     target_link_libraries(${target} PRIVATE holdfast::itm_${tm_ALGORITHM})

@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = "holdfast/public_headers.txt"
 # The library's own headers that these bring, themselves counted. Lower one when fewer come.
-BROUGHT = {"holdfast/holdfast.hpp": 77, "holdfast/engine/field.hpp": 10}
+BROUGHT = {"holdfast/holdfast.hpp": 80, "holdfast/engine/field.hpp": 10}
 # What compiling the front door may cost, as a multiple of its standard headers (1.4 measured).
 COMPILE_RATIO = ("holdfast/holdfast.hpp", 2.5)
 # Programs for users. The format's chapters show the library's inside.

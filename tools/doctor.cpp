@@ -5,6 +5,7 @@
 
 #include <holdfast/persist/instructions.hpp>
 #include <holdfast/persist/measure.hpp>
+#include <holdfast/persist/record_way.hpp>
 #include <holdfast/persist/storage.hpp>
 #include <holdfast/pool/opener.hpp>
 
@@ -117,6 +118,16 @@ std::vector<std::string> advice_for(const persist::storage& on, const measured_c
     return advice;
 }
 
+std::string words_for_records(const persist::storage& on, const measured_costs& costs) {
+    if (!on.byte_addressable()) return {};
+    if (on.domain == persistence_domain::cpu_cache) return "stored through the cache: it survives";
+    if (costs.streamed_from_bytes == 0) return "streamed past the cache, which is the cheaper way here";
+    if (costs.streamed_from_bytes == persist::never_streamed)
+        return "stored through the cache and written back, which is the cheaper way here";
+    return fmt::format("of {} bytes and more streamed past the cache, shorter ones stored through it and written back",
+                       costs.streamed_from_bytes);
+}
+
 std::vector<std::pair<const char*, const measured_cost*>> named(const measured_costs& costs) {
     return {{"fence", &costs.fence},       {"line", &costs.line},           {"lines8", &costs.lines8},
             {"append64", &costs.append64}, {"append256", &costs.append256}, {"sync", &costs.sync},
@@ -143,6 +154,7 @@ json json_of(const std::string& path, const persist::storage& on, const measured
     value["map_sync"] = on.map_sync;
     value["persistence_domain"] = on.byte_addressable() ? json(persist::name_of(on.domain)) : json(nullptr);
     value["write_back_instruction"] = persist::name_of(persist::chosen_write_back_kind());
+    value["streamed_from_bytes"] = on.byte_addressable() ? json(costs.streamed_from_bytes) : json(nullptr);
     for (const auto& [name, cost] : named(costs))
         value["costs"][name] = {{"ns", cost->median_ns},
                                 {"min_ns", cost->min_ns},
@@ -166,6 +178,7 @@ std::string report_of(const std::string& path, const persist::storage& on, const
     facts.add("MAP_SYNC", on.map_sync ? "accepted" : "refused");
     facts.add("persistence domain", words_for_domain(on));
     facts.add("write-back by", std::string(persist::name_of(persist::chosen_write_back_kind())));
+    if (const std::string words = words_for_records(on, costs); !words.empty()) facts.add("log records", words);
     std::string text = facts.text() + "\nMeasured here, median (fastest to slowest)\n";
     for (const auto& [name, cost] : named(costs))
         text += fmt::format("  {:<40}{:>9}  ({} to {})\n", words_for_cost(name), readable_ns(cost->median_ns),

@@ -35,12 +35,17 @@ public:
     void add(record one) { records_.push_back(std::move(one)); }
     const std::vector<record>& records() const noexcept { return records_; }
 
+    /// Records of other programs, which tables show beside this run's and write_json leaves out.
+    void set_external(std::vector<record> all) { external_ = std::move(all); }
+    const std::vector<record>& external() const noexcept { return external_; }
+
     /// Writes all records as a JSON array; whole numbers as JSON integers.
     /// Throws failure (io) when the file cannot be written.
     void write_json(const std::string& path) const;
 
 private:
     std::vector<record> records_;
+    std::vector<record> external_;
 };
 
 /// Records that write_json wrote.

@@ -22,6 +22,9 @@ struct setting {
     std::string variant{};    ///< another way of the same engine, by which options_of knows it; empty: the usual one
     /// All threads take one lock for each transaction. Otherwise each works in its own slice alone.
     bool shared_lock = false;
+    std::string lock{};  ///< its kind, where kinds are compared: mutex or combining
+    /// Of all pools of this run, the way of their log records: measured, streamed or written_back.
+    static inline std::string records = "measured";
 
     parameters as_parameters() const {
         parameters all{{"level", level}, {"medium", medium}, {"delay_ns", std::uint64_t{delay_ns}}};
@@ -30,7 +33,9 @@ struct setting {
         if (rate != 0) all.emplace_back("rate", rate);
         if (batch != 0) all.emplace_back("batch", batch);
         if (!variant.empty()) all.emplace_back("variant", variant);
+        if (!lock.empty()) all.emplace_back("lock", lock);
         all.emplace_back("log_bytes", log_bytes);
+        if (records != "measured") all.emplace_back("records", records);
         return all;
     }
     std::string title(const std::string& suite) const {

@@ -65,8 +65,8 @@ TEST(TreeRequests, AreAnsweredInOrderAndNotBeforeTheyArrive) {
 }
 
 TEST(UndisturbedClock, DoesNotCountWhatTheThreadDidNotRun) {
-    undisturbed_clock time;
     const double begin_ns = thread_cpu_ns();
+    undisturbed_clock time;
     double before_ns = 0;
     for (int i = 0; i < 10; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));

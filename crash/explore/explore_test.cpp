@@ -33,7 +33,7 @@ TEST(Explore, OneOperationIsExploredAndNothingIsWrong) {
             if (!what->knows(how) || what->is_for_lives()) continue;
             // More of them are the command's, which is run as a test too.
             limits few;
-            few.images_of_a_cut = 128;
+            few.images_of_a_cut = 24;
             explorer run(*what, how, few, 1);
             for_each_workload(what->universe(), 1, [&](const workload& operations) { run.explore(operations); });
             EXPECT_EQ(run.found().violations, 0u)

@@ -1,6 +1,7 @@
 // That the explorer finds what is left out.
 #include <crash/plant/hunt.hpp>
 
+#include <holdfast/engine/planted.hpp>
 #include <holdfast/engine/sites.hpp>
 #include <holdfast/log/sites.hpp>
 
@@ -53,7 +54,8 @@ const std::vector<commit_path> commit_paths{
 TEST(Hunt, EveryFaultOnTheWayOfACommitIsCaughtInEveryContainer) {
     for (const auto& what : all_subjects()) {
         // Many interleavings of each workload: `holdfast crash --mutants` has the time.
-        if (what->name() == "threads" || what->is_for_lives()) continue;
+        const bool is_interleaved = what->name().starts_with("threads") || what->name().starts_with("combining");
+        if (is_interleaved || what->is_for_lives()) continue;
         for (const commit_path& path : commit_paths) {
             if (!what->knows(x86) || std::ranges::find(path.engines, what->engine()) == path.engines.end()) continue;
             for (const fault& each : path.faults)
@@ -99,6 +101,16 @@ TEST(Hunt, ACallThatACommitLacksIsSeenInItsAcknowledgementWithoutAnyImage) {
         EXPECT_TRUE(caught) << each.engine << " " << each.what.name();
         EXPECT_TRUE(told.what.starts_with("acknowledged, and not durable: ")) << told.what;
     }
+}
+
+TEST(Hunt, WhatAGroupOfSeveralThreadsMustNotDoIsCaught) {
+    const auto what = subject_named("redo", "combining", x86);
+    effort most;
+    most.depth = 0;
+    most.runs = 40'000;
+    for (const planted_fault* each : {&planted::combined_record_torn, &planted::result_before_fence,
+                                      &planted::wrong_part_rolled_back, &planted::overwritten_part_kept})
+        EXPECT_TRUE(is_caught(*what, x86, {fault::change::in_code, {}, {}, each}, 1, most)) << each->name;
 }
 
 }  // namespace

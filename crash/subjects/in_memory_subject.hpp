@@ -40,7 +40,7 @@ public:
     std::optional<std::string> recover(const lazy_memory&) override {
         auto replay = log_replay::read(image(), geometry_);
         if (!replay) return "recovery refuses: " + replay.error().text();
-        finish_in_place(*replay, image(), geometry_, persists_, {});
+        finish_in_place(*replay, image(), geometry_, {.persists = persists_, .lines = {}});
         return {};
     }
 

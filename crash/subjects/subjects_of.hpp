@@ -1,6 +1,7 @@
 // Every workload with one engine; included by one source per engine.
 #pragma once
 
+#include <crash/subjects/combining_subject.hpp>
 #include <crash/subjects/container_structure.hpp>
 #include <crash/subjects/containers.hpp>
 #include <crash/subjects/household.hpp>
@@ -45,7 +46,15 @@ void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
         add.template operator()<large_vector_workload>();
         add_life.template operator()<household_workload>();
     }
-    all.push_back(std::make_unique<threads_subject<Engine>>());
+    using persist::record_way;
+    all.push_back(std::make_unique<threads_subject<Engine>>(record_way::streamed));
+    if constexpr (detail::combines<Engine, combining_mutex>) {
+        all.push_back(std::make_unique<combining_subject<Engine>>(record_way::streamed));
+        all.push_back(std::make_unique<combining_subject<Engine>>(record_way::written_back));
+    }
+    // Wraps fill their log as `redo` does.
+    if constexpr (!Engine::opens_wraps)
+        all.push_back(std::make_unique<threads_subject<Engine>>(record_way::written_back));
     if constexpr (Engine::opens_wraps) all.push_back(std::make_unique<wraps_subject<Engine>>());
 }
 

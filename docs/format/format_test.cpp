@@ -196,8 +196,7 @@ TEST(FormatDocument, ShowsAPoolThatRecoveryCompletes) {
     std::fill(pool.begin() + zone_at + 0x1000, pool.end(), std::byte{0});
     auto replay = log_replay::read(pool, geometry);
     ASSERT_TRUE(replay) << replay.error().text();
-    line_set touched(pool.size());
-    replay->apply(pool, touched);
+    replay->apply(pool);
     EXPECT_EQ(replay->report().applied, 2u);
     EXPECT_EQ(replay->report().last_sequence, 2u);
     EXPECT_EQ(pool, page_pool());

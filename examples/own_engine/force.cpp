@@ -15,7 +15,7 @@
 #include <examples/own_engine/force.hpp>
 
 #include <holdfast/engine/sites.hpp>
-#include <holdfast/log/lanes.hpp>
+#include <holdfast/engine/write_aside_commit.hpp>
 
 #include <utility>
 
@@ -24,9 +24,10 @@ namespace holdfast {
 result<void> force_transaction::commit() {
     if (pool_->homes_are_private()) return commit_in_group();
     lane_log& log = *pool_->lanes();
-    const auto taken = take_lane();
-    if (!taken) return taken.error();
-    log_lane& lane = **taken;
+    result<void> reserved;
+    log_lane* const taken = take_lane(log, reserved);
+    if (taken == nullptr) return reserved;
+    log_lane& lane = *taken;
     sequence_ = log.draw_sequence(lane);
     persist_fresh_blocks();
     log.append(lane, writes_.record(), writes_.payload_words(), sequence_, format::record_kind::redo);  // 2

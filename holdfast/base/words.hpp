@@ -42,6 +42,9 @@ inline word_position word_of(const void* address) noexcept {
     return {reinterpret_cast<pool_word*>(at & ~std::uintptr_t{7}), static_cast<unsigned>(at & 7)};
 }
 
+/// Fewer bytes than these are stored word by word.
+inline constexpr std::size_t smallest_run_bytes = 32;
+
 /// Bytes [first, first + count) of a word as a mask. Requires: first + count <= 8.
 constexpr std::uint8_t byte_mask(unsigned first, unsigned count) noexcept {
     return static_cast<std::uint8_t>(((1u << count) - 1u) << first);
@@ -80,12 +83,23 @@ inline void load_bytes(Transaction& transaction, const void* from, void* to, std
     }
 }
 
-/// Stores `size` bytes at `home` in the open transaction; bytes around them stay untouched.
+/// Stores `size` bytes at `home` in the open transaction; bytes around them stay untouched. A transaction that has
+/// `store_run` gets whole words in one call.
 template <class Transaction>
 inline void store_bytes(Transaction& transaction, void* home, const void* from, std::size_t size) {
     const auto* in = static_cast<const unsigned char*>(from);
     auto [word, byte] = detail::word_of(home);
     while (size > 0) {
+        if constexpr (requires { transaction.store_run(word, in, size / 8); }) {
+            if (byte == 0 && size >= detail::smallest_run_bytes) {
+                const std::size_t words = size / 8;
+                transaction.store_run(word, in, words);
+                in += words * 8;
+                size -= words * 8;
+                word += words;
+                continue;
+            }
+        }
         const std::size_t count = size < 8 - byte ? size : 8 - byte;
         const std::uint64_t value = detail::load_piece(in, count);
         transaction.store(word, value << (8 * byte), detail::byte_mask(byte, static_cast<unsigned>(count)));

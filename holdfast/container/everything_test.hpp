@@ -107,6 +107,16 @@ struct couple {
     }
 };
 
+/// The first problem of those that `each` names.
+template <class All>
+result<void> check_each(const All& all) {
+    result<void> found;
+    All::each(all, [&](const auto& one) {
+        if (auto checked = one.check(); !checked && found) found = std::move(checked);
+    });
+    return found;
+}
+
 template <class Engine>
 struct everything {
     using text = string<Engine>;
@@ -175,13 +185,7 @@ struct everything {
         f(static_cast<const void*>(made.get()));
         made.get()->visit_blocks(f);
     }
-    result<void> check() const {
-        result<void> found;
-        each(*this, [&](const auto& one) {
-            if (auto checked = one.check(); !checked && found) found = std::move(checked);
-        });
-        return found;
-    }
+    result<void> check() const { return check_each(*this); }
 };
 
 template <class Held>
@@ -199,11 +203,11 @@ std::string written(const Held& held) {
     }
 }
 
-/// All that stands in it, to compare.
-template <class Engine>
-std::string written(const everything<Engine>& all) {
+/// All that stands in those that `each` names, to compare.
+template <class All>
+std::string written_each(const All& all) {
     std::string text;
-    everything<Engine>::each(all, [&](const auto& one) {
+    All::each(all, [&](const auto& one) {
         text += std::to_string(one.size()) + "[";
         if constexpr (requires { one.str(); }) {
             text += one.str();
@@ -212,7 +216,11 @@ std::string written(const everything<Engine>& all) {
         }
         text += "] ";
     });
-    return text + (all.made.get() == nullptr ? "nothing made" : written(*all.made.get()));
+    return text;
+}
+template <class Engine>
+std::string written(const everything<Engine>& all) {
+    return written_each(all) + (all.made.get() == nullptr ? "nothing made" : written(*all.made.get()));
 }
 
 }  // namespace holdfast::test

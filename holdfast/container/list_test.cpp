@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 #include <list>
 #include <numeric>
@@ -293,7 +294,7 @@ TYPED_TEST(List, APlaceThatIsNotInItIsRefused) {
     auto& other = *this->pool().template root<typename TestFixture::template list_of<int>>("other").value();
     l.assign({1, 2, 3});
     other.assign({4});
-    const auto refused = [&](const char* what, auto f) {
+    const auto refused = [&](const char* what, const std::function<void()>& f) {
         SCOPED_TRACE(what);
         this->pool().atomically([&] {
             try {

@@ -80,11 +80,7 @@ private:
     Map& other() { return *files_.pool().template root<Map>("other").value(); }
 
     void come_back(int round) {
-        if (round % 8 == 7 && engine::description.recovers) {
-            files_.kill();
-        } else {
-            files_.reopen();
-        }
+        test::come_back(files_, static_cast<std::uint64_t>(round / 4));
         compare();
     }
 

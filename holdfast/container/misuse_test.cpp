@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <vector>
@@ -13,19 +14,42 @@ namespace {
 
 constexpr std::size_t huge = std::numeric_limits<std::size_t>::max();
 
+/// Those that the cases below name.
+template <class Engine>
+struct some_containers {
+    using number = std::uint64_t;
+    vector<int, Engine> numbers, other_numbers;
+    vector<string<Engine>, Engine> texts, no_texts;
+    string<Engine> line, other_line;
+    hash_map<number, number, Engine> hash, other_hash;
+    btree_map<number, number, Engine> tree, other_tree;
+    queue<number, Engine> waiting;
+    list<number, Engine> chain;
+
+    template <class F>
+    static void each(auto& all, F&& f) {
+        f(all.numbers), f(all.other_numbers), f(all.texts), f(all.no_texts), f(all.line), f(all.other_line);
+        f(all.hash), f(all.other_hash), f(all.tree), f(all.other_tree), f(all.waiting), f(all.chain);
+    }
+    template <class F>
+    void visit_blocks(F&& f) const {
+        each(*this, [&](const auto& one) { one.visit_blocks(f); });
+    }
+};
+
 template <class Place>
 class Misuse : public container_test<Place> {
 public:
     using engine = typename Place::engine;
-    using root_type = everything<engine>;
+    using root_type = some_containers<engine>;
 
 protected:
-    /// Runs f alone and inside a transaction that goes on: it fails so, and changes nothing.
-    template <class F>
-    void expect_refused(errc code, const char* what, F&& f) {
+    /// Runs f alone and inside a transaction that goes on: it fails so, and changes nothing. Not a template of f: each
+    /// would make a transaction for the compiler.
+    void expect_refused(errc code, const char* what, const std::function<void(root_type&)>& f) {
         SCOPED_TRACE(what);
         root_type& all = this->template root<root_type>();
-        const std::string before = written(all);
+        const std::string before = written_each(all);
         const auto refused = [&] {
             try {
                 f(all);
@@ -36,8 +60,8 @@ protected:
         };
         refused();
         EXPECT_TRUE(this->pool().atomically(refused).has_value()) << "the transaction may go on";
-        EXPECT_EQ(written(all), before);
-        EXPECT_TRUE(all.check().has_value());
+        EXPECT_EQ(written_each(all), before);
+        EXPECT_TRUE(check_each(all).has_value());
     }
     void fill() {
         root_type& all = this->template root<root_type>();
@@ -61,7 +85,9 @@ TYPED_TEST(Misuse, OfHugeCountsIsOutOfSpace) {
     const int one = 1;
     for (const std::size_t count :
          {huge, huge - 19, huge / 2, huge / 4, huge / sizeof(int) - 3, huge / 24 + 1, huge / 64}) {
-        const auto refused = [&](const char* what, auto f) { this->expect_refused(errc::out_of_space, what, f); };
+        const auto refused = [&](const char* what, const std::function<void(state&)>& f) {
+            this->expect_refused(errc::out_of_space, what, f);
+        };
         refused("append", [&](state& all) { all.numbers.append(&one, count); });
         refused("resize", [&](state& all) { all.numbers.resize(count); });
         refused("resize of a value", [&](state& all) { all.numbers.resize(count, 5); });
@@ -80,7 +106,9 @@ TYPED_TEST(Misuse, OfHugeCountsIsOutOfSpace) {
 TYPED_TEST(Misuse, OfPlacesInOtherContainersIsRefused) {
     using state = typename TestFixture::root_type;
     this->fill();
-    const auto refused = [&](const char* what, auto f) { this->expect_refused(errc::misuse, what, f); };
+    const auto refused = [&](const char* what, const std::function<void(state&)>& f) {
+        this->expect_refused(errc::misuse, what, f);
+    };
     refused("insert", [](state& all) { all.numbers.insert(all.other_numbers.begin(), 5); });
     refused("insert behind", [](state& all) { all.numbers.insert(all.numbers.end() + 1, 5); });
     refused("insert before", [](state& all) { all.numbers.insert(all.numbers.begin() - 1, 5); });
@@ -96,7 +124,7 @@ TYPED_TEST(Misuse, OfPlacesInOtherContainersIsRefused) {
     refused("hash_map::erase of the end", [](state& all) { all.hash.erase(all.hash.end()); });
     refused("btree_map::erase", [](state& all) { all.tree.erase(typename decltype(all.tree)::iterator()); });
     refused("btree_map::erase of the end", [](state& all) { all.tree.erase(all.tree.end()); });
-    refused("pop_back of none", [](state& all) { all.elements.pop_back(); });
+    refused("pop_back of none", [](state& all) { all.no_texts.pop_back(); });
     refused("string::pop_back of none", [](state& all) { all.other_line.pop_back(); });
     refused("insert of a range", [](state& all) {
         all.numbers.insert(all.other_numbers.begin(), all.numbers.begin(), all.numbers.end());

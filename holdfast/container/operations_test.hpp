@@ -4,6 +4,7 @@
 
 #include <holdfast/container/everything_test.hpp>
 
+#include <functional>
 #include <iterator>
 #include <ranges>
 #include <string>
@@ -16,7 +17,7 @@ template <class Engine>
 struct operation {
     using root = everything<Engine>;
     const char* name;
-    void (*prepare)(root&);
+    std::function<void(root&)> prepare;
     void (*run)(root&);
     /// Whether the guide says that an element's failure dooms the transaction.
     bool may_doom = false;
@@ -206,12 +207,12 @@ void add_string_operations(operations<Engine>& to) {
     to.push_back({"string::shrink_to_fit to inline", shortened, [](root& all) { all.line.shrink_to_fit(); }});
 }
 
-/// Fills the map that is the member `Map`: keys in steps of two, so that there is room between. Those that are
+/// Fills the map that is the member `Map`: `count` keys in steps of two, so that there is room between. Those that are
 /// texts begin at 1000, so that their order is that of the numbers.
-template <auto Map, std::uint64_t Count, class Engine>
-void fill_map(everything<Engine>& all) {
+template <auto Map, class Engine>
+void fill_map(everything<Engine>& all, std::uint64_t count) {
     using key = typename std::remove_reference_t<decltype(all.*Map)>::key_type;
-    times(Count, [&](std::uint64_t i) {
+    times(count, [&](std::uint64_t i) {
         if constexpr (std::is_integral_v<key>) {
             if constexpr (requires { (all.*Map).begin()->second.first.str(); }) {
                 (all.*Map).try_emplace(2 * i + 2, long_text(i));
@@ -236,11 +237,17 @@ auto& other_map(everything<Engine>& all, const decltype(all.tree)&) {
     return all.other_tree;
 }
 
-template <auto Map, std::uint64_t Count, class Engine>
-void add_number_map_operations(operations<Engine>& to) {
+/// Prepares a map of so many: not known to the compiler, which would make each operation once for each count.
+template <auto Map, class Engine>
+auto filled_map(std::uint64_t count) {
+    return [count](everything<Engine>& all) { fill_map<Map>(all, count); };
+}
+
+template <auto Map, class Engine>
+void add_number_map_operations(operations<Engine>& to, std::uint64_t count) {
     using root = everything<Engine>;
     const auto add = [&](const char* name, void (*run)(root&)) {
-        to.push_back({name, &fill_map<Map, Count, Engine>, run});
+        to.push_back({name, filled_map<Map, Engine>(count), run});
     };
     add("map::try_emplace of the lowest", [](root& all) { (all.*Map).try_emplace(1u, 7u); });
     add("map::try_emplace in the middle", [](root& all) { (all.*Map).try_emplace(11u, 7u); });
@@ -276,11 +283,11 @@ void add_number_map_operations(operations<Engine>& to) {
     }
 }
 
-template <auto Map, std::uint64_t Count, class Engine>
-void add_text_map_operations(operations<Engine>& to) {
+template <auto Map, class Engine>
+void add_text_map_operations(operations<Engine>& to, std::uint64_t count) {
     using root = everything<Engine>;
     const auto add = [&](const char* name, void (*run)(root&)) {
-        to.push_back({name, &fill_map<Map, Count, Engine>, run});
+        to.push_back({name, filled_map<Map, Engine>(count), run});
     };
     add("map of strings, try_emplace in front", [](root& all) { (all.*Map).try_emplace(long_text(0), long_text(7)); });
     add("map of strings, try_emplace", [](root& all) { (all.*Map).try_emplace(long_text(1005), long_text(7)); });
@@ -305,51 +312,54 @@ void add_text_map_operations(operations<Engine>& to) {
     }
 }
 
-template <auto Elements, auto Brittles, auto Couples, std::uint64_t Count, class Engine>
-void add_element_map_operations(operations<Engine>& to) {
+template <auto Elements, auto Brittles, auto Couples, class Engine>
+void add_element_map_operations(operations<Engine>& to, std::uint64_t count) {
     using root = everything<Engine>;
-    to.push_back({"map of elements, try_emplace", &fill_map<Elements, Count, Engine>,
+    const auto of_elements = filled_map<Elements, Engine>(count);
+    const auto of_brittles = filled_map<Brittles, Engine>(count);
+    const auto of_couples = filled_map<Couples, Engine>(count);
+    to.push_back({"map of elements, try_emplace", of_elements,
                   [](root& all) { (all.*Elements).try_emplace(long_text(1005), 7L); }});
-    to.push_back({"map of elements, operator[]", &fill_map<Elements, Count, Engine>,
+    to.push_back({"map of elements, operator[]", of_elements,
                   [](root& all) { (all.*Elements)[long_text(1003)]; }});
-    to.push_back({"map of values, try_emplace", &fill_map<Brittles, Count, Engine>,
+    to.push_back({"map of values, try_emplace", of_brittles,
                   [](root& all) { (all.*Brittles).try_emplace(11u, 7L); }});
-    to.push_back({"map of values, insert_or_assign", &fill_map<Brittles, Count, Engine>,
+    to.push_back({"map of values, insert_or_assign", of_brittles,
                   [](root& all) { (all.*Brittles).insert_or_assign(10u, 7L); }});
-    to.push_back({"map of pairs, try_emplace", &fill_map<Couples, Count, Engine>,
+    to.push_back({"map of pairs, try_emplace", of_couples,
                   [](root& all) { (all.*Couples).try_emplace(11u, long_text(7)); }});
-    to.push_back({"map of pairs, insert_or_assign", &fill_map<Couples, Count, Engine>,
+    to.push_back({"map of pairs, insert_or_assign", of_couples,
                   [](root& all) { (all.*Couples).insert_or_assign(10u, std::string(100, 'a')); }, true});
 }
 
-template <std::uint64_t Count, class Engine>
-void add_hash_operations(operations<Engine>& to) {
+template <class Engine>
+void add_hash_operations(operations<Engine>& to, std::uint64_t count) {
     using root = everything<Engine>;
-    add_number_map_operations<&root::hash, Count>(to);
-    add_text_map_operations<&root::hash_of_texts, Count>(to);
-    add_element_map_operations<&root::hash_of_elements, &root::hash_of_brittles, &root::hash_of_couples, Count>(to);
+    add_number_map_operations<&root::hash>(to, count);
+    add_text_map_operations<&root::hash_of_texts>(to, count);
+    add_element_map_operations<&root::hash_of_elements, &root::hash_of_brittles, &root::hash_of_couples>(to, count);
 }
 
-template <std::uint64_t Count, class Engine>
-void add_tree_operations(operations<Engine>& to) {
+template <class Engine>
+void add_tree_operations(operations<Engine>& to, std::uint64_t count) {
     using root = everything<Engine>;
-    add_number_map_operations<&root::tree, Count>(to);
-    add_text_map_operations<&root::tree_of_texts, Count>(to);
-    add_element_map_operations<&root::tree_of_elements, &root::tree_of_brittles, &root::tree_of_couples, Count>(to);
+    add_number_map_operations<&root::tree>(to, count);
+    add_text_map_operations<&root::tree_of_texts>(to, count);
+    add_element_map_operations<&root::tree_of_elements, &root::tree_of_brittles, &root::tree_of_couples>(to, count);
 }
 
 template <class Engine>
 void add_map_operations(operations<Engine>& to) {
     // Empty; before a bucket splits; before a segment is needed for it.
-    add_hash_operations<0>(to);
-    add_hash_operations<8>(to);
-    add_hash_operations<32>(to);
+    add_hash_operations(to, 0);
+    add_hash_operations(to, 8);
+    add_hash_operations(to, 32);
     // Empty; a full leaf; a full node above full leaves.
-    add_tree_operations<0>(to);
-    add_tree_operations<15>(to);
-    add_tree_operations<240>(to);
+    add_tree_operations(to, 0);
+    add_tree_operations(to, 15);
+    add_tree_operations(to, 240);
     using root = everything<Engine>;
-    to.push_back({"btree_map::erase of a range", &fill_map<&root::tree_of_texts, 60, Engine>, [](root& all) {
+    to.push_back({"btree_map::erase of a range", filled_map<&root::tree_of_texts, Engine>(60), [](root& all) {
                       auto& tree = all.tree_of_texts;
                       tree.erase(tree.find(long_text(1010)), tree.find(long_text(1050)));
                   }});

@@ -28,7 +28,8 @@ private:
 
 /// The cost of one committed store of a word, and of the checkpoint behind it.
 template <class Engine>
-std::pair<persist::counters, persist::counters> cost_in(const std::string& domain) {
+std::pair<persist::counters, persist::counters> cost_in(
+    const std::string& domain, persist::record_way records = persist::record_way::streamed) {
     const fake_sysfs sys(domain);
     const persist::test::scratch_directory scratch("/dev/shm");
     create_options options;
@@ -36,6 +37,7 @@ std::pair<persist::counters, persist::counters> cost_in(const std::string& domai
     options.reserved_bytes = std::uint64_t{1} << 30;
     options.base = HOLDFAST_TEST_BASE_ADDRESS;
     options.tmpfs_is_nvram = true;
+    options.records = records;
     options.where = sys.where();
     auto pool = basic_pool<Engine>::create(scratch.file("pool"), options).value();
     auto* word = pool.template root<typename Engine::template field<long>>("word").value();
@@ -54,6 +56,16 @@ TEST(Cost, RedoCommitsWithOneFenceAndNoWriteBack) {
     EXPECT_EQ(commit.streamed_bytes, 64u);
     EXPECT_GT(checkpoint.write_backs, 1u);
     EXPECT_EQ(checkpoint.fences, 2u);
+}
+
+TEST(Cost, RecordsThroughTheCacheAreWrittenBackLineByLineUnderTheSameFence) {
+    const auto [commit, checkpoint] = cost_in<redo>("memory_controller", persist::record_way::written_back);
+    EXPECT_EQ(commit.fences, 1u);
+    EXPECT_EQ(commit.write_backs, 1u);
+    EXPECT_EQ(commit.streamed_bytes, 0u);
+    EXPECT_EQ(checkpoint.fences, 2u);
+    const auto survives = cost_in<redo>("cpu_cache", persist::record_way::written_back).first;
+    EXPECT_EQ(survives.write_backs, 0u) << "nothing is written back where the caches survive";
 }
 
 TEST(Cost, AWrapClosesWithOneFenceAndWritesEachHomeLineBackOnce) {

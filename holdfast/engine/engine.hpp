@@ -22,6 +22,24 @@ class basic_pool;
 template <class Engine, class T>
 class basic_wrapped;
 
+namespace detail {
+
+/// Calls run(function) in a transaction of its own on the pool that holds `object`. Compiled once for each engine:
+/// containers have hundreds of functions, and what a program calls outside transactions is not its fastest path.
+/// It asks itself whether a signal handler is among the callers: seen from below, all of them call from one place.
+template <class Engine>
+[[gnu::noinline]] void run_alone(const void* object, void* function, void (*run)(void*)) {
+    if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
+        throw_failure(*refused_in_signal_handler());
+    open_pool* pool = find_open_pool(object);
+    if (pool == nullptr || pool->engine_name() != Engine::description.name)
+        fail(errc::misuse, "the object is in no open pool of this engine");
+    const auto call = [&] { run(function); };
+    run_transaction<Engine>(*pool, call).value();
+}
+
+}  // namespace detail
+
 /// The names every engine has. Empty; never instantiated by users.
 template <class Engine>
 struct engine_interface {
@@ -136,11 +154,13 @@ struct engine_interface {
     /// and composed. Throws failure if its own transaction fails, and misuse where none may begin (see basic_pool).
     template <class F>
     static auto transact(const void* object, F&& f) {
-        if (in_transaction()) return f();
-        open_pool* pool = find_open_pool(object);
-        if (pool == nullptr || pool->engine_name() != Engine::description.name)
-            fail(errc::misuse, "the object is in no open pool of this engine");
-        return run_transaction<Engine>(*pool, f).value();
+        using R = std::decay_t<std::invoke_result_t<F&>>;
+        static_assert(!detail::unwrapped<R>::is_result, "a failure is thrown: an error would be committed");
+        if (in_transaction()) return static_cast<R>(f());
+        detail::held_value<R> held;
+        auto hold = [&] { held.run(f); };
+        detail::run_alone<Engine>(object, &hold, [](void* each) { (*static_cast<decltype(hold)*>(each))(); });
+        return held.take().value();
     }
 };
 

@@ -15,6 +15,7 @@
 #include <holdfast/engine/group_commit.hpp>
 
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/base/threads.hpp>
 #include <holdfast/engine/sites.hpp>
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/private_pages.hpp>
@@ -57,6 +58,7 @@ void store_homes(open_pool& pool, const write_set& writes, const fresh_blocks& f
 }  // namespace
 
 result<std::uint64_t> join_group(open_pool& pool, const write_set& writes, const fresh_blocks& fresh) {
+    const cancellation_held uncancelled;
     group_log& log = *pool.groups();
     if (auto admitted = log.admit(writes.payload_words()); !admitted) return std::move(admitted).give_error();  // 1
     private_pages* const pages = pool.pages_of_homes();
@@ -70,6 +72,7 @@ result<std::uint64_t> join_group(open_pool& pool, const write_set& writes, const
 }
 
 result<void> wait_for_group(open_pool& pool, std::uint64_t group) {
+    const cancellation_held uncancelled;
     try {
         return pool.groups()->wait({group});  // 5
     } catch (const std::bad_alloc&) {

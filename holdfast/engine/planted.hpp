@@ -5,7 +5,11 @@
 
 #define HOLDFAST_ENGINE_FAULTS(X) \
     X(old_value_recorded_late, undo, "undo records the old value after the new one was stored") \
-    X(dirty_lines_forgotten, undo, "undo writes back only the first of the lines that it changed")
+    X(dirty_lines_forgotten, undo, "undo writes back only the first of the lines that it changed") \
+    X(combined_record_torn, redo, "the record of a group lacks what its last function stored, which is home") \
+    X(result_before_fence, redo, "callers whose functions another thread ran have their results before the fence") \
+    X(wrong_part_rolled_back, redo, "a function that fails takes back what others of its group stored") \
+    X(overwritten_part_kept, redo, "a function that fails leaves what it stored over words of others in its group")
 
 namespace holdfast::planted {
 HOLDFAST_ENGINE_FAULTS(HOLDFAST_PLANTED_FAULT)

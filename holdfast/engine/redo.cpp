@@ -6,13 +6,13 @@
 //   2. Take a lane and make room in the log: the last step that can fail.
 //   3. Draw the sequence, with the caller's locks held: replay order is lock order.
 //   4. Fresh blocks, which the record does not name, become durable. A FENCE, if there are any.
-//   5. Seal the record and stream it.
+//   5. Seal the record and send it: streamed, or stored and written back, whichever the processor likes better.
 //   6. FENCE. Orders the record before the home stores of step 7: a home line may be evicted at any time, and were it
 //      durable without its record, a cut would tear the transaction. It is also what the commit waits for; nothing else
 //      is needed for durability, so it is the only one.
 //   7. Store the homes, without write-back: the log carries them until it is truncated.
 //   8. Give the lane back; truncation may pass.
-// At `process` the same without streams and fences: program order is what a kill keeps.
+// At `process` the same without write-backs and fences: program order is what a kill keeps.
 // On a file at `power` the record joins the open group instead (group_commit.cpp); after the home stores the locks go,
 // and `settle` waits for the group's one sync.
 //
@@ -22,16 +22,17 @@
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/sites.hpp>
-#include <holdfast/log/lanes.hpp>
+#include <holdfast/engine/write_aside_commit.hpp>
 
 namespace holdfast {
 
 result<void> redo_transaction::commit() {
     if (pool_->homes_are_private()) return commit_in_group();
     lane_log& log = *pool_->lanes();
-    const auto taken = take_lane();  // 2
-    if (!taken) return taken.error();
-    log_lane& lane = **taken;
+    result<void> reserved;
+    log_lane* const taken = take_lane(log, reserved);  // 2
+    if (taken == nullptr) return reserved;
+    log_lane& lane = *taken;
     sequence_ = log.draw_sequence(lane);                                                                // 3
     persist_fresh_blocks();                                                                             // 4
     log.append(lane, writes_.record(), writes_.payload_words(), sequence_, format::record_kind::redo);  // 5

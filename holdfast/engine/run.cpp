@@ -1,5 +1,6 @@
 #include <holdfast/engine/run.hpp>
 
+#include <holdfast/base/threads.hpp>
 #include <holdfast/engine/actions.hpp>
 
 #include <atomic>
@@ -56,6 +57,15 @@ error snapshot_of_volatile(const open_pool& pool) {
 
 error doomed_by_inner() {
     return refusal(errc::aborted, "an exception left an inner transaction; the whole transaction was rolled back");
+}
+
+kept_error group_aborted() noexcept {
+    try {
+        return keep(refusal(errc::aborted,
+                            "a thread ended inside a transaction that shared its commit; all of it was rolled back"));
+    } catch (const std::bad_alloc&) {
+        return keep_lasting(bare_error(errc::aborted));
+    }
 }
 
 error heap_store_failed() {
@@ -132,8 +142,24 @@ action_failure_handler set_action_failure_handler(action_failure_handler handler
     return failed_actions.exchange(handler != nullptr ? handler : &tell_of_failed_action);
 }
 
+void transaction_runner::release_each_joined(transaction_base& transaction) noexcept {
+    while (!transaction.joined_locks_.empty()) {
+        const auto last = transaction.joined_locks_.back();
+        transaction.joined_locks_.pop_back();
+        last.unlock(last.lock);
+    }
+}
+
+detail::kept_error transaction_runner::take_reason(transaction_base& transaction) {
+    if (transaction.must_roll_back()) transaction.doom(detail::heap_store_failed());
+    const failure reason = *std::exchange(transaction.doomed_, std::nullopt);
+    return detail::keep(reason.reason());
+}
+
 void transaction_runner::run_some_actions(transaction_base& transaction,
                                           bool committed) noexcept(persist::noexcept_seam) {
+    // What is committed or taken back has all its actions, also in a thread that is cancelled.
+    const cancellation_held uncancelled;
     // Moved out first: an action may run a transaction that registers its own.
     auto wanted = std::move(committed ? transaction.on_commit : transaction.on_abort);
     drop_actions(transaction);

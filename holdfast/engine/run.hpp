@@ -4,7 +4,7 @@
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/base/result.hpp>
 #include <holdfast/engine/gate.hpp>
-#include <holdfast/engine/signal_handlers.hpp>
+#include <holdfast/base/signal_handlers.hpp>
 #include <holdfast/engine/transaction.hpp>
 #include <holdfast/persist/seam.hpp>
 
@@ -19,6 +19,8 @@
 #include <utility>
 
 namespace holdfast {
+
+class combining_mutex;
 
 namespace detail {
 
@@ -37,6 +39,7 @@ error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
 [[noreturn]] void fail_in_other_pool(const open_pool& open, const open_pool& wanted);
 error doomed_by_inner();
 error heap_store_failed();
+kept_error group_aborted() noexcept;
 
 error snapshot_of_volatile(const open_pool& pool);
 
@@ -103,12 +106,10 @@ public:
     }
 
     /// Why the transaction cannot commit, which is forgotten with that; nullptr: it can.
-    static detail::kept_error take_doom(transaction_base& transaction) {
-        if (transaction.must_roll_back()) transaction.doom(detail::heap_store_failed());
-        if (!transaction.doomed_) [[likely]]
+    [[gnu::always_inline]] static detail::kept_error take_doom(transaction_base& transaction) {
+        if (!transaction.must_roll_back() && !transaction.doomed_) [[likely]]
             return nullptr;
-        const failure reason = *std::exchange(transaction.doomed_, std::nullopt);
-        return detail::keep(reason.reason());
+        return take_reason(transaction);
     }
     static void forget_doom(transaction_base& transaction) noexcept { transaction.doomed_.reset(); }
 
@@ -137,19 +138,21 @@ public:
     static void note_outermost(transaction_base& transaction, std::span<const void* const> locks) noexcept {
         transaction.outermost_locks_ = locks;
     }
-    static void release_locks(transaction_base& transaction) noexcept {
-        transaction.outermost_locks_ = {};
-        while (!transaction.joined_locks_.empty()) {
-            const auto last = transaction.joined_locks_.back();
-            transaction.joined_locks_.pop_back();
-            last.unlock(last.lock);
-        }
+    static bool holds_joined(const transaction_base& transaction) noexcept {
+        return !transaction.joined_locks_.empty();
+    }
+    /// Releases the locks of joining calls, the last one first.
+    static void release_joined(transaction_base& transaction) noexcept {
+        if (holds_joined(transaction)) [[unlikely]]
+            release_each_joined(transaction);
     }
 
 private:
     template <class Engine>
     class transaction_of_thread;
 
+    static void release_each_joined(transaction_base& transaction) noexcept;
+    static detail::kept_error take_reason(transaction_base& transaction);
     static void run_some_actions(transaction_base& transaction, bool committed) noexcept(persist::noexcept_seam);
 };
 
@@ -208,13 +211,28 @@ public:
 
     void release() noexcept {
         held_.reset();
-        transaction_runner::release_locks(transaction_);
+        transaction_runner::note_outermost(transaction_, {});
+        transaction_runner::release_joined(transaction_);
     }
 
 private:
     transaction_base& transaction_;
     std::array<const void*, sizeof...(Locks)> addresses_;
     std::optional<std::scoped_lock<Locks...>> held_;
+};
+/// The same where the call names no lock.
+template <>
+class transaction_locks<> {
+public:
+    explicit transaction_locks(transaction_base& transaction) noexcept : transaction_(transaction) {}
+    ~transaction_locks() { release(); }
+    transaction_locks(const transaction_locks&) = delete;
+    transaction_locks& operator=(const transaction_locks&) = delete;
+
+    void release() noexcept { transaction_runner::release_joined(transaction_); }
+
+private:
+    transaction_base& transaction_;
 };
 
 /// The library works on the thread's transaction: only a signal handler can ask for another one now.
@@ -281,6 +299,52 @@ kept_error run_function(transaction_base& transaction, F& f, held_value<R>& held
     return transaction_runner::take_doom(transaction);
 }
 
+/// Takes back what f did. Out of line: it is rare.
+template <class Engine, class... Locks>
+[[gnu::cold, gnu::noinline]] void abandon(typename Engine::transaction& transaction,
+                                          transaction_locks<Locks...>& held_locks) {
+    {
+        const busy_section busy;
+        transaction_runner::leave<Engine>();
+        transaction.roll_back();
+        transaction_runner::forget_doom(transaction);
+    }
+    held_locks.release();
+    transaction_runner::run_actions(transaction, false);
+}
+
+/// Runs f and seals. An error: why not; nothing of f is left then, and the locks are released. The same holds when an
+/// exception leaves.
+template <class Engine, class R, class F, class... Locks>
+kept_error run_and_seal(typename Engine::transaction& transaction, transaction_locks<Locks...>& held_locks, F& f,
+                        held_value<R>& held) {
+    bool is_sealing = false;
+    try {
+        kept_error problem = run_function<R>(transaction, f, held);
+        if (was_lost(transaction, held_locks)) [[unlikely]]
+            return keep(lost_in_child());
+        is_sealing = true;
+        if (!problem) [[likely]] {
+            const busy_section busy;
+            transaction_runner::leave<Engine>();
+            // The last step that can fail with nothing done: what it needs of memory it reserves first.
+            result<void> sealed = transaction.seal();
+            if (sealed) [[likely]]
+                return nullptr;
+            problem = std::move(sealed).give_error();
+        }
+        abandon<Engine>(transaction, held_locks);
+        return problem;
+#ifdef HOLDFAST_OBSERVED
+    } catch (const persist::simulated_crash&) {
+        throw;
+#endif
+    } catch (...) {
+        if (is_sealing || !was_lost(transaction, held_locks)) abandon<Engine>(transaction, held_locks);
+        throw;
+    }
+}
+
 template <class Engine, class R, class F, class... Locks>
 result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
     if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
@@ -289,58 +353,37 @@ result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
     transaction_locks<Locks...> held_locks(transaction, locks...);
     transaction.begin(pool);
     transaction_runner::open<Engine>(transaction);
-    const auto abandon = [&] {
-        {
-            const busy_section busy;
-            transaction_runner::leave<Engine>();
-            transaction.roll_back();
-            transaction_runner::forget_doom(transaction);
-        }
-        held_locks.release();
-        transaction_runner::run_actions(transaction, false);
-    };
-    kept_error problem;
     held_value<R> held;
-    bool is_sealing = false;
-    try {
-        problem = run_function<R>(transaction, f, held);
-        if (was_lost(transaction, held_locks)) [[unlikely]]
-            return lost_in_child();
-        is_sealing = true;
-        if (!problem) [[likely]] {
-            const busy_section busy;
-            transaction_runner::leave<Engine>();
-            // The last step that can fail with nothing done: what it needs of memory it reserves first.
-            problem = transaction.seal().give_error();
-        }
-#ifdef HOLDFAST_OBSERVED
-    } catch (const persist::simulated_crash&) {
-        throw;
-#endif
-    } catch (...) {
-        if (is_sealing || !was_lost(transaction, held_locks)) abandon();
-        throw;
-    }
-    if (problem) {
-        abandon();
+    if (kept_error problem = run_and_seal<Engine>(transaction, held_locks, f, held)) [[unlikely]]
         return problem;
-    }
+    result<void> settled;
     {
         const busy_section busy;
         held_locks.release();
-        problem = transaction.settle().give_error();
+        settled = transaction.settle();
     }
-    if (problem) {
+    if (!settled) [[unlikely]] {
         transaction_runner::drop_actions(transaction);
-        return problem;
+        return std::move(settled).give_error();
     }
     persist::tell_committed();
     transaction_runner::run_actions(transaction, true);
     return held.take();
 }
 
+/// combining.hpp
+template <class Engine, class R, class F>
+result<R> run_combined(open_pool& pool, F& f, combining_mutex& lock);
+
+/// Whether the engine can take back a part of a transaction, and the call's only lock combines such parts.
+template <class Engine, class... Locks>
+inline constexpr bool combines =
+    requires(typename Engine::transaction& transaction) { transaction.roll_back_part(); } &&
+    std::is_same_v<std::tuple<Locks...>, std::tuple<combining_mutex>>;
+
 template <class Engine, class R, class F, class... Locks>
 result<R> run_outermost(open_pool& pool, F& f, Locks&... locks) {
+    if constexpr (combines<Engine, Locks...>) return run_combined<Engine, R>(pool, f, locks...);
 #ifdef HOLDFAST_OBSERVED
     try {
         return run_steps<Engine, R>(pool, f, locks...);

@@ -1,6 +1,6 @@
 // Calls inside signal handlers are refused wherever the handler runs, and calls outside never are.
 #include <holdfast/engine/engine_test_support.hpp>
-#include <holdfast/engine/signal_handlers.hpp>
+#include <holdfast/base/signal_handlers.hpp>
 
 #include <pthread.h>
 
@@ -161,6 +161,39 @@ TEST_F(SignalHandlers, AreRefusedAfterTheMarkWasLost) {
     raise_everywhere();
 }
 #endif
+
+/// Runs f that far down the stack. False: refused.
+template <class F>
+[[gnu::noinline]] bool is_done_below(std::size_t bytes, F&& f) {
+    auto* const between = static_cast<volatile char*>(__builtin_alloca(bytes + 16));
+    between[0] = 0;
+    bool done = true;
+    try {
+        f();
+    } catch (const failure&) {
+        done = false;
+    }
+    between[1] = 0;
+    return done;
+}
+
+TEST_F(SignalHandlers, AreRefusedWhereAnotherFunctionRanInTheSameFrame) {
+    constexpr std::size_t step = 16, depths = 512;
+    in_first = [this] {
+        for (std::size_t i = 0; i < depths; ++i) {
+            ++handled_;
+            if (is_done_below(i * step, [this] { redo::transact(number_, [this] { *number_ -= 1; }); })) ++let_in_;
+        }
+    };
+    for (std::size_t i = 0; i < 10 * depths; ++i) {
+        // Where a handler's frames are, too.
+        const std::size_t below = 4096 + i % depths * step;
+        ASSERT_TRUE(is_done_below(below, [this] { redo::transact(number_, [this] { *number_ += 1; }); }));
+        ++added_;
+        if (i % 64 == 63) ::raise(SIGUSR1);
+    }
+    expect(static_cast<int>(10 * depths / 64 * depths));
+}
 
 /// Joins in each of `depth` frames, one inside the other.
 [[gnu::noinline]] void join_down(basic_pool<redo>& pool, int depth) {

@@ -28,8 +28,8 @@
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/sites.hpp>
+#include <holdfast/engine/write_aside_commit.hpp>
 #include <holdfast/log/alias_buffers.hpp>
-#include <holdfast/log/lanes.hpp>
 #include <holdfast/pool/options.hpp>
 
 namespace holdfast {
@@ -56,9 +56,10 @@ struct outside_view {
 result<void> softwrap_transaction::commit() {
     if (pool_->homes_are_private()) return commit_in_group();
     lane_log& log = *pool_->lanes();
-    const auto taken = take_lane();
-    if (!taken) return taken.error();
-    log_lane& lane = **taken;
+    result<void> reserved;
+    log_lane* const taken = take_lane(log, reserved);
+    if (taken == nullptr) return reserved;
+    log_lane& lane = *taken;
     alias_buffers& aliases = *pool_->aliases();
     auto entered = aliases.enter(writes_.payload_words());  // 4
     sequence_ = log.draw_sequence(lane);

@@ -29,7 +29,7 @@
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/sites.hpp>
-#include <holdfast/log/lanes.hpp>
+#include <holdfast/engine/write_aside_commit.hpp>
 #include <holdfast/pool/options.hpp>
 
 #include <new>
@@ -46,9 +46,10 @@ constexpr std::uint64_t no_line = ~std::uint64_t{0};
 result<void> softwrap_lat_transaction::commit() {
     if (pool_->homes_are_private()) return commit_in_group();
     lane_log& log = *pool_->lanes();
-    const auto taken = take_lane();
-    if (!taken) return taken.error();
-    log_lane& lane = **taken;
+    result<void> reserved;
+    log_lane* const taken = take_lane(log, reserved);
+    if (taken == nullptr) return reserved;
+    log_lane& lane = *taken;
     sequence_ = log.draw_sequence(lane);  // 4
     persist_fresh_blocks();
     if (pool_->persists_lines() || pool_->wraps().logs) {

@@ -20,6 +20,10 @@ public:
         write_aside_transaction::store(home, value, mask);
         stream_.follow(*pool_, writes_);
     }
+    void store_run(pool_word* home, const void* bytes, std::size_t words) {
+        write_aside_transaction::store_run(home, bytes, words);
+        stream_.follow(*pool_, writes_);
+    }
     /// Decides the wrap: logged, and what it stored is there for others. Afterwards the caller's locks may go.
     result<void> seal() { return has_stores() ? commit() : result<void>{}; }
     result<void> settle();

@@ -9,6 +9,7 @@
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/private_pages.hpp>
 
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -38,6 +39,25 @@ void write_aside_transaction::store_outside(pool_word* home, std::uint64_t value
     persist::store_word(home, value, mask, persist::site::redo_home);
 }
 
+void write_aside_transaction::store_run(pool_word* home, const void* bytes, std::size_t words) {
+    const std::uint64_t offset = offset_of(home);
+    const bool is_inside = offset < size_ && words * sizeof *home <= size_ - offset;
+    if (is_inside && fresh_.empty()) {
+        persist::prefetch_range_for_store(home, words * sizeof *home);
+        return writes_.store_run(offset, bytes, words);
+    }
+    for (std::size_t i = 0; i < words; ++i) {
+        std::uint64_t value;
+        std::memcpy(&value, static_cast<const std::byte*>(bytes) + i * sizeof value, sizeof value);
+        store(home + i, value, 0xFF);
+    }
+}
+
+void write_aside_transaction::store_beside_fresh(pool_word* home, std::uint64_t value, std::uint8_t mask) {
+    if (fresh_.note_store(home)) return persist::store_word(home, value, mask, persist::site::redo_fresh);
+    writes_.store(offset_of(home), value, mask);
+}
+
 heap_block write_aside_transaction::allocate(std::size_t bytes, std::size_t alignment) {
     // Room first: a block that nobody is told of must not be allocated.
     fresh_.make_room();
@@ -62,18 +82,16 @@ void write_aside_transaction::write_fresh_blocks_back() {
     persist::fence(pool_->lines(), persist::site::redo_fresh_fence);
 }
 
-result<lane_log::lane*> write_aside_transaction::take_lane() {
-    lane_log& log = *pool_->lanes();
-    auto& lane = log.acquire();
+log_lane* write_aside_transaction::make_room_in_log(lane_log& log, log_lane& lane, result<void>& reserved) {
     try {
-        auto reserved = log.reserve(lane, writes_.payload(), writes_.payload_words());
+        reserved = log.reserve(lane, writes_.payload(), writes_.payload_words());
         if (reserved) return &lane;
-        log.release(lane);
-        return std::move(reserved).give_error();
     } catch (const std::bad_alloc&) {
         log.release(lane);
         throw;
     }
+    log.release(lane);
+    return nullptr;
 }
 
 result<void> write_aside_transaction::commit_in_group() {

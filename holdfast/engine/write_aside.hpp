@@ -23,10 +23,15 @@ public:
         const std::uint64_t offset = offset_of(home);
         if (offset >= size_) [[unlikely]]
             return store_outside(home, value, mask);
-        if (!fresh_.empty() && fresh_.note_store(home)) [[unlikely]]
-            return persist::store_word(home, value, mask, persist::site::redo_fresh);
+        if (!fresh_.empty()) [[unlikely]]
+            return store_beside_fresh(home, value, mask);
+        // The home is touched only behind the fence: by then its line is here.
+        persist::prefetch_for_store(home);
         writes_.store(offset, value, mask);
     }
+
+    /// Whole words at once.
+    void store_run(pool_word* home, const void* bytes, std::size_t words);
 
     /// As in the base, from members that a store has at hand: the check costs a store of a pointer one comparison.
     void check_pointer(const void* home, const void* pointer) const {
@@ -35,8 +40,8 @@ public:
         }
     }
 
-    /// A hint that the range will be written; nothing needs one here.
-    void will_write(const void*, std::size_t) noexcept {}
+    /// A hint that the range will be written: its lines are fetched, up to a page of them.
+    void will_write(const void* begin, std::size_t size) noexcept { persist::prefetch_range_for_store(begin, size); }
 
     heap_block allocate(std::size_t bytes, std::size_t alignment);
     void deallocate(void* address);
@@ -64,6 +69,18 @@ public:
     void store(void* home, const void* bytes, std::size_t size) override;
     void load_into(const void* home, void* bytes, std::size_t size) override;
 
+    // Parts: the functions of several callers, one after another in one transaction (combining.hpp).
+
+    /// What follows is a part that can be taken back alone. Requires: the transaction is new, or takes_another_part().
+    void begin_part() noexcept;
+    /// Takes back what the part stored, allocated and freed. Other parts stay as they are.
+    void roll_back_part() noexcept(persist::noexcept_seam);
+    /// Whether another part may follow: the record is short, and what the parts so far did to the heap stays as it is
+    /// when a later one is taken back.
+    bool takes_another_part() const noexcept;
+    /// A fault for the explorer: what a part stored is home before the record is made, and misses there.
+    void plant_torn_record() noexcept(persist::noexcept_seam);
+
 protected:
     write_aside_transaction() = default;
     ~write_aside_transaction() = default;
@@ -79,9 +96,9 @@ protected:
     }
     /// The whole commit where homes are private (group_commit.cpp), but for the wait.
     result<void> commit_in_group();
-    /// A lane with room for the record: the last step that can fail. Errors: transaction_too_large, and others of the
-    /// log; then, and if std::bad_alloc leaves, no lane is held.
-    result<log_lane*> take_lane();
+    /// A lane with room for the record: the last step that can fail. nullptr: `reserved` says why
+    /// (transaction_too_large, and others of the log); then, and if std::bad_alloc leaves, no lane is held.
+    log_lane* take_lane(lane_log& log, result<void>& reserved);
     /// Writes back what was stored to fresh blocks and FENCES, at `power`. Were the record durable first, a cut would
     /// commit a block whose bytes are not there. A transaction without such a block pays nothing.
     void persist_fresh_blocks() {
@@ -110,11 +127,14 @@ protected:
     write_set writes_;
     fresh_blocks fresh_;
     std::uint64_t sequence_ = 0;
+    std::size_t heap_mark_ = 0;  ///< of the part that began last
 
 private:
     result<void> settle_in_group();
     void write_fresh_blocks_back();
+    log_lane* make_room_in_log(lane_log& log, log_lane& lane, result<void>& reserved);
     void store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask);
+    void store_beside_fresh(pool_word* home, std::uint64_t value, std::uint8_t mask);
 };
 
 }  // namespace holdfast

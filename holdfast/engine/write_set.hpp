@@ -1,5 +1,8 @@
 // A redo transaction's stores, kept as the payload of the record that will commit them: sealing
 // needs no conversion, and a load finds its word by one lookup.
+//
+// Each word is found through an index, but for long runs that are stored at once: those are spans. A word that a span
+// covers stands in the newest such span, whatever the index says, and is overwritten there.
 #pragma once
 
 #include <holdfast/base/assertion.hpp>
@@ -9,16 +12,17 @@
 #include <holdfast/log/early.hpp>
 #include <holdfast/persist/seam.hpp>
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace holdfast {
 
 /// Words by pool offset. One thread. No allocation once warm.
 class write_set {
 public:
-    write_set() { grow_to(first_capacity_words); }
+    write_set();
 
     bool empty() const noexcept { return end_ == format::record_header_words; }
     /// The record: header words first, then the payload; room up to the next line.
@@ -29,6 +33,9 @@ public:
     /// The word at `offset` as the transaction sees it; `below` reads what others left of it.
     template <class Below>
     std::uint64_t load(std::uint64_t offset, Below&& below) noexcept {
+        if (span_count_ != 0) [[unlikely]] {
+            if (const std::uint64_t* const covered = find_in_spans(offset)) return *covered;
+        }
         const std::uint32_t* found = index_.find(offset >> 3);
         if (found == nullptr) [[likely]]
             return below();
@@ -37,32 +44,40 @@ public:
         return merged(below(), value, mask_at(*found & position_bits));
     }
 
-    /// Requires: offset 8-aligned.
+    /// Requires: offset 8-aligned. What is rare is in write_set.cpp, and nothing follows its calls: so a store saves no
+    /// registers.
     void store(std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
         HOLDFAST_ASSERT(offset % 8 == 0, "a store is of an aligned word");
-        if (end_ + 2 > capacity_words_) [[unlikely]]
-            grow_to(capacity_words_ * 2);
+        const std::size_t end = end_;
+        if (end + 2 > direct_limit_words_ || index_.is_full()) [[unlikely]]
+            return make_room_and_store(offset, value, mask);
         if (mask != 0xFF) [[unlikely]]
             return store_masked(offset, value, mask);
         if (offset == run_end_) return extend_run(offset, value);
-        const auto [found, inserted] = index_.find_or_insert(offset >> 3, static_cast<std::uint32_t>(end_ + 1));
-        if (!inserted) [[unlikely]]
-            return overwrite(*found, offset, value, mask);
-        std::uint64_t* at = buffer_.get() + end_;
-        at[0] = format::run_tag(offset, 1);
-        at[1] = value;
-        run_tag_ = end_;
-        run_end_ = offset + 8;
-        end_ += 2;
+        if (!index_.add_at_once(offset >> 3, static_cast<std::uint32_t>(end + 1))) [[unlikely]]
+            return store_after_lookup(offset, value);
+        begin_run(end, offset, value);
     }
+
+    /// The same for `words` whole words at `bytes`, by one copy. Requires: offset 8-aligned; words > 0.
+    void store_run(std::uint64_t offset, const void* bytes, std::uint64_t words);
 
     /// Stores every word to its home, oldest entry first.
     void apply(std::byte* pool, persist::site_id where) const noexcept(persist::noexcept_seam) {
-        for_each_entry([=](const format::entry& each, const std::uint64_t* values) {
-            auto* home = reinterpret_cast<std::uint64_t*>(pool + each.offset);
-            persist::store_word(home, values[0], each.mask, where);
-            for (std::uint64_t i = 1; i < each.words; ++i) persist::store_word(home + i, values[i], 0xFF, where);
-        });
+        const std::uint64_t* at = payload();
+        const std::uint64_t* const end = buffer_.get() + end_;
+        while (at != end) {
+            auto* home = reinterpret_cast<std::uint64_t*>(pool + (at[0] & format::offset_mask));
+            if (at[0] >> format::tag_shift == format::run_tag(0, 1) >> format::tag_shift) [[likely]] {
+                persist::store_word(home, at[1], 0xFF, where);
+                at += 2;
+                continue;
+            }
+            const format::entry each = format::entry_of(at[0]);
+            persist::store_word(home, at[1], each.mask, where);
+            for (std::uint64_t i = 1; i < each.words; ++i) persist::store_word(home + i, at[1 + i], 0xFF, where);
+            at += 1 + each.words;
+        }
     }
 
     /// Calls f(entry, its words), oldest first.
@@ -81,59 +96,67 @@ public:
     early_lines& early() noexcept { return early_; }
     std::uint64_t record_words() const noexcept { return end_; }
 
+    /// What is stored from here on is a part that can be taken back alone, until the next one begins.
+    void begin_part() noexcept {
+        part_begin_ = end_;
+        // A run that began before is not made longer.
+        run_end_ = no_run;
+        replaced_.clear();
+    }
+    /// Takes back what was stored since the part began.
+    void roll_back_part() noexcept;
+
     void clear() noexcept {
         index_.clear();
         end_ = format::record_header_words;
+        part_begin_ = 0;
         run_end_ = no_run;
+        span_count_ = 0;
+        direct_limit_words_ = capacity_words_;
         if (early_.sent() != 0) early_.clear();
     }
 
 private:
-    static constexpr std::size_t first_capacity_words = 4096;
     static constexpr std::uint64_t no_run = ~std::uint64_t{0};
     static constexpr std::uint32_t masked_bit = 1u << 31;
     static constexpr std::uint32_t position_bits = masked_bit - 1;
 
-    /// Adds the word behind the last one to its run, or begins another when the run is full.
-    void extend_run(std::uint64_t offset, std::uint64_t value) {
-        const bool full = format::entry_of(buffer_[run_tag_]).words == format::longest_run_words;
-        // Before anything changes: noting may fail for want of memory.
-        if (!full) note_change(run_tag_);
-        const std::uint64_t position = full ? end_ + 1 : end_;
-        const auto [found, inserted] = index_.find_or_insert(offset >> 3, static_cast<std::uint32_t>(position));
-        if (!inserted) return overwrite(*found, offset, value, 0xFF);
-        if (full) {
-            run_tag_ = end_;
-            buffer_[run_tag_] = format::run_tag(offset, 1);
-        } else {
-            buffer_[run_tag_] += std::uint64_t{1} << format::tag_shift;
-        }
-        buffer_[position] = value;
-        end_ = position + 1;
-        run_end_ = offset + 8;
+    /// Words that stand in the record one behind the other, and are not in the index.
+    struct span {
+        std::uint64_t offset;
+        std::uint64_t bytes;
+        std::uint64_t position;  ///< in the record, of the first
+    };
+    static constexpr std::size_t most_spans = 16;
+
+    /// The value of a word in the newest span that covers it; nullptr: none does.
+    std::uint64_t* find_in_spans(std::uint64_t offset) noexcept;
+    bool store_into_spans(std::uint64_t offset, const unsigned char* bytes, std::uint64_t words);
+    void add_to_spans(std::uint64_t offset, const unsigned char* bytes, std::uint64_t words);
+    bool continues_last_span(std::uint64_t offset) const noexcept;
+    bool stands_in_span(std::uint64_t position) const noexcept {
+        for (std::size_t i = 0; i < span_count_; ++i)
+            if (position - spans_[i].position < spans_[i].bytes / 8) return true;
+        return false;
     }
 
-    void store_masked(std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
-        const auto [found, inserted] =
-            index_.find_or_insert(offset >> 3, static_cast<std::uint32_t>(end_ + 1) | masked_bit);
-        if (!inserted) return overwrite(*found, offset, value, mask);
-        buffer_[end_] = format::masked_tag(offset, mask);
-        buffer_[end_ + 1] = value;
-        end_ += 2;
-        run_end_ = no_run;
+    void make_room_and_store(std::uint64_t offset, std::uint64_t value, std::uint8_t mask);
+    void store_after_lookup(std::uint64_t offset, std::uint64_t value);
+    void extend_run(std::uint64_t offset, std::uint64_t value);
+    void store_masked(std::uint64_t offset, std::uint64_t value, std::uint8_t mask);
+    void overwrite(std::uint32_t found, std::uint64_t offset, std::uint64_t value, std::uint8_t mask);
+    void grow_to(std::size_t words);
+
+    void begin_run(std::size_t at, std::uint64_t offset, std::uint64_t value) noexcept {
+        run_tag_ = at;
+        run_end_ = offset + 8;
+        end_ = at + 2;
+        std::uint64_t* const run = buffer_.get() + at;
+        run[0] = format::run_tag(offset, 1);
+        run[1] = value;
     }
     std::uint8_t mask_at(std::uint32_t position) const noexcept {
         return static_cast<std::uint8_t>(buffer_[position - 1] >> format::tag_shift);
-    }
-
-    void overwrite(std::uint32_t found, std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
-        const std::uint32_t position = found & position_bits;
-        // Before the change: one that the log does not hear of would make the record unreadable.
-        note_change(position);
-        if ((found & masked_bit) != 0) note_change(position - 1);
-        buffer_[position] = merged(buffer_[position], value, mask);
-        if ((found & masked_bit) == 0) return;
-        buffer_[position - 1] = format::masked_tag(offset, static_cast<std::uint8_t>(mask_at(position) | mask));
     }
 
     void note_change(std::uint64_t position) {
@@ -141,21 +164,28 @@ private:
             early_.note_change(position);
     }
 
-    void grow_to(std::size_t words) {
-        // One line more than the capacity: sealing pads the record to whole lines.
-        auto larger = std::make_unique_for_overwrite<std::uint64_t[]>(words + 8);
-        if (buffer_) std::copy_n(buffer_.get(), end_, larger.get());
-        buffer_ = std::move(larger);
-        capacity_words_ = words;
+    struct replaced_word {
+        std::uint64_t position;
+        std::uint64_t value;
+    };
+    /// Before a word of the record changes: one of an earlier part is kept.
+    void keep_if_replaced(std::uint64_t position) {
+        if (position < part_begin_) [[unlikely]]
+            replaced_.push_back({position, buffer_[position]});
     }
 
     std::unique_ptr<std::uint64_t[]> buffer_;
     std::size_t capacity_words_ = 0;
+    std::size_t direct_limit_words_ = 0;  ///< the same while there are no spans; 0: a store looks into them first
     std::uint64_t end_ = format::record_header_words;
     std::uint64_t run_tag_ = 0;
     std::uint64_t run_end_ = no_run;
+    std::uint64_t part_begin_ = 0;         ///< 0: stores belong to no part
+    std::vector<replaced_word> replaced_;  ///< what the part stored over, oldest first
     word_map index_;
     early_lines early_;
+    std::size_t span_count_ = 0;
+    std::array<span, most_spans> spans_;
 };
 
 }  // namespace holdfast

@@ -6,6 +6,7 @@
 // a moment ago. On an ordinary file at `power`, where every commit is in the log, order of the log is enough.
 #include <holdfast/handle/line_pool.hpp>
 
+#include <holdfast/base/threads.hpp>
 #include <holdfast/line/sites.hpp>
 #include <holdfast/log/groups.hpp>
 
@@ -39,9 +40,9 @@ void commit_in_log(open_pool& pool, void* first, const std::uint64_t* dirty, std
     words.clear();
     line_medium::for_each_line(first, dirty, count, [&](void* line) {
         const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(line) - pool.base());
-        auto* const home = static_cast<pool_word*>(line);
-        for (std::uint64_t word = 0; word < 8; ++word) words.store(offset + word * 8, home[word], 0xFF);
+        words.store_run(offset, line, persist::line_bytes / 8);
     });
+    const cancellation_held uncancelled;
     group_log& log = *pool.groups();
     if (auto admitted = log.admit(words.payload_words()); !admitted) throw failure(std::move(admitted).give_error());
     const auto ticket = log.append(words.payload(), words.payload_words(), false);

@@ -1,6 +1,7 @@
 // The user's handle of an open pool.
 #pragma once
 
+#include <holdfast/engine/combining.hpp>
 #include <holdfast/engine/engine.hpp>
 #include <holdfast/engine/run.hpp>
 #include <holdfast/handle/roots.hpp>
@@ -62,7 +63,7 @@ public:
 
     /// Runs `f` as one transaction: all of its writes or none survive an exception, a killed process, and at level
     /// power a power cut. `atomically(lock…, f)` holds the locks (acquired together, without deadlock) until the commit
-    /// is decided; they provide the isolation.
+    /// is decided; they provide the isolation. A single `combining_mutex` lets threads that wait for it share a commit.
     ///
     /// Returns what f returns; if f returns a result<T>, its error rolls back and is returned.
     /// Exceptions of f roll back and propagate; failures of the library roll back and are returned. Inside an open

@@ -26,6 +26,7 @@ struct pool_setup {
     std::uint32_t delay_ns = 0;
     const char* directory = "/dev/shm";
     wrap_options wraps{};
+    persist::record_way records = persist::record_way::streamed;  ///< measured, counts would depend on the machine
 };
 
 /// A pool on tmpfs standing for NVRAM, or on a file where the directory is on one.
@@ -35,6 +36,7 @@ public:
     explicit test_pool(const pool_setup& setup = {}) : directory_(setup.directory) {
         options_.durability = Engine::description.recovers ? setup.durability : level::process;
         options_.tmpfs_is_nvram = true;
+        options_.records = setup.records;
         options_.bytes = setup.bytes;
         options_.log_bytes = setup.log_bytes;
         options_.reserved_bytes = std::uint64_t{1} << 30;
@@ -52,6 +54,8 @@ public:
     /// A name beside the pool.
     std::string file(const std::string& name) const { return directory_.file(name); }
 
+    /// The level at which it is opened from now on.
+    void set_level(level durability) { options_.durability = durability; }
     void reopen() {
         pool_->close().value();
         open_again();

@@ -193,6 +193,14 @@ public:
     /// Drops everything without touching the heap, which no longer exists.
     void forget() noexcept;
 
+    /// A moment of the session, for `roll_back_to`.
+    std::size_t mark() const noexcept;
+    /// Whether nothing but small blocks was allocated and freed since that mark, from slabs that were there. What else
+    /// a session does depends on what it did before, and is taken back only with it.
+    bool did_little_since(std::size_t mark) const noexcept;
+    /// The transaction took back what it did since that mark, and goes on. Requires: did_little_since(0) then.
+    void roll_back_to(std::size_t mark) noexcept;
+
 private:
     std::unique_ptr<detail::session_state> state_;
 };

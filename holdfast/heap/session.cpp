@@ -8,6 +8,7 @@
 #include <holdfast/heap/planted.hpp>
 
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -208,15 +209,28 @@ void heap::session::committed(std::uint64_t sequence) noexcept {
     mine.held = nullptr;
 }
 
+std::size_t heap::session::mark() const noexcept { return state_->ops.size(); }
+
+bool heap::session::did_little_since(std::size_t mark) const noexcept {
+    const auto is_little = [](const heap_op& op) {
+        return op.kind == op_kind::small_allocated || op.kind == op_kind::small_released;
+    };
+    return std::all_of(state_->ops.begin() + static_cast<std::ptrdiff_t>(mark), state_->ops.end(), is_little);
+}
+
+void heap::session::roll_back_to(std::size_t mark) noexcept {
+    session_state& mine = *state_;
+    if (mine.ops.size() > mark) {
+        const std::lock_guard lock(mine.heap->mutex);
+        for (; mine.ops.size() > mark; mine.ops.pop_back()) mine.heap->roll_back(mine.ops.back(), mine.held);
+    }
+    mine.writer_failed = false;
+}
+
 void heap::session::rolled_back() noexcept {
     session_state& mine = *state_;
     if (mine.heap == nullptr) return;
-    if (!mine.ops.empty()) {
-        const std::lock_guard lock(mine.heap->mutex);
-        for (std::size_t i = mine.ops.size(); i-- > 0;) mine.heap->roll_back(mine.ops[i], mine.held);
-    }
-    mine.ops.clear();
-    mine.writer_failed = false;
+    roll_back_to(0);
     if (mine.held != nullptr) mine.held->held.store(false, std::memory_order_release);
     mine.held = nullptr;
 }

@@ -94,6 +94,16 @@ template <class Algorithm, hint Hint, class T>
     if (state().notes_stores) note_shared(algorithm, state(), home, size);
     hinted<Algorithm, Hint> words{algorithm};
     const unsigned byte = detail::word_of(home).byte;
+    if constexpr (sizeof(T) % 8 == 0 && stored_bytes<T> == sizeof(T)) {
+        if (byte == 0) [[likely]] {
+            for (std::size_t at = 0; at < sizeof(T) / 8; ++at) {
+                std::uint64_t bits;
+                std::memcpy(&bits, reinterpret_cast<const unsigned char*>(&value) + 8 * at, 8);
+                words.store(reinterpret_cast<pool_word*>(home) + at, bits, 0xFF);
+            }
+            return;
+        }
+    }
     const bool torn = is_planted(fault::straddling_torn) && byte + size > 8;
     store_bytes(words, home, &value, torn ? 8 - byte : size);
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What must compile and link does, what must not is refused with the message that the guide promises.
 
-    compile_test.py COMPILER ROOT RUNTIME LIBRARY FLAG...
+    compile_test.py COMPILER ROOT RUNTIME LIBRARY CHECK FLAG...
 
-ROOT: where holdfast/ is; RUNTIME, LIBRARY: the static libraries of the runtime and of holdfast; FLAG: of atomic blocks.
+ROOT: where holdfast/ is; RUNTIME, LIBRARY: the static libraries of the runtime and of holdfast; CHECK: the plugin that
+refuses bit-fields, or ""; FLAG: of atomic blocks.
 """
 
 import os
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-COMPILER, ROOT, RUNTIME, LIBRARY, *FLAGS = sys.argv[1:]
+COMPILER, ROOT, RUNTIME, LIBRARY, CHECK, *FLAGS = sys.argv[1:]
 BASE = [COMPILER, "-std=c++20", "-O2", "-w", "-I" + ROOT]
 DEFINED = ["-DHOLDFAST_TM_FLAGS=1"]
 
@@ -44,6 +45,7 @@ UNSAFE = {
     "printf": ("", "std::printf(\"a\");", "unsafe function call"),
     "std::mutex": ("std::mutex c;", "c.lock();", "unsafe function call"),
     "asm": ("", "asm volatile(\"\");", "asm"),
+    "alloca": ("char* c;", "c = static_cast<char*>(__builtin_alloca(v)); v = *c;", "unsafe function call"),
 }
 STANDARD = "".join(f"#include <{name}>\n" for name in
                    ("atomic", "cstdio", "list", "memory", "mutex", "string", "unordered_map"))
@@ -154,9 +156,84 @@ int main() { safe* now = step; __transaction_atomic { ++v; now(); } }
         expect(status != 0 and "plain" in said and "transaction_safe" in said, "an unsafe call does not say where", said)
 
 
+BIT_FIELDS = """#include <holdfast/itm/itm.hpp>
+struct narrow { unsigned low : 3, high : 5; } one, other;
+struct wide { long first : 24, second : 40; long whole; } two;
+long v;
+[[gnu::transaction_pure, gnu::noinline]] narrow both(narrow of) { of.low = 5; of.high = 9; return of; }
+"""
+# What of bit-fields in a block is refused, and what is not, since it is right.
+WRONG_BIT_FIELDS = ["one.low = 5;", "v = one.high;", "one.low += 1;", "two.second = v;", "v = in_function(&two);",
+                    "narrow* at = v == 1 ? &one : &other; at->high = 1;"]
+IN_FUNCTION = "[[gnu::transaction_safe, gnu::noinline]] long in_function(wide* of) { return of->second += 1; }\n"
+RIGHT_BIT_FIELDS = ["one = other;", "two.whole = 1;", "one = both(one);"]
+
+
+def check_bit_fields(directory):
+    """Bit-fields are wrong in blocks, and the plugin refuses them; the day on which they are right, it can go."""
+    text = BIT_FIELDS + """int main() {
+    __transaction_atomic { one.low = 5; }
+    __transaction_atomic { one.high = 9; }
+    return one.low == 5 && one.high == 9 ? 0 : 3;
+}
+"""
+    program = os.path.join(directory, "bits")
+    for level in ("-O0", "-O1", "-O2", "-O3"):
+        object_file = os.path.join(directory, "bits.o")
+        status, said = run([*BASE, *FLAGS, *DEFINED, level, "-c", write(directory, "bits.cpp", text), "-o", object_file])
+        if status == 0:
+            status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+        expect(status == 0, f"a program with bit-fields does not compile at {level}", said)
+        expect(status != 0 or run([program])[0] == 3,
+               f"bit-fields are right at {level}: the plugin and the guide's line are not needed any more")
+        if not CHECK:
+            continue
+        for body in WRONG_BIT_FIELDS + RIGHT_BIT_FIELDS:
+            function = IN_FUNCTION if "in_function" in body else ""
+            source = write(directory, "bits.cpp", BIT_FIELDS + function + f"void f() {{ __transaction_atomic {{ {body} }} }}\n")
+            status, said = run([*BASE, *FLAGS, *DEFINED, f"-fplugin={CHECK}", level, "-c", "-o", os.devnull, source])
+            if body in WRONG_BIT_FIELDS:
+                expect(status != 0 and "is a bit-field" in said, f"{body} is not refused at {level}", said)
+            else:
+                expect(status == 0, f"{body} is refused at {level}", said)
+    if not CHECK:
+        print("g++ has no headers for plugins: the check for bit-fields is not looked at")
+
+
+def check_foreign_flags(directory):
+    """What distributions and build systems add in front of the flags does no harm; behind them it is refused, or named."""
+    text = """#include <holdfast/itm/itm.hpp>
+#include <cstring>
+typedef void safe() __attribute__((transaction_safe));
+long v;
+char a[64], b[64];
+[[gnu::transaction_safe, gnu::noinline]] void add() { v += 1; }
+safe* volatile step = &add;
+void copy(unsigned long n) { __transaction_atomic { memcpy(a, b, n); memmove(a, a + 1, n); memset(b, 1, n); } }
+int main() { safe* now = step; __transaction_atomic { now(); } copy(v); return v == 1 && b[0] == 1 ? 0 : 2; }
+"""
+    source, program = write(directory, "foreign.cpp", text), os.path.join(directory, "foreign")
+    object_file = os.path.join(directory, "foreign.o")
+    foreign = ["-D_FORTIFY_SOURCE=2", "-flto=auto", "-fno-fat-lto-objects"]
+    status, said = run([*BASE, *foreign, *FLAGS, *DEFINED, "-c", source, "-o", object_file])
+    if status == 0:
+        status, said = run([COMPILER, "-O2", "-flto=auto", object_file, "-o", program, RUNTIME, LIBRARY])
+    expect(status == 0 and run([program])[0] == 0, "blocks do not work with -flto and -D_FORTIFY_SOURCE", said)
+    status, said = run([*BASE, *FLAGS, *DEFINED, "-D_FORTIFY_SOURCE=2", "-c", source, "-o", object_file])
+    expect(status != 0 and "-U_FORTIFY_SOURCE" in said, "-D_FORTIFY_SOURCE behind the flags is not refused", said)
+    status, said = run([*BASE, *FLAGS, *DEFINED, "-flto", "-c", source, "-o", object_file])
+    if status == 0:
+        status, said = run([COMPILER, "-O2", "-flto", object_file, "-o", program, RUNTIME, LIBRARY])
+    expect(status == 0, "a program with -flto does not link", said)
+    if status == 0:
+        status, said = run([program])
+        expect(status == 0 or "-fno-lto" in said, "a call whose table of clones is lost does not name -flto", said)
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        for check in (check_symbols, check_header, check_unsafe, check_libitm, check_unsafe_pointer):
+        for check in (check_symbols, check_header, check_unsafe, check_libitm, check_unsafe_pointer, check_foreign_flags,
+                      check_bit_fields):
             check(directory)
     print(f"{len(problems)} problems")
     return 1 if problems else 0

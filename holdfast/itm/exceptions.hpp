@@ -8,8 +8,15 @@
 #include <cstddef>
 
 #include <cxxabi.h>
+#include <unwind.h>
 
 namespace holdfast::itm {
+
+/// Whether the stack is unwound for the end of its thread (pthread_cancel, pthread_exit): then the unwinder keeps there
+/// what it asks at each frame.
+inline bool is_forced_unwind(const void* exception) noexcept {
+    return static_cast<const _Unwind_Exception*>(exception)->private_1 != 0;
+}
 
 /// Begins to know an exception object. `destroy` may be nullptr.
 inline void note_exception(thread_state& thread, void* object, void (*destroy)(void*)) noexcept {

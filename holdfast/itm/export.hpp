@@ -98,11 +98,13 @@
     }                                                                                                               \
     __attribute__((visibility("hidden"))) std::uint32_t holdfast_itm_begin_inner(                                   \
         std::uint32_t properties, holdfast::itm::thread_state* thread,                                              \
-        const holdfast::stm::checkpoint* where) noexcept {                                                          \
+        holdfast::stm::checkpoint* where) noexcept {                                                                \
         return holdfast::itm::runtime<A>::begin_inner(properties, *thread, *where);                                 \
     }                                                                                                               \
     void _ITM_commitTransaction() { holdfast::itm::runtime<A>::commit(); }                                          \
-    void _ITM_commitTransactionEH(void*) { holdfast::itm::runtime<A>::commit_after_exception(); }                   \
+    void _ITM_commitTransactionEH(void* exception) {                                                                \
+        holdfast::itm::runtime<A>::commit_after_exception(exception);                                               \
+    }                                                                                                               \
     [[noreturn]] void _ITM_abortTransaction(std::uint32_t why) { holdfast::itm::runtime<A>::abort(why); }           \
     void _ITM_changeTransactionMode(int) { holdfast::itm::runtime<A>::become_irrevocable(); }                       \
     int _ITM_inTransaction() {                                                                                      \
@@ -170,12 +172,14 @@
     }
 #define HOLDFAST_ITM_DELETE(A, mangled, kind)                                                                       \
     void _ZGTt##mangled##Pv(void* block) { holdfast::itm::memory<A>::delete_##kind(block); }                        \
-    void _ZGTt##mangled##Pvm(void* block, std::size_t) { holdfast::itm::memory<A>::delete_##kind(block); }          \
+    void _ZGTt##mangled##Pvm(void* block, std::size_t bytes) {                                                      \
+        holdfast::itm::memory<A>::delete_##kind(block, bytes);                                                      \
+    }                                                                                                               \
     void _ZGTt##mangled##PvRKSt9nothrow_t(void* block, const std::nothrow_t&) {                                     \
         holdfast::itm::memory<A>::delete_##kind(block);                                                             \
     }                                                                                                               \
-    void _ZGTt##mangled##PvmRKSt9nothrow_t(void* block, std::size_t, const std::nothrow_t&) {                       \
-        holdfast::itm::memory<A>::delete_##kind(block);                                                             \
+    void _ZGTt##mangled##PvmRKSt9nothrow_t(void* block, std::size_t bytes, const std::nothrow_t&) {                 \
+        holdfast::itm::memory<A>::delete_##kind(block, bytes);                                                      \
     }                                                                                                               \
     void _ZGTt##mangled##PvSt11align_val_t(void* block, std::align_val_t alignment) {                               \
         holdfast::itm::memory<A>::delete_aligned_##kind(block, alignment);                                           \
@@ -194,7 +198,7 @@
         return holdfast::itm::memory<A>::calloc(count, bytes);                                                      \
     }                                                                                                               \
     void _ITM_free(void* block) {                                                                                   \
-        holdfast::itm::memory<A>::free(block, 0, 0, &holdfast::itm::give_back::by_free);                            \
+        holdfast::itm::memory<A>::free_malloced(block);                                                             \
     }                                                                                                               \
     HOLDFAST_ITM_NEW(A, nw, object)                                                                                 \
     HOLDFAST_ITM_NEW(A, na, array)                                                                                  \

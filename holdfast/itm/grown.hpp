@@ -2,28 +2,11 @@
 #pragma once
 
 #include <holdfast/stm/grown_array.hpp>
-
-#include <cstdlib>
-#include <cstring>
-
-#include <unistd.h>
+#include <holdfast/stm/stop.hpp>
 
 namespace holdfast::itm {
 
-/// Ends the program with a message: what a runtime under nothrow barriers has left where it can neither go on nor go
-/// back. Writes to stderr without allocating.
-[[noreturn]] inline void stop(const char* what, const char* why) noexcept {
-    const auto say = [](const char* text) {
-        const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
-        static_cast<void>(written);
-    };
-    say("holdfast: ");
-    say(what);
-    say(": ");
-    say(why);
-    say("\n");
-    std::abort();
-}
+using stm::stop;
 
 struct stop_without_memory {
     [[noreturn]] static void no_memory() noexcept {

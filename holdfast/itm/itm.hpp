@@ -10,6 +10,9 @@
 #if !defined(__cpp_transactional_memory)
 #error "holdfast: compile with -fgnu-tm (CMake: holdfast_target_tm(target); pkg-config: holdfast-itm-value)"
 #endif
+#if defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE > 0
+#error "holdfast: expected -U_FORTIFY_SOURCE (holdfast_target_tm): checked memcpy does not compile in a block"
+#endif
 // No compiler macro shows the two other flags; the build that sets them defines this one. Without them g++ 12 moves
 // loads out of atomic blocks.
 #if !defined(HOLDFAST_TM_FLAGS)

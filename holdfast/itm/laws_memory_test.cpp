@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <new>
@@ -175,6 +176,87 @@ const char* all_forms_work() {
     return nullptr;
 }
 
+struct page {
+    long values[512];
+};
+
+/// Blocks of the transaction are filled, copied, freed and allocated again, beside shared memory that it stores to.
+const char* fresh_blocks_hold_what_was_copied() {
+    static page* source;
+    static page* made;
+    static long of_second;
+    source = new page;
+    for (long each = 0; each < 512; ++each) source->values[each] = each;
+    for (int round = 0; round < 3; ++round) {
+        attempts = round == 0 ? 2 : 0;
+        made = nullptr;
+        __transaction_atomic {
+            source->values[7] = -7;
+            made = new page;
+            std::memcpy(made, source, sizeof(page));
+            made->values[8] = made->values[7] + 1;
+            source->values[9] += 100;
+            auto* const first = static_cast<page*>(std::malloc(sizeof(page)));
+            std::memset(first, 1, sizeof(page));
+            std::free(first);
+            auto* const second = static_cast<page*>(std::calloc(1, sizeof(page)));
+            of_second = second->values[511];
+            std::memmove(second->values + 1, made->values, sizeof(page) - sizeof(long));
+            of_second += second->values[9];
+            std::free(second);
+            restart_once();
+            if (round == 2) __transaction_cancel;
+        }
+        if (round == 2) break;
+        HOLDFAST_ITM_HOLDS(made->values[7] == -7 && made->values[8] == -6 && made->values[511] == 511);
+        HOLDFAST_ITM_HOLDS(made->values[9] == 9 + 100 * round && source->values[9] == 109 + 100 * round);
+        HOLDFAST_ITM_HOLDS(of_second == -6);
+        delete made;
+    }
+    HOLDFAST_ITM_HOLDS(made == nullptr && source->values[9] == 209);
+    delete source;
+    return nullptr;
+}
+
+/// More than stm::large_write_set, and not many more: a mock tries a conflict at each access.
+constexpr int large_count = 80;
+long many_values[large_count];
+bool all_are(long value) {
+    for (const long each : many_values)
+        if (each != value) return false;
+    return true;
+}
+
+const char* large_write_sets_are_taken_back() {
+    static long sum;
+    for (long& each : many_values) each = 1;
+    __transaction_atomic {
+        for (int each = 0; each < large_count; ++each) many_values[each] = 2;
+        if (many_values[large_count - 1] == 2) __transaction_cancel;
+    }
+    HOLDFAST_ITM_HOLDS(all_are(1));
+    attempts = 0;
+    __transaction_atomic {
+        sum = 0;
+        for (int each = 0; each < large_count; ++each) {
+            sum += many_values[each];
+            many_values[each] = 3;
+        }
+        restart_once();
+    }
+    HOLDFAST_ITM_HOLDS(sum == large_count && all_are(3));
+    __transaction_atomic {
+        for (int each = 0; each < large_count; ++each) many_values[each] = 4;
+        __transaction_atomic {
+            for (int each = 0; each < large_count; ++each) many_values[each] = 5;
+            if (many_values[0] == 5) __transaction_cancel;
+        }
+        sum = many_values[large_count - 1];
+    }
+    HOLDFAST_ITM_HOLDS(sum == 4 && all_are(4));
+    return nullptr;
+}
+
 struct thrown {
     long* owned;
 };
@@ -233,6 +315,8 @@ std::vector<law> laws_of_memory() {
         {"what a nested block freed is freed with the outer commit", nested_commit_frees},
         {"all forms of new, delete, malloc and free work in a block", all_forms_work},
         {"an exception carries memory of the block out", exceptions_carry_memory},
+        {"fresh blocks hold what was copied into them", fresh_blocks_hold_what_was_copied},
+        {"large write sets are taken back by a cancel, a restart, a nested cancel", large_write_sets_are_taken_back},
         {"where there is no room, std::bad_alloc leaves the block", no_room_is_an_exception},
     };
 }

@@ -10,11 +10,23 @@ struct law {
     const char* sentence;
     const char* (*broken)();
     bool counts_attempts = false;  ///< does not hold where conflicts come from outside
+    bool is_of_algorithm = false;  ///< the runtime has no part in it
 };
 
 std::vector<law> laws_of_blocks();
 std::vector<law> laws_of_barriers();
 std::vector<law> laws_of_memory();
+/// Compiled with -O`level`.
+template <int level>
+std::vector<law> laws_of_ends();
+template <>
+std::vector<law> laws_of_ends<0>();
+template <>
+std::vector<law> laws_of_ends<1>();
+template <>
+std::vector<law> laws_of_ends<2>();
+template <>
+std::vector<law> laws_of_ends<3>();
 
 }  // namespace holdfast::itm
 

@@ -5,6 +5,7 @@
 #include <holdfast/itm/exceptions.hpp>
 #include <holdfast/itm/planted.hpp>
 #include <holdfast/itm/state.hpp>
+#include <holdfast/stm/blocks.hpp>
 
 #include <cstddef>
 #include <cstdlib>
@@ -54,6 +55,9 @@ struct memory {
         }
     }
 
+    static void free_malloced(void* block) {
+        if (block != nullptr) free(block, stm::bytes_of_malloc(block), 0, &give_back::by_free);
+    }
     static void* malloc(std::size_t bytes) { return allocated(std::malloc(bytes), bytes, 16, &give_back::by_free); }
     static void* calloc(std::size_t count, std::size_t bytes) {
         return allocated(std::calloc(count, bytes), count * bytes, 16, &give_back::by_free);
@@ -73,8 +77,10 @@ struct memory {
         return allocated(::operator new[](bytes, alignment, std::nothrow), bytes, static_cast<std::size_t>(alignment),
                          &give_back::by_aligned_delete_array);
     }
-    static void delete_object(void* block) { free(block, 0, 0, &give_back::by_delete); }
-    static void delete_array(void* block) { free(block, 0, 0, &give_back::by_delete_array); }
+    static void delete_object(void* block, std::size_t bytes = 0) { free(block, bytes, 0, &give_back::by_delete); }
+    static void delete_array(void* block, std::size_t bytes = 0) {
+        free(block, bytes, 0, &give_back::by_delete_array);
+    }
     static void delete_aligned_object(void* block, std::align_val_t alignment) {
         free(block, 0, static_cast<std::size_t>(alignment), &give_back::by_aligned_delete);
     }

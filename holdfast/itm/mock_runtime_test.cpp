@@ -25,7 +25,9 @@ namespace {
 
 std::vector<law> all_laws() {
     std::vector<law> all = laws_of_blocks();
-    for (const auto& more : {laws_of_barriers(), laws_of_memory()}) all.insert(all.end(), more.begin(), more.end());
+    for (const auto& more : {laws_of_barriers(), laws_of_memory(), laws_of_ends<1>()})
+        all.insert(all.end(), more.begin(), more.end());
+    std::erase_if(all, [](const law& each) { return each.is_of_algorithm; });
     return all;
 }
 

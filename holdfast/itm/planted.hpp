@@ -20,6 +20,8 @@ namespace holdfast::itm {
     X(commit_actions_backwards, "commit actions run in the wrong order")                                \
     X(cancelled_actions_kept, "commit actions of a cancelled nested block run")                         \
     X(exception_rolls_back, "a block that an exception leaves is taken back")                           \
+    X(forced_unwind_commits, "a block of a cancelled thread commits what it has done")                  \
+    X(handlers_let_in, "a block in a signal handler runs")                                              \
     X(uncaught_not_counted_back, "an exception that a restart drops stays counted as uncaught")         \
     X(clones_unsorted, "tables of clones are searched as if the compiler had sorted them")              \
     X(move_as_copy, "memmove copies forwards whatever overlaps")                                        \

@@ -9,6 +9,8 @@
 //   4. The end of the outermost commits; what is left to do afterwards (user actions) runs then.
 #pragma once
 
+#include <holdfast/base/signal_handlers.hpp>
+#include <holdfast/base/threads.hpp>
 #include <holdfast/itm/exceptions.hpp>
 #include <holdfast/itm/planted.hpp>
 #include <holdfast/itm/state.hpp>
@@ -17,6 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+
+#include <pthread.h>
 
 namespace holdfast::itm {
 
@@ -39,6 +43,8 @@ inline thread_local lists_of_thread lists_of_this_thread;
 /// Runs actions that may use transactions themselves; `list` is empty afterwards.
 inline void run_actions(grown<user_action>& list, std::size_t mark, bool newest_first) {
     if (list.size() == mark) return;
+    // What is committed or taken back has all its actions, also in a thread that is cancelled.
+    const cancellation_held uncancelled;
     grown<user_action> actions;
     for (std::size_t each = mark; each < list.size(); ++each) actions.push(list[each]);
     list.keep(mark);
@@ -57,6 +63,7 @@ class runtime {
 public:
     /// Begins the outermost block, whose checkpoint is in `thread`. Returns the action.
     static std::uint32_t begin(std::uint32_t properties, thread_state& thread) noexcept {
+        refuse_in_handler(thread.outermost);
         Algorithm& algorithm = Algorithm::of_this_thread();
         if (algorithm.active()) [[unlikely]]
             return join(properties, thread);
@@ -76,14 +83,17 @@ public:
     }
 
     /// Begins a block inside another one, with its checkpoint on the stack.
-    static std::uint32_t begin_inner(std::uint32_t properties, thread_state& thread,
-                                     const stm::checkpoint& where) noexcept {
+    static std::uint32_t begin_inner(std::uint32_t properties, thread_state& thread, stm::checkpoint& where) noexcept {
+        refuse_in_handler(where);
         if (!Algorithm::of_this_thread().active()) [[unlikely]] {
             // A transaction that this one had joined was restarted from outside: what is here is left over from it.
             forget_everything(thread);
             thread.outermost = where;
             return begin(properties, thread);
         }
+        if (stack_pointer_of(where) > thread.frames_below) [[unlikely]]
+            stop("an atomic block",
+                 "the block that is open began in a frame that was left by a jump, or on another stack");
         ++thread.depth;
         if ((properties & property::no_abort) == 0) open_nested(thread, where);
         if (needs_no_rollback(properties)) become_irrevocable();
@@ -104,8 +114,13 @@ public:
             finish(thread);
     }
 
-    /// Ends the innermost block, which an exception leaves: the language says that it commits.
-    static void commit_after_exception() noexcept {
+    /// Ends the innermost block, which `exception` leaves: the language says that it commits. The unwinding of a thread
+    /// that is cancelled or exits is no exception of the language: it rolls back.
+    static void commit_after_exception(const void* exception) noexcept {
+        if (is_forced_unwind(exception) && !is_planted(fault::forced_unwind_commits)) {
+            roll_back_unwound();
+            return;
+        }
         if (is_planted(fault::exception_rolls_back)) {
             Algorithm::of_this_thread().roll_back();
             forget_everything(state());
@@ -149,7 +164,11 @@ public:
     /// Goes on alone, with stores that are home at once; begins again that way if others are in between.
     static void become_irrevocable() noexcept {
         Algorithm& algorithm = Algorithm::of_this_thread();
-        if (algorithm.irrevocable() || algorithm.become_irrevocable()) return;
+        if (algorithm.irrevocable()) return;
+        if (algorithm.become_irrevocable()) {
+            hold_cancellation(state());
+            return;
+        }
         if (state().joined)
             stop("a block in a transaction that it did not begin", "it has to become irrevocable, and cannot here");
         state().wants_serial = true;
@@ -182,6 +201,70 @@ private:
 #endif
     }
 
+    /// A handler runs between any two steps of the thread, a block's or this runtime's own: a block in it would be part
+    /// of the one that it interrupts, or find the runtime half done. The mark of threads outside handlers is in the
+    /// checkpoint, with the other registers.
+    static void refuse_in_handler(stm::checkpoint& where) noexcept {
+#if defined(__x86_64__)
+        if ((where.x87_control & holdfast::detail::mark_outside_handlers) != 0) [[likely]]
+            return;
+#endif
+        look_for_handler(where);
+    }
+    [[gnu::cold, gnu::noinline]] static void look_for_handler(stm::checkpoint& where) noexcept {
+        if (is_planted(fault::handlers_let_in)) return;
+        const auto* const frame = reinterpret_cast<const void*>(stack_pointer_of(where));
+        if (holdfast::detail::look_for_handler(frame, reinterpret_cast<const void*>(return_address_of(where))))
+            stm::stop_in_signal_handler("an atomic block");
+#if defined(__x86_64__)
+        // A restart brings the mark back, too.
+        if (holdfast::detail::is_marked_outside_handlers())
+            where.x87_control |= holdfast::detail::mark_outside_handlers;
+#endif
+    }
+    static std::uintptr_t return_address_of(const stm::checkpoint& where) noexcept {
+#if defined(__x86_64__)
+        return where.rip;
+#else
+        return where.x19_to_x30[11];
+#endif
+    }
+
+    /// What an irrevocable block has done stays: its thread is not cancelled before its end.
+    [[gnu::cold, gnu::noinline]] static void hold_cancellation(thread_state& thread) noexcept {
+        if (thread.holds_cancellation) return;
+        thread.used_lists = true;
+        thread.holds_cancellation = pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &thread.cancel_state) == 0;
+    }
+    static void release_cancellation(thread_state& thread) noexcept {
+        if (!thread.holds_cancellation) return;
+        thread.holds_cancellation = false;
+        pthread_setcancelstate(thread.cancel_state, nullptr);
+    }
+
+    /// Ends the innermost block of a thread whose stack is being unwound: with the outermost all is taken back. An
+    /// irrevocable one commits, since it can do nothing else; only pthread_exit comes there.
+    [[gnu::cold, gnu::noinline]] static void roll_back_unwound() noexcept {
+        thread_state& thread = state();
+        if (thread.depth == 0) return;
+        if (thread.depth != 1) {
+            if (thread.joined && thread.depth == 2) {
+                // The outermost is its owner's, who takes it back when the unwinding comes there.
+                thread.commit_actions.keep(0);
+                run_actions(thread.undo_actions, 0, true);
+            }
+            end_inner(thread);
+            return;
+        }
+        Algorithm& algorithm = Algorithm::of_this_thread();
+        if (algorithm.irrevocable()) {
+            commit();
+            return;
+        }
+        take_all_back(algorithm, thread);
+        finish(thread);
+    }
+
     /// Such a block has code without barriers alone.
     static bool needs_no_rollback(std::uint32_t properties) noexcept {
         return (properties & (property::instrumented | property::goes_irrevocable)) == property::goes_irrevocable;
@@ -194,7 +277,10 @@ private:
             start.frames_below = thread.frames_below;
             start.restart = &restart;
             algorithm.begin(start);
-            if (algorithm.become_irrevocable()) return;
+            if (algorithm.become_irrevocable()) {
+                hold_cancellation(thread);
+                return;
+            }
             algorithm.roll_back();
             thread.used_lists = true;
             thread.patience.conflict();
@@ -238,6 +324,7 @@ private:
             thread.joined = false;
             run_actions(thread.commit_actions, 0, false);
             forget_everything(thread);
+            release_cancellation(thread);
         }
     }
 
@@ -272,6 +359,7 @@ private:
         if (thread.joined && thread.depth == 1) {
             run_actions(thread.commit_actions, 0, false);
             forget_everything(thread);
+            release_cancellation(thread);
         }
         leave(cancelled.where);
     }
@@ -308,6 +396,7 @@ private:
         forget_everything(thread);
         if (!thread.gives_back_at_exit) thread.gives_back_at_exit = lists_of_this_thread.constructed;
         run_actions(actions, 0, is_planted(fault::commit_actions_backwards));
+        release_cancellation(thread);
         if (thread.commit_actions.empty()) {
             thread.commit_actions.release();
             thread.commit_actions = actions;

@@ -21,12 +21,12 @@ namespace holdfast::itm {
         Dl_info about{};
         return dladdr(address, &about) != 0 && about.dli_sname != nullptr ? about.dli_sname : "?";
     };
-    char message[512];
+    char message[640];
     const int length = std::snprintf(
         message, sizeof message,
         "holdfast: function %p (%s), called by pointer in an atomic block at %p (%s), has no instrumented clone: "
-        "expected one declared transaction_safe. The program ends here, since the block may not go on and the call has "
-        "no way to fail.\n",
+        "expected one declared transaction_safe, and its source compiled with -fno-lto: -flto drops the tables of "
+        "clones. The program ends here, since the block may not go on and the call has no way to fail.\n",
         function, name_of(function), caller, name_of(caller));
     const std::size_t bytes = length < 0 ? 0 : static_cast<std::size_t>(length);
     const auto written = ::write(STDERR_FILENO, message, bytes < sizeof message ? bytes : sizeof message - 1);

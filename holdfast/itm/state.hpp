@@ -64,6 +64,8 @@ struct thread_state {
     bool notes_stores;          ///< a nested block that may be cancelled is open
     bool wants_serial;          ///< the next attempt must be able to become irrevocable
     bool gives_back_at_exit;    ///< the lists below are released when the thread ends
+    bool holds_cancellation;    ///< until the end of an irrevocable block
+    int cancel_state;           ///< what the thread had before that
     transaction_id id;
     transaction_id last_id;
     std::uintptr_t frames_below;

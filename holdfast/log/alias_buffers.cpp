@@ -28,15 +28,12 @@
 #include <holdfast/log/alias_buffers.hpp>
 
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/base/threads.hpp>
 #include <holdfast/log/planted.hpp>
 #include <holdfast/log/sites.hpp>
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <new>
-#include <system_error>
 
 namespace holdfast {
 namespace {
@@ -44,24 +41,6 @@ namespace {
 namespace site = persist::site;
 
 constexpr std::uint64_t line_words = persist::line_bytes / 8;
-
-/// A thread that gets no signals: the program's handlers expect its own threads.
-template <class F>
-std::thread start_without_signals(F&& f) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread started;
-    try {
-        started = std::thread(std::forward<F>(f));
-    } catch (const std::system_error&) {
-        // Then commits retire.
-    } catch (const std::bad_alloc&) {
-        // The same.
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return started;
-}
 
 }  // namespace
 
@@ -77,6 +56,7 @@ alias_buffers::alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log
 
 alias_buffers::~alias_buffers() {
     if (!retirement_.joinable()) return;
+    const cancellation_held uncancelled;
     {
         const std::lock_guard lock(mutex_);
         stops_ = true;
@@ -157,6 +137,7 @@ void alias_buffers::turn(guard& lock) {
 }
 
 void alias_buffers::make_room_beside(unsigned full) {
+    const cancellation_held uncancelled;
     guard lock(mutex_);
     if (alone_) return changed_.wait(lock, [&] { return !alone_; });
     if (newest_.load(std::memory_order_relaxed) != full) return;
@@ -256,6 +237,7 @@ std::uint64_t alias_buffers::first_not_home() const noexcept {
 }
 
 void alias_buffers::bring_home() {
+    const cancellation_held uncancelled;
     guard lock(mutex_);
     changed_.wait(lock, [&] { return !alone_; });
     const std::uint64_t wanted = is_used(newest_.load()) ? opened_ : opened_ - 1;
@@ -281,6 +263,7 @@ void alias_buffers::retire_in_background() {
 // ---- a commit larger than a table
 
 alias_buffers::entrance alias_buffers::enter_alone() {
+    const cancellation_held uncancelled;
     guard lock(mutex_);
     changed_.wait(lock, [&] { return !alone_; });
     alone_ = true;

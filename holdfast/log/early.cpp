@@ -40,7 +40,7 @@ bool lane_log::send_early(early_lines& early, const std::uint64_t* record,
     const std::uint64_t whole = record_words / 8;
     if (own == nullptr || own->position_ + (whole + 1) * format::record_alignment > segments_.geometry().segment_bytes)
         return false;
-    std::byte* const place = segment_address(own->segment_) + own->position_;
+    std::byte* const place = own->segment_begin_ + own->position_;
     HOLDFAST_ASSERT(early.sent_ >= 1, "the first line of a record goes last");
     put(place + early.sent_ * format::record_alignment, record + early.sent_ * 8,
         (whole - early.sent_) * format::record_alignment, site::log_early);
@@ -52,7 +52,7 @@ void lane_log::append_early(lane& held, std::uint64_t* record, std::uint64_t pay
                             early_lines& early) {
     if (lane_with(early) != &held) return append(held, record, payload_words, sequence, format::record_kind::redo);
     seal_record(record, payload_words, sequence, 0, 1, format::record_kind::redo, held.seed_);
-    std::byte* const segment = segment_address(held.segment_);
+    std::byte* const segment = held.segment_begin_;
     if (held.salt_owed_) send_salt(held, segment);
     std::byte* const place = segment + held.position_;
     const auto again = [&](std::uint64_t line) {

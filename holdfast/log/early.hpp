@@ -18,6 +18,16 @@ public:
         if (changed_.size() <= line / 64) changed_.resize(line / 64 + 1);
         changed_[line / 64] |= std::uint64_t{1} << line % 64;
     }
+    /// The record is as it was when it had this number of whole lines: what was sent of others is forgotten.
+    void keep_first(std::uint64_t lines) noexcept {
+        if (lines == 0) lines = 1;  // the first is never sent early
+        if (sent_ <= lines) return;
+        sent_ = lines;
+        if (changed_.size() > lines / 64) {
+            changed_.resize(lines / 64 + 1);
+            changed_[lines / 64] &= (std::uint64_t{1} << lines % 64) - 1;
+        }
+    }
     void clear() noexcept {
         claim_ = 0;
         sent_ = 0;

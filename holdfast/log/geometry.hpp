@@ -21,6 +21,10 @@ struct log_geometry {
     std::uint64_t segment_offset(std::uint32_t index) const noexcept {
         return offset + format::log_header_bytes + index * segment_bytes;
     }
+    /// The segment that holds this byte of the pool. Requires: one does.
+    std::uint32_t segment_at(std::uint64_t at) const noexcept {
+        return static_cast<std::uint32_t>((at - offset - format::log_header_bytes) / segment_bytes);
+    }
     /// Payload words that one record in an empty segment can carry.
     std::uint64_t segment_payload_words() const noexcept {
         return (segment_bytes - format::segment_header_bytes - sizeof(format::record_header)) / 8;

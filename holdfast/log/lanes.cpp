@@ -1,6 +1,7 @@
 #include <holdfast/log/lanes.hpp>
 
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/base/threads.hpp>
 #include <holdfast/log/parts.hpp>
 #include <holdfast/log/planted.hpp>
 #include <holdfast/log/segment_header.hpp>
@@ -128,18 +129,9 @@ lane_log::lane* lane_log::acquire_shared(std::size_t tries_at_most) noexcept {
     return nullptr;
 }
 
-void lane_log::put(std::byte* to, const void* from, std::size_t size, persist::site_id where) {
-    if (options_.persists) {
-        persist::stream(options_.lines, to, from, size, where);
-    } else {
-        // Whole lines, mostly one: cheaper than a call.
-        for (std::size_t line = 0; line < size; line += persist::line_bytes)
-            persist::copy(to + line, static_cast<const std::byte*>(from) + line, persist::line_bytes, where);
-    }
-}
-
 void lane_log::begin_segment(lane& held, std::uint32_t index) noexcept {
     held.segment_ = index;
+    held.segment_begin_ = segment_address(index);
     held.position_ = format::segment_header_bytes;
     held.salt_ = segments_.draw_salt();
     held.salt_owed_ = true;
@@ -208,6 +200,7 @@ void lane_log::give_filled_back(lane& held) noexcept {
 }
 
 result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words) {
+    const cancellation_held uncancelled;
     const auto& geometry = segments_.geometry();
     const std::uint64_t per_segment = geometry.segment_payload_words();
     const std::uint64_t needed = payload_cursor::parts_needed(payload, payload_words, per_segment);
@@ -304,38 +297,6 @@ void lane_log::append_parts(lane& held, const std::uint64_t* record, std::uint64
     held.reserved_.clear();
     held.part_ = {};
     unwritten_.fetch_sub(1, std::memory_order_release);
-}
-
-void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
-                    std::uint16_t part, std::uint16_t parts, format::record_kind kind) {
-    HOLDFAST_ASSERT(is_held(held) && held.segment_ != no_segment, "a record goes to a lane that is held");
-    HOLDFAST_ASSERT(held.in_flight_.load() <= sequence, "a lane's bound is not above the commit that it protects");
-    seal_record(record, payload_words, sequence, part, parts, kind, held.seed_);
-    std::byte* segment = segment_address(held.segment_);
-    const std::uint64_t bytes = format::record_bytes(payload_words);
-    const std::uint64_t end = held.position_ + bytes;
-    HOLDFAST_ASSERT(end <= segments_.geometry().segment_bytes, "a record fits into its segment");
-    if (held.salt_owed_) [[unlikely]]
-        send_salt(held, segment);
-    if (retires_at_once_ && end < segments_.geometry().segment_bytes) {
-        // What an earlier, longer record left behind this one must not be read as its successor.
-        constexpr std::uint64_t no_sequence = 0;
-        persist::copy(segment + end + sequence_offset, &no_sequence, sizeof no_sequence, site::log_record);
-    }
-    put(segment + held.position_, record, bytes, site::log_record);
-    // Not with a part before the last: the next one's segment begins before the fence.
-    const bool is_last = kind == format::record_kind::redo ? part + 1 == parts : kind == format::record_kind::undo_end;
-    note_sent(held, sequence, end, is_last);
-}
-
-void lane_log::note_sent(lane& held, std::uint64_t sequence, std::uint64_t end, bool is_last) noexcept {
-    held.position_ = end;
-    held.claim_ = 0;
-    if (retires_at_once_) return;
-    if (is_last) held.ended_ = sequence;
-    auto& filled = segments_[held.segment_];
-    filled.last_sequence.store(sequence, std::memory_order_relaxed);
-    filled.used_bytes.store(end, std::memory_order_release);
 }
 
 void lane_log::send_salt(lane& held, std::byte* segment) {

@@ -4,7 +4,8 @@
 //   1. A thread takes its lane; taking it publishes a lower bound of the sequence to come, so
 //      that truncation stays below every commit in flight.
 //   2. It makes room for its record (this may truncate), draws the global sequence while the
-//      caller's locks are held, seals and streams the record, and passes ONE fence. A segment's
+//      caller's locks are held, seals and sends the record, and passes ONE fence. Sending is
+//      streaming, or storing and writing back (record_way.hpp): either way lines may arrive in any order. A segment's
 //      new salt travels with the segment's first record under that same fence. Beside the salt its header
 //      names the lane's commit before, which an earlier fence made durable, and S.
 //      Lines of the record behind its first may be sent early, while its transaction is still open. They mean nothing
@@ -55,7 +56,7 @@ namespace holdfast {
 
 /// How a lane log behaves; fixed while a pool is open.
 struct lane_log_options {
-    bool persists = true;            ///< `power`: stream, write back, fence. False: plain stores
+    bool persists = true;            ///< `power`: send, write back, fence. False: plain stores
     persist::line_path lines;        ///< used when `persists`
     bool logs_new_values = true;    ///< redo: truncation writes homes back. False: undo
     std::uint64_t last_sequence = 0; ///< highest ever drawn in this pool
@@ -74,6 +75,7 @@ class log_lane {
     bool sequence_drawn_ = false;
     std::uint32_t index_ = 0;
     std::uint32_t segment_ = no_segment;
+    std::byte* segment_begin_ = nullptr;  ///< where that segment is mapped
     std::uint32_t seed_ = 0;
     bool salt_owed_ = false;  ///< the segment's header goes with its first record
     std::uint64_t salt_ = 0;
@@ -152,9 +154,13 @@ public:
     result<void> reserve(lane& held, const std::uint64_t* payload, std::uint64_t payload_words,
                          std::uint64_t slack_bytes = 0) {
         const std::uint64_t bytes = format::record_bytes(payload_words) + slack_bytes;
-        if (held.segment_ != no_segment && held.position_ + bytes <= segments_.geometry().segment_bytes) [[likely]]
+        if (has_room(held, bytes)) [[likely]]
             return {};
         return reserve_segments(held, payload, payload_words);
+    }
+    /// Whether a record of this many bytes needs nothing reserved.
+    bool has_room(const lane& held, std::uint64_t bytes) const noexcept {
+        return held.segment_ != no_segment && held.position_ + bytes <= segments_.geometry().segment_bytes;
     }
     /// The next global sequence. Call while the caller's locks are held.
     std::uint64_t draw_sequence(lane& held) noexcept {
@@ -247,7 +253,7 @@ private:
         if (held.position_ <= format::segment_header_bytes) return;
         if (!held.filled_.empty()) take_parts_back(held);
         constexpr std::uint64_t no_sequence = 0;
-        persist::copy(segment_address(held.segment_) + format::segment_header_bytes + sequence_offset, &no_sequence,
+        persist::copy(held.segment_begin_ + format::segment_header_bytes + sequence_offset, &no_sequence,
                       sizeof no_sequence, persist::site::log_record);
         held.position_ = format::segment_header_bytes;
     }
@@ -277,7 +283,7 @@ private:
     void send(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
               std::uint16_t part, std::uint16_t parts, format::record_kind kind);
     void note_sent(lane& held, std::uint64_t sequence, std::uint64_t end, bool is_last) noexcept;
-    void send_salt(lane& held, std::byte* segment);
+    [[gnu::cold, gnu::noinline]] void send_salt(lane& held, std::byte* segment);
     void put(std::byte* to, const void* from, std::size_t size, persist::site_id where);
 
     // The lane that this thread used last, and of which log.
@@ -285,6 +291,8 @@ private:
     static inline constinit thread_local lane* last_lane_ = nullptr;
     /// Where the search for a shared lane begins, if the thread owns none.
     static inline constinit thread_local unsigned last_hint_ = 0;
+    /// Of all logs: a claim of one is never taken for another's.
+    static inline constinit std::atomic<std::uint64_t> next_claim_{1};
     /// Never given twice; 0: not given yet.
     static inline constinit thread_local std::uint64_t thread_number_ = 0;
 
@@ -302,12 +310,55 @@ private:
     alignas(128) std::atomic<std::uint64_t> truncated_;
     std::atomic<std::uint64_t> truncations_{0};
     std::atomic<unsigned> next_hint_{0};
-    std::atomic<std::uint64_t> next_claim_{1};
     std::mutex mutex_;  ///< segments' free list and truncation
     std::atomic<std::uint32_t> unwritten_{0};  ///< records in parts whose segments are taken and not written yet
     unsigned truncation_slot_ = 0;  ///< the slot that holds the current point
     late_homes* late_ = nullptr;
     line_set touched_;
 };
+
+// Between the last store and the fence: inlined into each engine's commit.
+
+inline void lane_log::put(std::byte* to, const void* from, std::size_t size, persist::site_id where) {
+    if (options_.persists) {
+        persist::send(options_.lines, to, from, size, where);
+    } else {
+        // Whole lines, mostly one: cheaper than a call.
+        for (std::size_t line = 0; line < size; line += persist::line_bytes)
+            persist::copy(to + line, static_cast<const std::byte*>(from) + line, persist::line_bytes, where);
+    }
+}
+
+inline void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
+                           std::uint16_t part, std::uint16_t parts, format::record_kind kind) {
+    HOLDFAST_ASSERT(is_held(held) && held.segment_ != no_segment, "a record goes to a lane that is held");
+    HOLDFAST_ASSERT(held.in_flight_.load() <= sequence, "a lane's bound is not above the commit that it protects");
+    seal_record(record, payload_words, sequence, part, parts, kind, held.seed_);
+    std::byte* const segment = held.segment_begin_;
+    const std::uint64_t bytes = format::record_bytes(payload_words);
+    const std::uint64_t end = held.position_ + bytes;
+    HOLDFAST_ASSERT(end <= segments_.geometry().segment_bytes, "a record fits into its segment");
+    if (held.salt_owed_) [[unlikely]]
+        send_salt(held, segment);
+    if (retires_at_once_ && end < segments_.geometry().segment_bytes) {
+        // What an earlier, longer record left behind this one must not be read as its successor.
+        constexpr std::uint64_t no_sequence = 0;
+        persist::copy(segment + end + sequence_offset, &no_sequence, sizeof no_sequence, persist::site::log_record);
+    }
+    put(segment + held.position_, record, bytes, persist::site::log_record);
+    // Not with a part before the last: the next one's segment begins before the fence.
+    const bool is_last = kind == format::record_kind::redo ? part + 1 == parts : kind == format::record_kind::undo_end;
+    note_sent(held, sequence, end, is_last);
+}
+
+inline void lane_log::note_sent(lane& held, std::uint64_t sequence, std::uint64_t end, bool is_last) noexcept {
+    held.position_ = end;
+    held.claim_ = 0;
+    if (retires_at_once_) return;
+    if (is_last) held.ended_ = sequence;
+    auto& filled = segments_[held.segment_];
+    filled.last_sequence.store(sequence, std::memory_order_relaxed);
+    filled.used_bytes.store(end, std::memory_order_release);
+}
 
 }  // namespace holdfast

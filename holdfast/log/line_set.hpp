@@ -1,9 +1,12 @@
 // A set of cache lines of a pool: a bitmap in pages that exist only where lines were inserted.
 #pragma once
 
+#include <holdfast/log/line_runs.hpp>
+
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace holdfast {
@@ -56,24 +59,13 @@ private:
 
 template <class F>
 void line_set::for_each_run(F&& f) {
-    std::uint64_t first = 0, count = 0;
+    line_runs<std::remove_reference_t<F>> runs(f);
     for (std::uint64_t index = 0; index < pages_.size(); ++index) {
         if (!pages_[index] || !pages_[index]->used) continue;
-        for (std::uint64_t word = 0; word < lines_per_page / 64; ++word) {
-            for (std::uint64_t bits = pages_[index]->words[word]; bits != 0; bits &= bits - 1) {
-                const std::uint64_t line =
-                    index * lines_per_page + word * 64 + static_cast<unsigned>(__builtin_ctzll(bits));
-                if (count != 0 && line == first + count) {
-                    ++count;
-                    continue;
-                }
-                if (count != 0) f(first, count);
-                first = line;
-                count = 1;
-            }
-        }
+        for (std::uint64_t word = 0; word < lines_per_page / 64; ++word)
+            runs.add(index * lines_per_page + word * 64, pages_[index]->words[word]);
     }
-    if (count != 0) f(first, count);
+    runs.finish();
 }
 
 }  // namespace holdfast

@@ -71,8 +71,7 @@ public:
     result<replay_report> recover(log_reading how = log_reading::strict) {
         auto replay = log_replay::read({data(), size()}, geometry_, how);
         if (!replay) return replay.error();
-        line_set touched(size());
-        replay->apply({data(), size()}, touched);
+        replay->apply({data(), size()});
         return replay->report();
     }
 

@@ -12,6 +12,7 @@
     X(log_reset_before_homes, all, "recovery empties the log before the homes are durable") \
     X(slots_in_fixed_order, all, "recovery rewrites the truncation slot in force first") \
     X(slot_believed_durable, all, "recovery takes the truncation slot that it sees for durable") \
+    X(record_believed_durable, wraps, "recovery takes the records that it sees for durable") \
     X(salt_not_renewed, all, "a segment's next lap has the salt of the one before") \
     X(lane_truncated_alone, redo, "truncation brings home the records of one lane only") \
     X(truncated_in_flight, redo, "truncation passes commits whose homes are not stored yet") \

@@ -192,9 +192,8 @@ bool log_replay::is_acknowledged_there(std::uint64_t sequence) const {
 }
 
 bool log_replay::has_ended(std::uint64_t sequence) const {
-    return std::any_of(records_.begin(), records_.end(), [&](const found_record& each) {
-        return each.kind == record_kind::undo_end && each.sequence == sequence;
-    });
+    const auto of_it = std::ranges::equal_range(records_, sequence, {}, &found_record::sequence);
+    return std::ranges::find(of_it, record_kind::undo_end, &found_record::kind) != of_it.end();
 }
 
 result<void> log_replay::check_bounds(std::span<const std::byte> pool, const log_geometry& geometry,
@@ -231,24 +230,25 @@ result<void> log_replay::check_bounds(std::span<const std::byte> pool, const log
     return {};
 }
 
-void log_replay::apply(std::span<std::byte> pool, line_set& touched) {
+home_stores log_replay::apply(std::span<std::byte> pool, const storing& how) {
     HOLDFAST_ASSERT(std::ranges::is_sorted(records_, {}, &found_record::sequence), "replay order is lock order");
-    apply_redo(pool, touched);
-    apply_undo(pool, touched);
+    home_stores stores;
+    stores.reserve(records_.size());
+    add_redo(pool, stores);
+    add_undo(pool, stores);
+    stores.sort();
+    report_.threads = stores.store(pool, how);
+    return stores;
 }
 
-void log_replay::apply_record(std::span<std::byte> pool, const found_record& record, line_set& touched) {
+void log_replay::add_record(std::span<const std::byte> pool, const found_record& record, home_stores& stores) {
     ++report_.applied;
     const std::uint64_t* payload = payload_at(pool, record.payload_offset);
     for (std::uint64_t at = 0; at < record.payload_words;) {
         const format::entry each = format::entry_of(payload[at]);
         HOLDFAST_ASSERT_ALWAYS(each.offset < pool.size() && each.words <= (pool.size() - each.offset) / 8,
                                "the whole log is validated before a byte is replayed");
-        auto* home = reinterpret_cast<std::uint64_t*>(pool.data() + each.offset);
-        for (std::uint64_t i = 0; i < each.words; ++i)
-            persist::store_word(home + i, payload[at + 1 + i], each.mask, site::recovery_home);
-        const std::uint64_t last = (each.offset + each.words * 8 - 1) / 64;
-        for (std::uint64_t line = each.offset / 64; line <= last; ++line) touched.insert(line);
+        stores.add(each, payload + at + 1);
         report_.words += each.words;
         at += 1 + each.words;
     }
@@ -272,37 +272,66 @@ bool log_replay::all_whole() const {
     return true;
 }
 
-void log_replay::apply_redo(std::span<std::byte> pool, line_set& touched) {
+void log_replay::add_redo(std::span<const std::byte> pool, home_stores& stores) {
     for (std::size_t i = 0; i < records_.size();) {
         std::size_t end = i;
         while (end < records_.size() && records_[end].sequence == records_[i].sequence) ++end;
         if (records_[i].kind == record_kind::redo && is_whole(i, end))
-            for (std::size_t part = i; part < end; ++part) apply_record(pool, records_[part], touched);
+            for (std::size_t part = i; part < end; ++part) add_record(pool, records_[part], stores);
         i = end;
     }
 }
 
-void log_replay::apply_undo(std::span<std::byte> pool, line_set& touched) {
+void log_replay::add_undo(std::span<const std::byte> pool, home_stores& stores) {
     std::unordered_set<std::uint64_t> ended;
     for (const found_record& record : records_)
         if (record.kind == record_kind::undo_end && !is_planted(planted::end_record_ignored))
             ended.insert(record.sequence);
     for (std::size_t i = records_.size(); i > 0; --i) {
         const found_record& record = records_[i - 1];
-        if (is_undo(record.kind) && !ended.contains(record.sequence)) apply_record(pool, record, touched);
+        if (is_undo(record.kind) && !ended.contains(record.sequence)) add_record(pool, record, stores);
     }
 }
 
-void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_geometry& geometry, bool persists,
-                     const persist::line_path& lines) {
-    line_set touched(pool.size());
+namespace {
+
+/// A killed process may have stored a record that recovery sees, and not written it back: were homes durable first, a
+/// cut would leave a part of the commit and no record. Only the last record of a segment can be such, with the
+/// segment's header: each commit fences before its lane's next. Undo records may be lost: if no fence has covered one,
+/// its homes are as they were.
+void make_records_durable(const log_replay& replay, const std::byte* pool, const log_geometry& geometry,
+                          const persist::line_path& lines) {
+    std::vector<const found_record*> last(geometry.segment_count(), nullptr);
+    bool is_any = false;
+    for (const found_record& each : replay.records()) {
+        if (each.kind != record_kind::redo) continue;
+        is_any = true;
+        const found_record*& known = last[geometry.segment_at(each.payload_offset)];
+        if (known == nullptr || known->payload_offset < each.payload_offset) known = &each;
+    }
+    if (!is_any) return;
+    for (std::uint32_t index = 0; index < geometry.segment_count(); ++index) {
+        if (last[index] == nullptr) continue;
+        persist::write_back(lines, pool + geometry.segment_offset(index), sizeof(format::segment_header),
+                            site::recovery_record);
+        persist::write_back(lines, pool + last[index]->payload_offset - sizeof(format::record_header),
+                            format::record_bytes(last[index]->payload_words), site::recovery_record);
+    }
+    // Orders the records before the homes that are stored from them.
+    persist::fence(lines, site::recovery_record_fence);
+}
+
+}  // namespace
+
+void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_geometry& geometry,
+                     const storing& how) {
+    const auto& lines = how.lines;
     if (is_planted(planted::log_reset_before_homes))
-        reset_log(pool.data(), geometry, replay.report().last_sequence, persists, lines);
-    replay.apply(pool, touched);
-    if (persists) {
-        touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
-            persist::write_back(lines, pool.data() + first * 64, count * 64, site::recovery_home);
-        });
+        reset_log(pool.data(), geometry, replay.report().last_sequence, how.persists, lines);
+    if (how.persists && !is_planted(planted::record_believed_durable))
+        make_records_durable(replay, pool.data(), geometry, lines);
+    replay.apply(pool, how);
+    if (how.persists) {
         // A killed process may have stored the slot in force and not have written it back: the other, which is
         // written first, may be torn by a cut.
         if (const auto point = read_truncation_point(pool.data() + geometry.offset);
@@ -315,7 +344,7 @@ void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_ge
         persist::order_for_kill();
     }
     if (is_planted(planted::log_kept_after_recovery)) return;
-    reset_log(pool.data(), geometry, replay.report().last_sequence, persists, lines);
+    reset_log(pool.data(), geometry, replay.report().last_sequence, how.persists, lines);
 }
 
 void reset_log(std::byte* pool, const log_geometry& geometry, std::uint64_t last_sequence, bool persists,

@@ -3,7 +3,7 @@
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/log/geometry.hpp>
-#include <holdfast/log/line_set.hpp>
+#include <holdfast/log/home_stores.hpp>
 #include <holdfast/log/replay_report.hpp>
 #include <holdfast/log/scan.hpp>
 #include <holdfast/log/segments.hpp>
@@ -26,6 +26,7 @@ namespace holdfast {
 ///   4. Redo: keep records above S whose parts are all there; a missing number is a commit that
 ///      was not acknowledged. Apply in order of sequence.
 ///      Undo: keep transactions above S without an end; apply their records, newest first.
+///   5. Store page by page, in that order within a page (log/home_stores.hpp).
 class log_replay {
 public:
     /// Errors: corrupt (numbers that no pool reaches), and unless the log is read to salvage it: corrupt (no valid
@@ -34,10 +35,10 @@ public:
     static result<log_replay> read(std::span<const std::byte> pool, const log_geometry& geometry,
                                    log_reading how = log_reading::strict);
 
-    /// Stores to the homes in `pool` and adds each touched line to `touched`. Idempotent: it reads
-    /// only the log, which it does not write. What holds if the process dies inside: the log is as
-    /// it was, so the next run repeats it.
-    void apply(std::span<std::byte> pool, line_set& touched);
+    /// Stores to the homes in `pool`, and returns what it stored. Idempotent: it reads only the log, which it does not
+    /// write. Throws std::bad_alloc: then nothing is stored. What holds if the process dies inside: the log is as it
+    /// was, so the next run repeats it.
+    home_stores apply(std::span<std::byte> pool, const storing& how = {});
 
     const replay_report& report() const noexcept { return report_; }
     /// Segments with records above the truncation point, in the order in which they were filled.
@@ -66,9 +67,9 @@ private:
     static result<void> check_bounds(std::span<const std::byte> pool, const log_geometry& geometry,
                                      const found_record& record);
     result<void> check_bounds(std::span<const std::byte> pool, const log_geometry& geometry, log_reading how);
-    void apply_redo(std::span<std::byte> pool, line_set& touched);
-    void apply_undo(std::span<std::byte> pool, line_set& touched);
-    void apply_record(std::span<std::byte> pool, const found_record& record, line_set& touched);
+    void add_redo(std::span<const std::byte> pool, home_stores& stores);
+    void add_undo(std::span<const std::byte> pool, home_stores& stores);
+    void add_record(std::span<const std::byte> pool, const found_record& record, home_stores& stores);
 
     std::vector<found_record> records_;
     std::vector<error> damage_;
@@ -76,11 +77,10 @@ private:
     replay_report report_;
 };
 
-/// The rest of recovery where homes are shared memory: applies the replay, makes the homes durable
-/// where `persists`, and empties the log. What holds if the process dies inside: the log is whole
-/// until all homes are durable, so the next run repeats it.
-void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_geometry& geometry, bool persists,
-                     const persist::line_path& lines);
+/// The rest of recovery where homes are shared memory: makes the records durable where it persists, applies them, makes
+/// the homes durable, and empties the log. Throws std::bad_alloc: then nothing is stored. What holds if the process
+/// dies inside: the log is whole until all homes are durable, so the next run repeats it.
+void finish_in_place(log_replay& replay, std::span<std::byte> pool, const log_geometry& geometry, const storing& how);
 
 /// After replay, with the touched homes durable: makes `last_sequence` the truncation point and
 /// empties every segment, durably where `persists`, so that no record or user byte of before can

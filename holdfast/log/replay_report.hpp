@@ -12,6 +12,7 @@ struct replay_report {
     std::uint64_t truncated = 0;       ///< the truncation point S
     std::uint64_t last_sequence = 0;   ///< highest number seen; the next commit draws one above
     std::uint64_t words = 0;           ///< stored to homes
+    unsigned threads = 1;              ///< that stored them
 };
 
 }  // namespace holdfast

@@ -400,7 +400,7 @@ TEST(Replay, ATornHeaderThatIsEmptiedByHalvesLeadsToNoRecordThatWasNotSeen) {
         const std::span<std::byte> bytes(recovered.data(), recovered.size());
         auto replay = log_replay::read(bytes, recovered.geometry());
         ASSERT_TRUE(replay) << replay.error().text();
-        finish_in_place(*replay, bytes, recovered.geometry(), false, {});
+        finish_in_place(*replay, bytes, recovered.geometry(), {});
         if (recovered.word(0) == 0) ++unseen;
         for (unsigned not_emptied = 0; not_emptied < subsets; ++not_emptied) {
             log_in_memory again = recovered;

@@ -20,6 +20,8 @@
     X(log_checkpoint_home) \
     X(log_checkpoint_home_sync) \
     X(log_checkpoint_sequence) \
+    X(recovery_record) \
+    X(recovery_record_fence) \
     X(recovery_home) \
     X(recovery_slot) \
     X(recovery_home_fence) \

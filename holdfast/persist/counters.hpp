@@ -29,6 +29,9 @@ struct counters {
 
 namespace detail {
 inline constinit thread_local counters this_thread{};
+
+/// Adds what another thread asked of the medium for the calling one.
+inline void count_as_own(const counters& of_the_other) noexcept { this_thread = this_thread + of_the_other; }
 }
 
 /// The calling thread's counters so far. Two readings subtracted give the cost between them.

@@ -1,5 +1,7 @@
 #include <holdfast/persist/lock_table.hpp>
 
+#include <holdfast/base/threads.hpp>
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -152,6 +154,7 @@ int remember_opened(const std::function<int()>& open) {
 }
 
 void close_descriptor(int descriptor) noexcept {
+    const cancellation_held uncancelled;
     const std::lock_guard guard(table().mutex);
     auto* entry = table().find(descriptor);
     if (entry == nullptr) {

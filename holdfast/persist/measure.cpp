@@ -1,6 +1,7 @@
 #include <holdfast/persist/measure.hpp>
 
 #include <holdfast/persist/file.hpp>
+#include <holdfast/persist/record_way.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/persist/sites.hpp>
 
@@ -90,6 +91,7 @@ void measure_lines(std::byte* ring, const line_path& path, measured_costs& costs
     });
     costs.append64 = time_in_memory([&](std::uint64_t i) { append(i, 64); });
     costs.append256 = time_in_memory([&](std::uint64_t i) { append(i, 256); });
+    costs.streamed_from_bytes = choose_streamed_from(record_way::measured, path, {ring, ring_bytes});
 }
 
 result<void> measure_syncs(file& scratch, measured_costs& costs) {

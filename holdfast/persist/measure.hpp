@@ -23,6 +23,7 @@ struct measured_costs {
     measured_cost lines8;     ///< the same for eight lines under one fence
     measured_cost append64;   ///< 64 streamed bytes and a fence, one append behind the other
     measured_cost append256;  ///< 256 streamed bytes and a fence
+    std::uint32_t streamed_from_bytes = 0;  ///< what an opening would choose for records: record_way.hpp
     measured_cost sync;       ///< pwrite of 4 KiB and fdatasync
     measured_cost durable64;  ///< 64 bytes by pwritev2(RWF_DSYNC), zero-filled before
 };

@@ -1,6 +1,7 @@
 #include <holdfast/persist/seam.hpp>
 
 #include <ctime>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -65,7 +66,7 @@ void spin_by_clock(std::uint64_t wait_ns) noexcept {
 }  // namespace
 
 void pay_delay(std::uint32_t delay_ns) noexcept {
-    const std::uint64_t wait_ns = lines_owed_delay * delay_ns;
+    const std::uint64_t wait_ns = std::exchange(lines_owed_delay, 0) * delay_ns;
     if (wait_ns == 0) return;
 #if defined(__x86_64__)
     // The counter costs half of what the clock costs, which shows in delays of 100 ns.

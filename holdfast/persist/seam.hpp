@@ -25,6 +25,11 @@ inline constexpr std::size_t line_bytes = 64;
 namespace detail {
 inline constinit thread_local std::uint64_t lines_owed_delay = 0;
 
+/// Counts lines whose delay the next fence pays.
+inline void owe_delay(const line_path& path, std::uint64_t lines) noexcept {
+    if (path.delay_ns != 0) [[unlikely]]
+        lines_owed_delay += lines;
+}
 /// Spins for at least `delay_ns` for each line owed.
 void pay_delay(std::uint32_t delay_ns) noexcept;
 
@@ -71,7 +76,7 @@ inline void write_back(const line_path& path, const void* begin, std::size_t siz
     const auto lines = detail::lines_of(begin, size);
     for (std::uint64_t i = 0; i < lines; ++i) write_back_line(reinterpret_cast<const void*>(first + i * line_bytes));
     detail::this_thread.write_backs += lines;
-    detail::lines_owed_delay += lines;
+    detail::owe_delay(path, lines);
 #ifdef HOLDFAST_OBSERVED
     observe_write_back(begin, size, where);
 #endif
@@ -86,7 +91,7 @@ inline void stream(const line_path& path, void* home, const void* from, std::siz
                     "whole words are streamed");
     if (path.write_back_needed) {
         stream_words(static_cast<std::uint64_t*>(home), static_cast<const std::uint64_t*>(from), size / 8);
-        detail::lines_owed_delay += detail::lines_of(home, size);
+        detail::owe_delay(path, detail::lines_of(home, size));
     } else {
         std::memcpy(home, from, size);
     }
@@ -94,6 +99,16 @@ inline void stream(const line_path& path, void* home, const void* from, std::siz
 #ifdef HOLDFAST_OBSERVED
     observe_stream(home, size, where);
 #endif
+}
+
+/// Copies whole lines to the mapping: streamed, or stored through the cache and written back, as the path has it for
+/// this size. Durable after the next fence of this thread. Counts as `stream` or `write_back`. Requires: as `stream`,
+/// and `home` 64-aligned.
+inline void send(const line_path& path, void* home, const void* from, std::size_t size,
+                 site_id where) noexcept(noexcept_seam) {
+    if (size >= path.streamed_from_bytes || !path.write_back_needed) return stream(path, home, from, size, where);
+    copy(home, from, size, where);
+    write_back(path, home, size, where);
 }
 
 /// Ensures that everything that this thread wrote back or streamed is in the persistence domain before any of its later
@@ -104,8 +119,8 @@ inline void fence(const line_path& path, [[maybe_unused]] site_id where) noexcep
 #endif
     persist_fence();
     ++detail::this_thread.fences;
-    if (path.delay_ns != 0) detail::pay_delay(path.delay_ns);
-    detail::lines_owed_delay = 0;
+    if (path.delay_ns != 0) [[unlikely]]
+        detail::pay_delay(path.delay_ns);
 #ifdef HOLDFAST_OBSERVED
     observe_after_fence(where);
 #endif
@@ -118,7 +133,7 @@ inline void write_back_one(const line_path& path, const void* line,
     if (!path.write_back_needed) return;
     write_back_line(line);
     ++detail::this_thread.write_backs;
-    ++detail::lines_owed_delay;
+    detail::owe_delay(path, 1);
 #ifdef HOLDFAST_OBSERVED
     observe_write_back(line, line_bytes, where);
 #endif
@@ -131,6 +146,19 @@ inline void order_stores([[maybe_unused]] site_id where) noexcept(noexcept_seam)
 #ifdef HOLDFAST_OBSERVED
     observe_order(where);
 #endif
+}
+
+/// A hint that the line at `at` is going to be stored to: it is fetched while other work goes on. Changes nothing.
+inline void prefetch_for_store(const void* at) noexcept { prefetch_line_for_store(at); }
+
+/// The same for the lines of [begin, begin + size), at most a page of them: more would push each other out.
+inline void prefetch_range_for_store(const void* begin, std::size_t size) noexcept {
+    if (size <= sizeof(std::uint64_t)) return prefetch_line_for_store(begin);
+    constexpr std::size_t most_bytes = 4096;
+    const auto* at = static_cast<const char*>(begin);
+    const auto* const end = at + (size < most_bytes ? size : most_bytes);
+    for (at -= reinterpret_cast<std::uintptr_t>(at) % line_bytes; at < end; at += line_bytes)
+        prefetch_line_for_store(at);
 }
 
 /// Tells the crash explorer that a transaction or a wrap committed. Costs the normal build nothing.

@@ -1,5 +1,6 @@
 #include <holdfast/engine/sites.hpp>
 #include <holdfast/log/sites.hpp>
+#include <holdfast/persist/record_way.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/persist/site.hpp>
 #include <holdfast/persist/sites.hpp>
@@ -128,6 +129,28 @@ TEST(Seam, StreamCopiesAndCountsBytes) {
             EXPECT_EQ(home.words[3 + words], 0u);
         }
     }
+}
+
+TEST(Seam, SendStreamsFromTheSizeThatThePathSaysAndWritesShorterOnesBack) {
+    lines from, home;
+    for (std::size_t i = 0; i < from.words.size(); ++i) from.words[i] = ~i;
+    const auto sent = [&](const line_path& path, std::size_t lines_sent) {
+        home = {};
+        const auto cost =
+            cost_of([&] { send(path, home.words.data(), from.words.data(), 64 * lines_sent, site::log_record); });
+        fence(path, site::log_commit_fence);
+        for (std::size_t i = 0; i < home.words.size(); ++i)
+            EXPECT_EQ(home.words[i], i < 8 * lines_sent ? ~i : 0u);
+        return cost;
+    };
+    const line_path from_two_lines{.streamed_from_bytes = 128};
+    EXPECT_EQ(sent(plain, 1), (counters{.streamed_bytes = 64}));
+    EXPECT_EQ(sent(from_two_lines, 1), (counters{.write_backs = 1}));
+    EXPECT_EQ(sent(from_two_lines, 2), (counters{.streamed_bytes = 128}));
+    const line_path none{.streamed_from_bytes = never_streamed};
+    EXPECT_EQ(sent(none, 8), (counters{.write_backs = 8}));
+    EXPECT_EQ(sent({.write_back_needed = false, .streamed_from_bytes = never_streamed}, 2),
+              (counters{.streamed_bytes = 128}));
 }
 
 TEST(Seam, FenceCountsOnceWhateverThePath) {

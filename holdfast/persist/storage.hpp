@@ -38,7 +38,7 @@ struct storage {
     bool byte_addressable() const noexcept { return kind == medium::dax || kind == medium::nvram; }
     /// The line path at `power`: no write-backs where the caches are in the domain.
     line_path lines(std::uint32_t delay_ns) const noexcept {
-        return {domain != persistence_domain::cpu_cache, delay_ns};
+        return {.write_back_needed = domain != persistence_domain::cpu_cache, .delay_ns = delay_ns};
     }
 };
 

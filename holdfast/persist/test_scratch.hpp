@@ -1,4 +1,4 @@
-// What this room's tests share: scratch directories, children, the emulator.
+// What this room's tests share: scratch directories, children and their ends, the emulator.
 #pragma once
 
 #include <holdfast/persist/file.hpp>
@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,6 +76,34 @@ int run_in_child(Body body) {
 
 /// True when `status` is that of a child that exited with `code`.
 inline bool exited_with(int status, int code) { return WIFEXITED(status) && WEXITSTATUS(status) == code; }
+
+/// Runs `body` in a child and kills it as it enters its system call number `call`, from 0: a kill at any moment
+/// leaves what some number of calls did. False when `body` came to its end before, which it must with true.
+template <class Body>
+bool killed_at_system_call(int call, Body body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        ::raise(SIGSTOP);
+        ::_exit(body() ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+    constexpr int at_a_call = SIGTRAP | 0x80;
+    bool enters = false;
+    for (long signal = 0; WIFSTOPPED(status);) {
+        if (enters && call-- == 0) ::kill(child, SIGKILL);
+        ::ptrace(PTRACE_SYSCALL, child, nullptr, signal);
+        if (::waitpid(child, &status, 0) != child) break;
+        const int stopped_by = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
+        signal = stopped_by == at_a_call ? 0 : stopped_by;
+        enters = stopped_by == at_a_call && !enters;
+    }
+    const bool was_killed = WIFSIGNALED(status);
+    EXPECT_TRUE(was_killed || exited_with(status, 0)) << status;
+    return was_killed;
+}
 
 /// True under qemu-user, which ignores MADV_DONTFORK and lets the kernel answer for another processor.
 inline bool emulated() {

@@ -5,9 +5,7 @@
 #include <holdfast/pool/pool_test_support.hpp>
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -16,6 +14,7 @@ namespace holdfast {
 namespace {
 
 using namespace holdfast::test;
+using persist::test::killed_at_system_call;
 using persist::test::small_tmpfs;
 
 /// KiB of the mapping at `base` that this process has touched.
@@ -55,29 +54,24 @@ TEST(PoolCreate, APoolIsCreatedClosedAndOpenedAgain) {
 }
 
 TEST(PoolCreate, AKillInsideCreateLeavesAWholePoolOrNothing) {
-    if (persist::test::emulated()) GTEST_SKIP() << "qemu-user starts a child too slowly to be killed in time";
-    auto options = small_pool(level::process);
-    options.bytes = 16 << 20;
-    int whole = 0;
-    constexpr int rounds = 40;
-    for (int round = 0; round < rounds; ++round) {
-        const scratch_directory scratch;
+    if (persist::test::emulated()) GTEST_SKIP() << "qemu-user traces no child";
+    const auto options = small_pool(level::power);
+    int nothing = 0, whole = 0;
+    for (bool killed = true; killed;) {
+        const scratch_directory scratch(".");
         const std::string path = scratch.file("pool");
-        const pid_t child = ::fork();
-        if (child == 0) {
+        killed = killed_at_system_call(nothing + whole, [&] {
             const auto pool = open_pool::create(path, redo_like, options);
-            ::pause();
-        }
-        // From at once to long after it is there.
-        ::usleep(static_cast<useconds_t>(round * 400));
-        ::kill(child, SIGKILL);
-        ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-        if (std::filesystem::is_empty(scratch.path())) continue;
-        ++whole;
+            return pool.has_value();
+        });
+        const bool is_there = !std::filesystem::is_empty(scratch.path());
+        ++(is_there ? whole : nothing);
+        if (!is_there) continue;
         const auto pool = open_pool::open(path, redo_like, options);
-        EXPECT_TRUE(pool) << pool.error().text();
+        ASSERT_TRUE(pool) << pool.error().text() << ", killed at call " << nothing + whole - 1;
     }
-    EXPECT_LT(whole, rounds) << "no kill came early";
+    EXPECT_GT(nothing, 1);
+    EXPECT_GT(whole, 1);
 }
 
 TEST(PoolCreate, InfoReadsTheHeaderAlsoOfAPoolInUse) {

@@ -16,6 +16,7 @@
 //   * Whoever holds the address of a block in the zone sees the new size: it is stored before the heap gets the
 //     zone, and an address comes from the heap or from one who had it from there.
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/base/threads.hpp>
 #include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/pool/planted.hpp>
 #include <holdfast/pool/sites.hpp>
@@ -133,6 +134,7 @@ void mapped_pool::take_back(std::uint64_t bytes) noexcept {
 }
 
 result<void> mapped_pool::grow(std::uint64_t bytes) {
+    const cancellation_held uncancelled;
     // Before the lock, which in a child nobody lets go.
     if (auto here = check_here("grow it"); !here) return here;
     const std::lock_guard lock(growing_);

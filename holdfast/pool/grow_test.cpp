@@ -5,12 +5,11 @@
 
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
+#include <set>
 
 namespace {
 /// How many more syncs and durable writes succeed.
@@ -49,6 +48,7 @@ namespace holdfast {
 namespace {
 
 using namespace holdfast::test;
+using persist::test::killed_at_system_call;
 using persist::test::small_tmpfs;
 
 std::uint64_t file_bytes(const std::string& path) { return std::filesystem::file_size(path); }
@@ -187,41 +187,32 @@ TEST(PoolGrow, EitherCopyOfTheSuperblockAloneKnowsTheNewSize) {
 }
 
 TEST(PoolGrow, AKillInsideGrowLeavesTheOldPoolOrTheNew) {
-    if (persist::test::emulated()) GTEST_SKIP() << "qemu-user starts a child too slowly to be killed in time";
-    const scratch_directory scratch(".");
-    const std::string path = scratch.file("pool");
+    if (persist::test::emulated()) GTEST_SKIP() << "qemu-user traces no child";
     const auto options = small_pool(level::power);
-    make_closed(path, options);
-    std::uint64_t size = 256 << 10;
-    int between = 0;
-    constexpr int rounds = 40;
-    for (int round = 0; round < rounds; ++round) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            auto pool = open_pool::open(path, redo_like, options);
-            // Fifteen growths at most, in steps that end where a later round's begin.
-            for (std::uint64_t next = size + (64 << 10); pool && next <= size + (64 << 10) * 15; next += 64 << 10)
-                if ((*pool)->grow(next)) commit_word(**pool, next);
-            ::pause();
-        }
-        ::usleep(static_cast<useconds_t>(round * 500));
-        ::kill(child, SIGKILL);
-        ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-        auto pool = open_pool::open(path, redo_like, options);
-        ASSERT_TRUE(pool) << pool.error().text();
-        const std::uint64_t found = (*pool)->size();
-        EXPECT_EQ(found % (64 << 10), 0u);
-        EXPECT_GE(found, size);
-        EXPECT_LE(found, size + (64 << 10) * 15);
-        EXPECT_TRUE(heap_is_sound(**pool));
-        const std::uint64_t word = *last_word(**pool);
-        EXPECT_TRUE(word == found || word == 0) << "a commit right after the growth, or none yet";
-        between += found != size && found != size + (64 << 10) * 15;
-        ASSERT_TRUE((*pool)->close());
-        std::filesystem::remove(path);
+    constexpr std::uint64_t size = 256 << 10, step = 64 << 10, growths = 3;
+    std::set<std::uint64_t> sizes;
+    bool killed = true;
+    for (int call = 0; killed; ++call) {
+        const scratch_directory scratch(".");
+        const std::string path = scratch.file("pool");
         make_closed(path, options);
+        killed = killed_at_system_call(call, [&] {
+            auto pool = open_pool::open(path, redo_like, options);
+            for (std::uint64_t next = size + step; pool && next <= size + step * growths; next += step) {
+                if (!(*pool)->grow(next)) return false;
+                commit_word(**pool, next);
+            }
+            return pool.has_value();
+        });
+        auto pool = open_pool::open(path, redo_like, options);
+        ASSERT_TRUE(pool) << pool.error().text() << ", killed at call " << call;
+        const std::uint64_t found = (*pool)->size();
+        const std::uint64_t word = *last_word(**pool);
+        EXPECT_TRUE(word == 0 || (word == found && found != size)) << word << " behind the growth to " << found;
+        EXPECT_TRUE(heap_is_sound(**pool)) << "killed at call " << call;
+        sizes.insert(found);
     }
-    EXPECT_GT(between, 0) << "no kill came between two growths";
+    EXPECT_EQ(sizes, (std::set<std::uint64_t>{size, size + step, size + 2 * step, size + 3 * step}));
 }
 
 TEST(PoolGrow, AForkedChildAndAnInspectorAreRefused) {

@@ -29,8 +29,7 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(persist::file file) {
     auto replay = log_replay::read(bytes, log_of(*block), *reading);
     if (!replay) return blame(replay.error());
     // Also of a pool that says clean, where this is nothing: the copy that said dirty may be damaged.
-    line_set touched(block->pool_bytes);
-    replay->apply(bytes, touched);
+    replay->apply(bytes);
     std::unique_ptr<mapped_pool> pool(new mapped_pool);
     pool->take_zones(zones_of(*block));
     auto heap = heap::open(bytes.data(), pool->zones());

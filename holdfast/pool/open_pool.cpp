@@ -1,5 +1,6 @@
 #include <holdfast/pool/mapped_pool.hpp>
 
+#include <holdfast/base/threads.hpp>
 #include <holdfast/format/roots.hpp>
 #include <holdfast/log/replay.hpp>
 #include <holdfast/persist/sites.hpp>
@@ -188,6 +189,7 @@ result<std::unique_ptr<mapped_pool>> pool_opener::create(const std::string& path
 
 result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, const engine_description& engine,
                                                      const create_options& wanted) {
+    const cancellation_held uncancelled;
     auto options = settle(path, wanted);
     if (!options) return options.error();
     auto storage = persist::discover(persist::directory_of(path), pool_opener::discovery_of(*options));
@@ -211,6 +213,7 @@ result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, co
 
 result<std::unique_ptr<open_pool>> open_pool::open(const std::string& path, const engine_description& engine,
                                                    const open_options& options) {
+    const cancellation_held uncancelled;
     auto file = persist::file::open_locked(path, persist::file::access::read_write);
     if (!file) return file.error();
     // A process killed while it created the pool may have left a name that is not durable yet. (Where the directory
@@ -241,6 +244,7 @@ result<pool_info> open_pool::info(const std::string& path, const persist::discov
 pool_info mapped_pool::info() const {
     const std::lock_guard lock(header_);
     pool_info info = info_of(path_, superblock_, storage_);
+    info.streamed_from_bytes = lines_.streamed_from_bytes;
     if (!pages_) return info;
     info.private_bytes = pages_->bytes();
     info.private_bytes_at_most = pages_->bytes_at_most();
@@ -308,6 +312,7 @@ void mapped_pool::read(const void* home, void* to, std::size_t bytes) const noex
 }
 
 result<void> mapped_pool::checkpoint() {
+    const cancellation_held uncancelled;
     if (auto here = check_here("empty its log"); !here) return here;
     if (groups_) return groups_->checkpoint();
     lanes_->truncate();
@@ -315,6 +320,7 @@ result<void> mapped_pool::checkpoint() {
 }
 
 result<void> mapped_pool::close() {
+    const cancellation_held uncancelled;
     struct releaser {
         mapped_pool& pool;
         ~releaser() { pool.abandon(); }
@@ -343,6 +349,7 @@ result<void> mapped_pool::close() {
 }
 
 void mapped_pool::abandon() noexcept {
+    const cancellation_held uncancelled;
     unregister_pool(*this);
     if (inherited_ || process_ != ::getpid()) {
         // In a forked child there is no thread that could be waited for, and what the parent's threads were in the

@@ -2,6 +2,7 @@
 
 #include <holdfast/log/planted.hpp>
 #include <holdfast/log/sites.hpp>
+#include <holdfast/persist/record_way.hpp>
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/planted.hpp>
 #include <holdfast/pool/registry.hpp>
@@ -37,10 +38,10 @@ std::string engine_cannot(const engine_description& engine, std::string_view res
     return line;
 }
 
-/// The pages that records name whose lines those are.
-named_pages pages_named(std::uint64_t up_to, line_set& lines) {
+/// The pages that records name.
+named_pages pages_named(std::uint64_t up_to, const home_stores& stored) {
     named_pages named{up_to, {}};
-    lines.for_each_run([&](std::uint64_t first, std::uint64_t count) {
+    stored.for_each_run([&](std::uint64_t first, std::uint64_t count) {
         constexpr std::uint64_t lines_of_page = format::page_bytes / 64;
         const std::uint64_t end = (first + count - 1) / lines_of_page + 1;
         for (std::uint64_t page = first / lines_of_page; page < end; ++page)
@@ -164,9 +165,9 @@ result<void> pool_opener::map(mapped_pool& pool, const open_options& options) {
     return {};
 }
 
-result<void> pool_opener::write_recovered_homes(mapped_pool& pool, line_set& touched) {
+result<void> pool_opener::write_recovered_homes(mapped_pool& pool, const home_stores& stored) {
     result<void> written;
-    touched.for_each_run([&](std::uint64_t first, std::uint64_t count) {
+    stored.for_each_run([&](std::uint64_t first, std::uint64_t count) {
         if (!written) return;
         written = pool.file_->write_at(first * 64, pool.base_ + first * 64, count * 64, site::recovery_home);
     });
@@ -181,22 +182,26 @@ bool pool_opener::keeps_log(const mapped_pool& pool, const log_replay& replay) {
 result<void> pool_opener::recover(mapped_pool& pool, log_replay& replay) {
     const log_geometry geometry = log_of(pool.superblock_);
     const std::span<std::byte> bytes(pool.base_, pool.size_);
+    storing how;
+    how.threads_at_most = threads_of_recovery();
     if (mapping_kind(pool.storage_, pool.level_) != persist::mapping::kind::private_copy) {
-        finish_in_place(replay, bytes, geometry, pool.persists_lines_, pool.lines_);
+        how.persists = pool.persists_lines_;
+        how.lines = pool.lines_;
+        how.maps_around = pool.storage_.kind == medium::tmpfs || pool.storage_.kind == medium::nvram;
+        finish_in_place(replay, bytes, geometry, how);
         pool.recovery_ = replay.report();
         return {};
     }
-    line_set touched(pool.size_);
-    replay.apply(bytes, touched);
+    const home_stores stored = replay.apply(bytes, how);
     pool.recovery_ = replay.report();
     if (keeps_log(pool, replay)) {
         if (!is_planted(planted::kept_log_overwritten)) pool.kept_segments_ = replay.used_segments();
         if (!is_planted(planted::named_pages_taken_for_clean))
-            pool.named_at_open_ = pages_named(pool.recovery_.last_sequence, touched);
+            pool.named_at_open_ = pages_named(pool.recovery_.last_sequence, stored);
         return {};
     }
     if (!is_planted(planted::recovered_homes_forgotten))
-        if (auto written = write_recovered_homes(pool, touched); !written) return written;
+        if (auto written = write_recovered_homes(pool, stored); !written) return written;
     if (is_planted(planted::log_kept_after_recovery)) return {};
     return group_log::reset(*pool.file_, geometry, pool.recovery_.last_sequence);
 }
@@ -224,7 +229,15 @@ void pool_opener::bound_memory(mapped_pool& pool, const engine_description& engi
     pool.groups_->bound(*pool.pages_);
 }
 
-void pool_opener::start_log(mapped_pool& pool, const engine_description& engine) {
+void pool_opener::choose_record_way(mapped_pool& pool, persist::record_way wanted) {
+    // The segments hold no record above the truncation point, and nobody sends one yet.
+    const log_geometry geometry = log_of(pool.superblock_);
+    const std::span<std::byte> segments(pool.base_ + geometry.segment_offset(0),
+                                        geometry.segment_count() * geometry.segment_bytes);
+    pool.lines_.streamed_from_bytes = persist::choose_streamed_from(wanted, pool.lines_, segments);
+}
+
+void pool_opener::start_log(mapped_pool& pool, const engine_description& engine, persist::record_way records) {
     const log_geometry geometry = log_of(pool.superblock_);
     const std::uint64_t last = pool.recovery_.last_sequence;
     if (mapping_kind(pool.storage_, pool.level_) == persist::mapping::kind::private_copy) {
@@ -234,6 +247,7 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine)
                          std::make_unique<group_log>(*pool.file_, geometry, last, truncated, pool.kept_segments_));
         bound_memory(pool, engine);
     } else {
+        if (pool.persists_lines_ && !engine.stores_itself) choose_record_way(pool, records);
         lane_log_options options;
         options.persists = pool.persists_lines_;
         options.lines = pool.lines_;
@@ -292,7 +306,7 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
     if (auto settled = settle(*pool, was_clean, *replay); !settled) return settled.error();
     pool->recovery_ = replay->report();
     if (auto ready = recover_and_mark(*pool, engine, was_clean, *replay); !ready) return ready.error();
-    start_log(*pool, engine);
+    start_log(*pool, engine, options.records);
     pool->connect_heap();
     register_pool(*pool);
     return pool;

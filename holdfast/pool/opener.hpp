@@ -57,8 +57,9 @@ private:
     /// Whether the recovered records may stay in the log of a file until a checkpoint, so that
     /// opening writes no home. Not after a weaker level, nor with a record that lacks a part.
     static bool keeps_log(const mapped_pool& pool, const log_replay& replay);
-    static result<void> write_recovered_homes(mapped_pool& pool, line_set& touched);
-    static void start_log(mapped_pool& pool, const engine_description& engine);
+    static result<void> write_recovered_homes(mapped_pool& pool, const home_stores& stored);
+    static void start_log(mapped_pool& pool, const engine_description& engine, persist::record_way records);
+    static void choose_record_way(mapped_pool& pool, persist::record_way wanted);
     static void bound_memory(mapped_pool& pool, const engine_description& engine);
     static void start_aliases(mapped_pool& pool);
 };

@@ -1,6 +1,7 @@
 // Options for creating and opening a pool.
 #pragma once
 
+#include <holdfast/persist/line_path.hpp>
 #include <holdfast/persist/storage.hpp>
 
 #include <chrono>
@@ -49,6 +50,8 @@ struct open_options {
     bool tmpfs_is_nvram = false;
     /// Extra time per written line on byte-addressable media, to emulate slower ones.
     std::uint32_t delay_ns = 0;
+    /// How log records reach byte-addressable media at `power`. Measuring adds about a millisecond to each opening.
+    persist::record_way records = persist::record_way::measured;
     /// Touch all pages at open instead of on first use.
     bool populate = false;
     /// Open an unclean pool from another boot that was last used below `power`, or an unclean volatile_only pool: its
@@ -110,6 +113,9 @@ struct pool_info {
     level last_level = level::process;
     std::string last_boot_id;
     bool same_boot = false;
+    /// Of an open pool on byte-addressable media at `power`: log records of at least this size are streamed past the
+    /// cache, shorter ones stored through it and written back. Otherwise 0.
+    std::uint32_t streamed_from_bytes = 0;
     persist::storage storage;
 };
 

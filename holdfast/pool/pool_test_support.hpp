@@ -49,6 +49,7 @@ inline create_options small_pool(level durability, std::uint64_t order = 0) {
 inline create_options small_nvram_pool(level durability = level::power) {
     create_options options = small_pool(durability);
     options.tmpfs_is_nvram = true;
+    options.records = persist::record_way::streamed;
     return options;
 }
 

@@ -153,8 +153,7 @@ private:
 
     /// Applies what verifies, empties the log, and names what may be missing where it was damaged.
     void bring_home(log_replay& replay, const log_geometry& log) {
-        line_set touched(pool_.size());
-        replay.apply(pool_, touched);
+        replay.apply(pool_);
         reset_log(pool_.data(), log, replay.report().last_sequence, false, {});
         if (replay.damage().empty()) return;
         const std::string missing = missing_sequences(replay);

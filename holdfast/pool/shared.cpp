@@ -13,6 +13,7 @@
 // A process that dies lets its locks go. If it was the last, the pool stays dirty, and the next step 2 finds an empty
 // log.
 #include <holdfast/pool/opener.hpp>
+#include <holdfast/base/threads.hpp>
 #include <holdfast/pool/registry.hpp>
 #include <holdfast/pool/sites.hpp>
 #include <holdfast/pool/superblock.hpp>
@@ -49,6 +50,7 @@ result<void> check_shareable(const persist::file& file, const open_options& opti
 
 result<std::unique_ptr<open_pool>> open_pool::open_shared(const std::string& path, const engine_description& engine,
                                                           const open_options& options) {
+    const cancellation_held uncancelled;
     const auto give_up = std::chrono::steady_clock::now() + recovery_takes_at_most;
     for (;;) {
         auto file = persist::file::open(path, persist::file::access::read_write);

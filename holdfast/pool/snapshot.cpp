@@ -19,6 +19,7 @@
 //   * The copy needs no recovery: its homes hold everything, its log nothing.
 #include <holdfast/pool/mapped_pool.hpp>
 
+#include <holdfast/base/threads.hpp>
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/opener.hpp>
 #include <holdfast/pool/sites.hpp>
@@ -136,6 +137,7 @@ result<void> mapped_pool::copy_whole(persist::file& copy) const {
 }
 
 result<snapshot_report> mapped_pool::snapshot(const std::string& path, const snapshot_options& options) {
+    const cancellation_held uncancelled;
     // Before the lock, which in a child nobody lets go.
     if (auto here = check_here("copy it"); !here) return here.error();
     const std::lock_guard lock(copying_);

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace holdfast::stm {
 
@@ -16,8 +17,7 @@ using word = std::uint64_t;
 struct start {
     /// Promised: no store will come. The first attempt keeps no read set; an attempt after a conflict keeps one.
     bool read_only = false;
-    /// Alone: no other transaction loads or commits until this one ends. Stores are still buffered and can be rolled
-    /// back.
+    /// Alone: no other transaction loads or commits until this one ends. Stores can still be rolled back.
     bool serial = false;
     /// The stack pointer at the beginning. Frames between the current stack pointer and this were born inside the
     /// transaction: they are loaded and stored directly. 0: there are none. (Variables that AddressSanitizer keeps
@@ -43,7 +43,8 @@ using give_back = void (*)(void* block, std::size_t bytes, std::size_t alignment
 ///   load_after_read, load_after_write, load_for_write
 ///                         the same for a word that was loaded, was stored to, will be stored to in this transaction
 ///   store(home, value, byte_mask)
-///                         stores the bytes of `value` that the mask names, when the transaction commits
+///                         stores the bytes of `value` that the mask names: for others, when the transaction commits.
+///                         Home gets them then, or at once if no transaction of another thread can look
 ///   store_after_read, store_after_write    the same with such knowledge
 ///   read_range(to, from, bytes)   from shared to private memory, any alignment; write_range from private to shared;
 ///   copy_range(to, from, bytes)   shared to shared, may overlap; fill_range(to, byte, bytes)
@@ -90,6 +91,26 @@ inline word load_home(const word* home) noexcept {
     return __atomic_load_n(reinterpret_cast<const pool_word*>(home), __ATOMIC_ACQUIRE);
 }
 
+/// Shared words that follow each other. Acquire, as load_home, of all of them together: what is loaded next is not
+/// older than any.
+inline void load_homes(const word* homes, std::size_t count, void* to) noexcept {
+    auto* out = static_cast<unsigned char*>(to);
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    // Two at once: a pair may be torn, a word of it may not, and the processor keeps loads in order.
+    using pair __attribute__((vector_size(16), aligned(8), __may_alias__)) = std::uint64_t;
+    for (; count >= 2; count -= 2, homes += 2, out += sizeof(pair)) {
+        const pair both = *reinterpret_cast<const pair*>(homes);
+        std::memcpy(out, &both, sizeof both);
+        asm volatile("" ::: "memory");
+    }
+#endif
+    for (; count != 0; --count, ++homes, out += sizeof(word)) {
+        const word one = __atomic_load_n(reinterpret_cast<const pool_word*>(homes), __ATOMIC_RELAXED);
+        std::memcpy(out, &one, sizeof one);
+    }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
 /// A shared word's bytes, no others: their neighbours may belong to threads that are in no transaction. Release: who
 /// sees the value sees the sequence or lock that announced it.
 inline void store_home(word* home, word value, std::uint8_t mask) noexcept {
@@ -110,15 +131,15 @@ inline void store_home(word* home, word value, std::uint8_t mask) noexcept {
 
 /// Where the stack ends now. Below it a leaf function may still have variables.
 [[gnu::always_inline]] inline std::uintptr_t stack_end() noexcept {
-    constexpr std::uintptr_t red_zone_bytes = 128;
+    [[maybe_unused]] constexpr std::intptr_t red_zone_bytes = 128;
 #if defined(__x86_64__)
     std::uintptr_t stack_pointer;
-    asm("mov %%rsp, %0" : "=r"(stack_pointer));
-    return stack_pointer - red_zone_bytes;
+    asm("lea %c1(%%rsp), %0" : "=r"(stack_pointer) : "i"(-red_zone_bytes));
+    return stack_pointer;
 #elif defined(__aarch64__)
     std::uintptr_t stack_pointer;
     asm("mov %0, sp" : "=r"(stack_pointer));
-    return stack_pointer - red_zone_bytes;
+    return stack_pointer - std::uintptr_t{red_zone_bytes};
 #else
     return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - 4096;
 #endif

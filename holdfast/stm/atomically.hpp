@@ -1,10 +1,13 @@
 // Transactions of an algorithm by explicit calls, for programs whose compiler knows nothing of them.
 #pragma once
 
+#include <holdfast/base/signal_handlers.hpp>
 #include <holdfast/base/words.hpp>
 #include <holdfast/stm/algorithm.hpp>
 #include <holdfast/stm/back_off.hpp>
+#include <holdfast/stm/blocks.hpp>
 #include <holdfast/stm/checkpoint.hpp>
+#include <holdfast/stm/stop.hpp>
 
 #include <csetjmp>
 #include <cstdlib>
@@ -53,6 +56,21 @@ template <class A>
     leave_block(*open_block<A>, met_conflict);
 }
 
+/// A handler runs between any two steps of the thread: a transaction in it would be part of the one that it interrupts,
+/// or find the algorithm half done. The mark of threads outside handlers is saved with the block's registers.
+inline void refuse_in_handler([[maybe_unused]] atomic_block& block, const void* frame, const void* caller) noexcept {
+#if defined(__x86_64__) && !defined(HOLDFAST_STM_LONG_JUMPS)
+    if ((block.here.x87_control & holdfast::detail::mark_outside_handlers) != 0) [[likely]]
+        return;
+#endif
+    if (holdfast::detail::is_handler_frame(frame, caller)) stop_in_signal_handler("atomically()");
+#if defined(__x86_64__) && !defined(HOLDFAST_STM_LONG_JUMPS)
+    // A restart brings the mark back, too.
+    if (holdfast::detail::is_marked_outside_handlers())
+        block.here.x87_control |= holdfast::detail::mark_outside_handlers;
+#endif
+}
+
 template <class F>
 void run_once(F& f, auto& transaction) {
     if constexpr (std::is_nothrow_invocable_v<F&>) {
@@ -79,6 +97,7 @@ template <class A, class F>
 #else
     const int arrived = holdfast_stm_save(&block.here);
 #endif
+    if (arrived == has_begun) refuse_in_handler(block, __builtin_frame_address(0), __builtin_return_address(0));
     if (arrived == was_abandoned) return false;
     A& transaction = A::of_this_thread();
     if (arrived == met_conflict) open_block<A>->pauses.conflict();
@@ -104,10 +123,12 @@ template <class A, class F>
 ///
 /// f is left at a conflict without any destructor being run, as by longjmp, and begins again: what it changes other
 /// than through the transaction must not matter. Variables of f itself may be changed freely.
-/// Returns true when it committed; false when it was abandoned.
+/// Returns true when it committed; false when it was abandoned. In a signal handler the program ends with a message.
 template <algorithm A, class F>
 bool atomically(F&& f, bool read_only = false) {
     if (A::of_this_thread().active()) {
+        if (holdfast::detail::is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
+            stop_in_signal_handler("atomically()");
         f();
         return true;
     }
@@ -145,7 +166,8 @@ public:
         return made;
     }
     void free(void* address) const {
-        A::of_this_thread().free_at_commit(address, 0, alignof(std::max_align_t), give_back_block);
+        A::of_this_thread().free_at_commit(address, bytes_of_malloc(address), alignof(std::max_align_t),
+                                           give_back_block);
     }
 
     template <class F>

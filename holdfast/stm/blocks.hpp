@@ -6,7 +6,21 @@
 #include <holdfast/stm/algorithm.hpp>
 #include <holdfast/stm/grown_array.hpp>
 
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
 namespace holdfast::stm {
+
+/// The bytes of a block of malloc, where a free does not say them. 0: unknown.
+inline std::size_t bytes_of_malloc(void* block) noexcept {
+#if __has_include(<malloc.h>)
+    return malloc_usable_size(block);
+#else
+    static_cast<void>(block);
+    return 0;
+#endif
+}
 
 /// A block of memory and who takes it back.
 struct block {

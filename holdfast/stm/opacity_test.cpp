@@ -80,6 +80,19 @@ TYPED_TEST(StmOpacity, RandomProgramsHaveOpaqueHistories) {
     EXPECT_FALSE(found.has_value()) << "HOLDFAST_SEED=" << found.value_or(0) << "\n" << what;
 }
 
+TYPED_TEST(StmOpacity, ProgramsThatStoreHomeAtOnceHaveOpaqueHistories) {
+    const write_sets_are_large_from second_word(1);
+#if defined(HOLDFAST_FEW_PLACES)
+    constexpr std::uint64_t usual = 200;
+#else
+    constexpr std::uint64_t usual = 5'000;
+#endif
+    std::string what;
+    const auto found = first_seed_not_opaque<TypeParam>(1, at_full_length() ? 100'000 : usual, &what);
+    EXPECT_FALSE(found.has_value()) << "seed " << found.value_or(0) << "\n" << what;
+    EXPECT_FALSE(first_seed_torn<TypeParam>(at_full_length() ? 100'000 : 1'000).has_value());
+}
+
 TYPED_TEST(StmOpacity, APrivatiserMeetsNeitherReadersThatAreLateNorLateStores) {
     const auto found = first_seed_torn<TypeParam>(at_full_length() ? 100'000 : 2'000);
     EXPECT_FALSE(found.has_value()) << "seed " << found.value_or(0);

@@ -1,12 +1,15 @@
 // The parts that both algorithms are made of.
 #include <holdfast/stm/blocks.hpp>
 #include <holdfast/stm/grown_array.hpp>
+#include <holdfast/stm/old_values.hpp>
 #include <holdfast/stm/stm_test_support.hpp>
 #include <holdfast/stm/write_log.hpp>
 
 #include <cfenv>
+#include <csignal>
 #include <map>
 #include <random>
+#include <utility>
 
 namespace holdfast::stm {
 namespace {
@@ -64,6 +67,55 @@ TEST(WriteLog, LargeSetsInTheOrderOfMemoryAreFoundWhereverTheyBegin) {
         for (std::size_t i = 0; i < 200'000; ++i) ASSERT_EQ(log.find(&homes[begin + i])->value, i);
         log.release();
     }
+}
+
+TEST(WriteLog, WordsThatArePutTogetherAreFoundLikeWordsThatArePutOneByOne) {
+    write_log log;
+    std::vector<line> lines(300);
+    std::mt19937_64 random(11);
+    for (int round = 0; round < 20; ++round) {
+        std::map<word*, word> model;
+        for (int i = 0; i < 400; ++i) {
+            const std::size_t in_line = random() % 8;
+            const auto count = static_cast<unsigned>(1 + random() % (8 - in_line));
+            word* const first = &lines[random() % lines.size()].words[in_line];
+            word values[8];
+            for (unsigned at = 0; at < count; ++at) model[first + at] = values[at] = random();
+            if (!log.put_words_at_once(first, values, count))
+                for (unsigned at = 0; at < count; ++at) log.put(first + at, values[at], 0xFF);
+        }
+        ASSERT_EQ(log.size(), model.size());
+        for (line& of_eight : lines)
+            for (word& each : of_eight.words) {
+                const auto expected = model.find(&each);
+                const write_log::entry* const found = log.find(&each);
+                ASSERT_EQ(found != nullptr, expected != model.end());
+                ASSERT_EQ(found == nullptr ? 0 : found->value, expected == model.end() ? 0 : expected->second);
+            }
+        log.clear();
+    }
+    log.release();
+}
+
+TEST(OldValues, ThatAreNotedAMillionTimesAreTheOldestOfEachByte) {
+    old_values old;
+    std::vector<word> homes(100);
+    std::mt19937_64 random(3);
+    for (word& each : homes) each = random();
+    const std::vector<word> before = homes;
+    for (int i = 0; i < 2'500'000; ++i) {
+        word& home = homes[random() % homes.size()];
+        const auto mask = static_cast<std::uint8_t>(i % 4 == 0 ? 1 + random() % 255 : 0xFF);
+        if (mask != 0xFF || !old.note_at_once(&home, mask)) old.note(&home, mask);
+        home = merged(home, random(), mask);
+    }
+    EXPECT_NE(homes, before);
+    old.put_back();
+    EXPECT_EQ(homes, before);
+    homes[0] = 1;
+    old.put_back();
+    EXPECT_EQ(homes[0], 1u) << "what was put back is forgotten";
+    old.release();
 }
 
 TEST(FreshWords, AreThoseOfTheBlocksAndNoOthers) {
@@ -220,6 +272,32 @@ TEST(GrownArray, KeepsItsCapacityWhenItIsEmptied) {
     all.clear();
     EXPECT_EQ(all.extend(10'000), first);
     all.release();
+}
+
+template <class A>
+class InSignalHandlers : public ::testing::Test {};
+TYPED_TEST_SUITE(InSignalHandlers, algorithms, algorithm_names);
+
+TYPED_TEST(InSignalHandlers, TransactionsEndTheProgramWithAMessage) {
+    static word counted = 0;
+    const auto count = [] {
+        TypeParam& open = TypeParam::of_this_thread();
+        open.store(&counted, open.load(&counted) + 1, 0xFF);
+    };
+    const auto before = std::signal(SIGUSR1, [](int) { atomically<TypeParam>([] {}); });
+    EXPECT_DEATH(atomically<TypeParam>([&] {
+                     count();
+                     std::raise(SIGUSR1);
+                 }),
+                 "signal handler");
+    EXPECT_DEATH(std::raise(SIGUSR1), "signal handler");
+    std::signal(SIGUSR1, [](int) {});
+    EXPECT_TRUE(atomically<TypeParam>([&] {
+        count();
+        std::raise(SIGUSR1);
+    }));
+    std::signal(SIGUSR1, before);
+    EXPECT_EQ(std::exchange(counted, 0), 1u);
 }
 
 }  // namespace

@@ -28,7 +28,10 @@ namespace holdfast::stm {
     X(hint_read_trusted_for_write, "a load after a read does not look whether the word has been stored to") \
     X(rolled_back_keeps_blocks, "rolling back does not give back what was allocated")                       \
     X(frames_buffered, "stores to frames born inside the transaction wait for commit")                      \
-    X(read_set_not_kept, "a second attempt of a read-only transaction keeps no read set either")
+    X(read_set_not_kept, "a second attempt of a read-only transaction keeps no read set either")          \
+    X(old_values_lost, "rolling back what was stored home at once leaves it there")                         \
+    X(value_number_again, "value: rolling back what was stored home at once brings the old number back")    \
+    X(run_unvalidated, "value: a run of words that was read is not compared")
 
 enum class fault : unsigned char {
     nothing,
@@ -41,10 +44,13 @@ enum class fault : unsigned char {
 /// The fault that this process has now. Set it while nothing runs.
 inline fault planted_now = fault::nothing;
 inline bool is_planted(fault which) noexcept { return planted_now == which; }
+/// From how many words on a write set is large: then its transaction stores home at once where it may.
+inline std::size_t large_write_set = 32;
 /// A test's scheduler, called wherever another thread may come in between. True: whoever waits need not pause himself.
 inline bool (*between)() noexcept = nullptr;
 inline bool let_others_run() noexcept { return between != nullptr && between(); }
 #else
+inline constexpr std::size_t large_write_set = 32;
 constexpr bool is_planted(fault) noexcept { return false; }
 constexpr bool let_others_run() noexcept { return false; }
 #endif

@@ -23,6 +23,29 @@ bool is_opaque_for_long() {
     return !first_seed_not_opaque<A>(1, count).has_value();
 }
 
+/// The same where a second word makes a write set a large one.
+template <class A>
+bool is_opaque_for_long_at_home() {
+    large_write_set = 1;
+    return is_opaque_for_long<A>();
+}
+
+/// A run of words that was read, and a commit that changes one of them before the next load.
+template <class A>
+bool runs_are_compared() {
+    line data[8];
+    line other;
+    line copy[8];
+    int attempts = 0;
+    companions<A> others;
+    atomically<A>([&] {
+        A::of_this_thread().read_range(&copy, &data, sizeof data);
+        if (++attempts == 1) others.store(&data[5].words[3], &other.words[0], 5);
+        A::of_this_thread().load(&other.words[0]);
+    });
+    return attempts == 2 && copy[5].words[3] == 5;
+}
+
 template <class A>
 bool privatisation_is_safe_for_long() {
     return !first_seed_torn<A>(planted_now == fault::nothing ? 100 : programs_to_try).has_value();
@@ -155,6 +178,10 @@ const planting plantings[] = {
     HOLDFAST_STM_PLANTING(frames_buffered, own_frames_are_stored_to_at_once<versioned>),
     HOLDFAST_STM_PLANTING(read_set_not_kept, a_second_attempt_keeps_its_reads<value>),
     HOLDFAST_STM_PLANTING(read_set_not_kept, a_second_attempt_keeps_its_reads<versioned>),
+    HOLDFAST_STM_PLANTING(old_values_lost, is_opaque_for_long_at_home<value>),
+    HOLDFAST_STM_PLANTING(old_values_lost, is_opaque_for_long_at_home<versioned>),
+    HOLDFAST_STM_PLANTING(value_number_again, is_opaque_for_long_at_home<value>),
+    HOLDFAST_STM_PLANTING(run_unvalidated, runs_are_compared<value>),
 };
 #undef HOLDFAST_STM_PLANTING
 
@@ -164,6 +191,8 @@ enum class answer : unsigned char { right, wrong, no_end, crashed };
 answer look(bool (*is_right)(), fault which) {
     const pid_t child = fork();
     if (child == 0) {
+        let_another_thread_begin<value>();
+        let_another_thread_begin<versioned>();
         planted_now = which;
         // It is the looks that have to see it.
         holdfast::detail::assertions_may_fail = which != fault::nothing;

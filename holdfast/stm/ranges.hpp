@@ -96,9 +96,13 @@ void write_range(Algorithm& open, void* to, const void* from, std::size_t bytes)
 /// As memmove: pieces are taken from the end where `to` is above `from`, since what is loaded includes what was stored.
 template <class Algorithm>
 void copy_range(Algorithm& open, void* to, const void* from, std::size_t bytes) {
-    if (open.is_private(to, bytes) && open.is_private(from, bytes)) {
-        std::memmove(to, from, bytes);
-        return;
+    if (open.is_private(to, bytes)) {
+        if (open.is_private(from, bytes)) {
+            std::memmove(to, from, bytes);
+            return;
+        }
+        const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(from) - reinterpret_cast<std::uintptr_t>(to);
+        if (distance >= bytes && 0 - distance >= bytes) return open.read_range(to, from, bytes);
     }
     alignas(word) unsigned char piece[512];
     auto* out = static_cast<unsigned char*>(to);

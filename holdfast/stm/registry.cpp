@@ -21,7 +21,8 @@ void waiter::pause() noexcept {
         sched_yield();
     } else {
         const timespec moment{0, 50'000};
-        nanosleep(&moment, nullptr);
+        // Not the C library's call: a thread can be cancelled there, and cannot be unwound from here.
+        syscall(SYS_nanosleep, &moment, nullptr);
         --pauses_;
     }
 }
@@ -45,6 +46,11 @@ void registry::prepare() noexcept {
                            std::memory_order_relaxed);
 }
 
+namespace {
+/// Before other constructors, which may start threads. One that runs transactions before publishes by an exchange.
+[[gnu::constructor(101)]] void prepare_at_load() noexcept { registry::prepare(); }
+}  // namespace
+
 void registry::order_other_threads() noexcept {
     if (cheap_publishing.load(std::memory_order_relaxed)) {
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
@@ -64,6 +70,13 @@ std::uint64_t registry::oldest() const noexcept {
         if (since < found) found = since;
     }
     return found;
+}
+
+bool registry::others_are_active(const slot* own) const noexcept {
+    const unsigned used = used_.load(std::memory_order_relaxed);
+    for (unsigned at = 0; at < used; ++at)
+        if (&slots_[at] != own && slots_[at].since.load(std::memory_order_relaxed) != inactive) return true;
+    return false;
 }
 
 void registry::wait_for_older(std::uint64_t time, const slot* own) const noexcept {

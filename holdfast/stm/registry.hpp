@@ -3,11 +3,14 @@
 //
 // A slot holds the time at which its thread's transaction began, or `inactive`. Who wants to know which transactions
 // are older than an event scans the slots; that needs an order between the beginning thread's store to its slot and its
-// later loads of data (else the scan misses a transaction that has already read), for which there are two ways:
+// later loads of data (else the scan misses a transaction that has already read), for which there are three ways:
 //   * publish(): the beginner stores by an exchange, a full fence. The scan is cheap: fit for one at every commit.
 //   * publish_cheaply(): a plain store, and the scan is preceded by order_other_threads(), which makes every running
 //     thread of the process execute a fence (membarrier(2), private expedited). Fit for scans in batches. Where the
 //     kernel refuses it, publish_cheaply() is an exchange too.
+//   * publish_alone(): a plain store, behind which the beginner looks whether another thread has a slot; if so,
+//     publish(). A thread that claims a slot calls order_other_threads(), once: either the beginner sees the claim, or
+//     later scans see the store.
 #pragma once
 
 #include <atomic>
@@ -44,6 +47,14 @@ public:
         own.since.exchange(now, std::memory_order_seq_cst);
         complete_fence();
     }
+    /// publish(), without an exchange while has_one_thread(): who claims the next slot, or scans without one, calls
+    /// order_other_threads() first.
+    void publish_alone(slot& own, std::uint64_t now) noexcept {
+        own.since.store(now, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (!has_one_thread() || !cheap_publishing.load(std::memory_order_relaxed)) [[unlikely]]
+            publish(own, now);
+    }
     static void publish_cheaply(slot& own, std::uint64_t now) noexcept {
         if (cheap_publishing.load(std::memory_order_relaxed)) [[likely]] {
             own.since.store(now, std::memory_order_relaxed);
@@ -61,6 +72,11 @@ public:
 
     /// When the oldest open transaction began; `inactive` when there is none.
     std::uint64_t oldest() const noexcept;
+    /// Whether the thread with the first slot is the only one that has one, or has had one beside another. By the time
+    /// it is known there may be more.
+    bool has_one_thread() const noexcept { return used_.load(std::memory_order_relaxed) == 1; }
+    /// Whether another thread is in a transaction, as far as can be seen without a fence.
+    bool others_are_active(const slot* own) const noexcept;
     /// Waits until no transaction of another thread is open that began before `time`, or has moved on since.
     /// `own` may be nullptr. Requires: this thread's transaction is over, or nobody else waits for it.
     void wait_for_older(std::uint64_t time, const slot* own) const noexcept;
@@ -71,7 +87,8 @@ public:
     void forget_others(const slot* own) noexcept;
     unsigned index_of(const slot& each) const noexcept { return static_cast<unsigned>(&each - slots_); }
 
-    /// Asks the kernel for what order_other_threads() needs. Before the first claim, and in the child of a fork.
+    /// Asks the kernel for what order_other_threads() needs: when the program is loaded, and in the child of a fork.
+    /// With several threads the kernel takes milliseconds for it, in which no thread of the process goes on.
     static void prepare() noexcept;
 
 private:

@@ -5,6 +5,8 @@
 #include <holdfast/stm/history_test.hpp>
 #include <holdfast/stm/stm_test_support.hpp>
 
+#include <sched.h>
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,27 @@
 #include <semaphore>
 
 namespace holdfast::stm::test {
+
+/// While there is one, its thread and those that it starts stay on the processor where it was made: passing the turn
+/// to a thread of another processor takes ten times as long.
+class one_processor {
+public:
+    one_processor() noexcept : known_(sched_getaffinity(0, sizeof before_, &before_) == 0) {
+        cpu_set_t here;
+        CPU_ZERO(&here);
+        CPU_SET(static_cast<unsigned>(sched_getcpu()), &here);
+        if (known_) sched_setaffinity(0, sizeof here, &here);
+    }
+    one_processor(const one_processor&) = delete;
+    one_processor& operator=(const one_processor&) = delete;
+    ~one_processor() {
+        if (known_) sched_setaffinity(0, sizeof before_, &before_);
+    }
+
+private:
+    cpu_set_t before_{};
+    bool known_;
+};
 
 /// Threads one of which runs at a time. One object at a time.
 class turns {
@@ -94,6 +117,7 @@ private:
     static inline turns* now_ = nullptr;
     static inline thread_local int own_ = -1;
 
+    one_processor here_;
     std::array<std::binary_semaphore, most_threads> turn_{std::binary_semaphore{0}, std::binary_semaphore{0},
                                                           std::binary_semaphore{0}, std::binary_semaphore{0}};
     std::binary_semaphore all_done_{0};
@@ -143,6 +167,15 @@ inline plan random_plan(std::mt19937_64& random) {
 template <class A>
 class scheduled_programs {
 public:
+    /// Every thread has had a transaction before the first program: so the first repeats like all others.
+    scheduled_programs() {
+        turns_.run(turns::most_threads, 1, [](unsigned) {
+            line own[2];
+            must_commit<A>([&] {
+                A::of_this_thread().store(&own[0].words[0], A::of_this_thread().load(&own[1].words[0]), 0xFF);
+            });
+        });
+    }
     /// The history of the program of `seed`, with a last transaction that loads all words when the others are over.
     history run(std::uint64_t seed) {
         std::mt19937_64 random(seed);

@@ -45,6 +45,19 @@ void must_commit(F&& f) {
     EXPECT_TRUE(open.commit());
 }
 
+/// Tests of a thread beside which another one has had a transaction: one that is the only one may store home at once
+/// (home_at_once_test.cpp).
+template <class A>
+void let_another_thread_begin() {
+    must_commit<A>([] {});
+    std::thread([] { must_commit<A>([] {}); }).join();
+}
+template <class A>
+class not_the_only_thread : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() { let_another_thread_begin<A>(); }
+};
+
 template <class A>
 void add_one(word* home) {
     A& open = A::of_this_thread();
@@ -52,6 +65,18 @@ void add_one(word* home) {
 }
 
 #ifdef HOLDFAST_STM_TESTED
+
+/// From how many words on a write set is large, for a test.
+class write_sets_are_large_from {
+public:
+    explicit write_sets_are_large_from(std::size_t words) { large_write_set = words; }
+    write_sets_are_large_from(const write_sets_are_large_from&) = delete;
+    write_sets_are_large_from& operator=(const write_sets_are_large_from&) = delete;
+    ~write_sets_are_large_from() { large_write_set = usual_; }
+
+private:
+    std::size_t usual_ = large_write_set;
+};
 
 /// Threads that run beside the test's own, each until it is over or waits for others, outside of a transaction. One
 /// that waits may be waiting for the transaction of the test: all are joined at the end.

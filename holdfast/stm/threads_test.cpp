@@ -16,6 +16,8 @@ namespace {
 
 /// Calls of malloc and its like by this thread.
 thread_local std::uint64_t allocations = 0;
+/// This thread's reallocations fail.
+thread_local bool memory_is_gone = false;
 
 }  // namespace
 
@@ -43,7 +45,7 @@ void* calloc(std::size_t count, std::size_t bytes) {
 }
 void* realloc(void* block, std::size_t bytes) {
     ++allocations;
-    return __libc_realloc(block, bytes);
+    return memory_is_gone ? nullptr : __libc_realloc(block, bytes);
 }
 }
 #endif
@@ -54,7 +56,7 @@ namespace {
 using namespace holdfast::stm::test;
 
 template <class A>
-class StmThreads : public ::testing::Test {};
+class StmThreads : public not_the_only_thread<A> {};
 TYPED_TEST_SUITE(StmThreads, algorithms, algorithm_names);
 
 /// An allocator that remembers what came back.
@@ -178,6 +180,27 @@ TYPED_TEST(StmThreads, NothingIsAllocatedOnceWarm) {
         if (round == 5) after_first = allocations;
     }
     EXPECT_EQ(allocations, after_first);
+}
+
+TYPED_TEST(StmThreads, WithoutMemoryALargeWriteSetIsRolledBackOrCommitsWhole) {
+    // A thread of its own: nothing of its transaction is warm.
+    std::thread([] {
+        std::vector<word> homes(300);
+        bool is_rolled_back = false;
+        try {
+            atomically<TypeParam>([&] {
+                for (std::size_t i = 0; i < homes.size(); ++i) {
+                    memory_is_gone = i > 0;
+                    TypeParam::of_this_thread().store(&homes[i], 5, 0xFF);
+                }
+                memory_is_gone = false;
+            });
+        } catch (const std::bad_alloc&) {
+            is_rolled_back = true;
+        }
+        memory_is_gone = false;
+        EXPECT_EQ(homes, std::vector<word>(homes.size(), is_rolled_back ? 0 : 5));
+    }).join();
 }
 #endif
 

@@ -10,6 +10,11 @@
 //      whether the counter has moved meanwhile, and if so do it again. All equal: the counter is the new snapshot,
 //      since the values that were read are those of that state too. One differs: conflict.
 //   4. store: into the write set.
+//   4a. when the write set has become large (large_write_set), or a large run of words is read after a store, and no
+//      other thread is in a transaction: the counter goes to the odd number above the snapshot as in 5., and what was
+//      stored goes home. From here on stores go home at once, with the old value kept for a roll-back, and no read is
+//      kept (TML: Dalessandro, Dice, Scott, Shavit, Spear, Euro-Par 2010). A roll-back puts the old values back and
+//      makes the counter the even number *above*: a load that met a value in between must not find its old snapshot.
 //   5. commit without stores: nothing to do; all loads are of one state. With stores: the counter goes from the
 //      snapshot to the odd number above it by compare-and-swap; where that fails, 3. and again. Then write back, then
 //      the counter goes to the even number above.
@@ -21,7 +26,7 @@
 //
 // Invariants:
 //   I1. While the counter is even no home is stored to, but for fresh blocks, which nobody else can reach.
-//   I2. All pairs of a read set equal the memory at the moment at which the counter became snapshot_.
+//   I2. All pairs and runs of a read set equal the memory at the moment at which the counter became snapshot_.
 //   I3. The slot holds the counter of the beginning, not the snapshot that validation moved on: the read set may hold
 //       homes of a block that was freed in between, as long as its words have not changed.
 //
@@ -105,6 +110,7 @@ bool value::validate() noexcept {
         if (!is_planted(fault::value_validation_dropped)) {
             for (const seen& each : reads_)
                 if (detail::load_home(each.home) != each.found && !blocks_.fresh().holds(each.home)) return false;
+            if (!runs_hold()) return false;
         }
         let_others_run();
         if (sequence_.now.load(std::memory_order_acquire) == now) {
@@ -112,6 +118,16 @@ bool value::validate() noexcept {
             return true;
         }
     }
+}
+
+/// Whether all runs that were read are at home as they were.
+bool value::runs_hold() noexcept {
+    if (is_planted(fault::run_unvalidated)) return true;
+    const word* found = words_of_runs_.begin();
+    for (const run& each : runs_)
+        for (std::size_t i = 0; i < each.words; ++i, ++found)
+            if (detail::load_home(each.first + i) != *found && !blocks_.fresh().holds(each.first + i)) return false;
+    return true;
 }
 
 /// Makes the counter odd, at a state in which all that was read still holds.
@@ -144,8 +160,13 @@ bool value::commit_stores() noexcept {
     if (is_planted(fault::value_released_early)) sequence_.now.store(snapshot_ + 1, std::memory_order_release);
     HOLDFAST_ASSERT(alone_ && sequence_.now.load(std::memory_order_relaxed) == snapshot_,
                     "homes are stored while the counter is this transaction's");
-    writes_.write_back();
-    writes_.clear();
+    if (keeps_old_values_) [[unlikely]] {
+        replaced_.clear();
+        keeps_old_values_ = false;
+    } else {
+        writes_.write_back();
+        writes_.clear();
+    }
     ++snapshot_;
     if (!is_planted(fault::value_released_early)) sequence_.now.store(snapshot_, std::memory_order_release);
     alone_ = false;
@@ -155,11 +176,13 @@ bool value::commit_stores() noexcept {
 }
 
 void value::roll_back() noexcept {
-    // Nothing is home: the old number is right again.
-    if (alone_) sequence_.now.store(snapshot_ - 1, std::memory_order_release);
-    alone_ = false;
+    if (keeps_old_values_) replaced_.put_back();
+    // Where nothing was home the old number is right again.
+    const bool was_home = keeps_old_values_ && !is_planted(fault::value_number_again);
+    if (alone_) sequence_.now.store(was_home ? snapshot_ + 1 : snapshot_ - 1, std::memory_order_release);
+    alone_ = keeps_old_values_ = false;
     writes_.clear();
-    reads_.clear();
+    forget_reads();
     become_inactive();
     if (slot_ != nullptr) registry::retract(*slot_);
     blocks_.rolled_back();
@@ -173,7 +196,9 @@ bool value::become_irrevocable() noexcept {
     }
     writes_.write_back();
     writes_.clear();
-    reads_.clear();
+    replaced_.clear();
+    keeps_old_values_ = false;
+    forget_reads();
     keeps_reads_ = false;
     loads_ = loads::plainly;
     irrevocable_ = some_go_home_ = true;
@@ -222,8 +247,41 @@ void value::begin_slowly(const start& how) noexcept {
 
 /// Home, where nobody else can see it or all others wait; otherwise into the write set.
 void value::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
+    if (keeps_old_values_ && byte_mask == 0xFF && replaced_.note_at_once(home, byte_mask)) [[likely]]
+        return detail::store_home(home, what, 0xFF);
+    store_elsewhere(home, what, byte_mask);
+}
+
+/// Apart, so that the usual case above saves no register.
+void value::store_elsewhere(word* home, word what, std::uint8_t byte_mask) {
+    if (keeps_old_values_) {
+        replaced_.note(home, byte_mask);
+        return detail::store_home(home, what, byte_mask);
+    }
     if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
     put(home, what, byte_mask);
+}
+
+/// The line was stored to before, or the write set has become large.
+void value::put_further(word* home, word what, std::uint8_t byte_mask) {
+    if (writes_.is_at_stop() && store_home_at_once()) return store_where_it_belongs(home, what, byte_mask);
+    writes_.put_further(home, what, byte_mask);
+}
+
+/// From here on, and what was stored so far, if nobody has to wait for it now. False: not so. A conflict restarts.
+bool value::store_home_at_once() noexcept {
+    if (registry_.others_are_active(slot_)) return false;
+    // Memory first: a failure changes nothing, and the write set goes on.
+    if (!replaced_.make_room(writes_.size())) return false;
+    if (!alone_ && !take_sequence()) conflict();
+    for (const write_log::entry& each : writes_) replaced_.note(each.home(), each.mask());
+    writes_.write_back();
+    writes_.clear();
+    forget_reads();
+    keeps_reads_ = false;
+    loads_ = loads::plainly;
+    keeps_old_values_ = some_go_home_ = true;
+    return true;
 }
 
 void value::load_line(const word* first, unsigned count, pool_word* out) {
@@ -239,7 +297,7 @@ void value::load_line(const word* first, unsigned count, pool_word* out) {
         for (unsigned i = 0; i < count; ++i) room[i] = {first + i, out[i]};
         reads_.taken(count);
     }
-    if (!writes_.may_hold_of_line(first)) return;
+    if (loads_ != loads::own || !writes_.may_hold_of_line(first)) return;
     for (unsigned i = 0; i < count; ++i)
         if (const write_log::entry* stored = writes_.find(first + i))
             out[i] = merged(out[i], stored->value, stored->mask());
@@ -247,14 +305,72 @@ void value::load_line(const word* first, unsigned count, pool_word* out) {
 
 void value::store_line(const detail::line_piece& piece, const word* values) {
     auto* home = reinterpret_cast<word*>(piece.first_word);
+    const bool whole = (piece.skipped_bytes | piece.bytes) % sizeof(word) == 0;
+    if (whole && !some_go_home_ && writes_.put_words_at_once(home, values, piece.words)) {
+        loads_ = loads::own;
+        return;
+    }
     for (unsigned i = 0; i < piece.words; ++i) store(home + i, values[i], piece.mask_of(i));
+}
+
+/// Whether one of these words may have been stored to.
+bool value::may_hold_some(const word* first, std::size_t count) const noexcept {
+    if (loads_ != loads::own) return false;
+    if (writes_.size() < count / detail::line_words) {
+        for (const write_log::entry& each : writes_)
+            if (each.home() >= first && each.home() < first + count) return true;
+        return false;
+    }
+    for (std::size_t at = 0; at < count; at += detail::line_words)
+        if (writes_.may_hold_of_line(first + at)) return true;
+    return count != 0 && writes_.may_hold_of_line(first + count - 1);
+}
+
+/// As a run of the read set: one look at the counter and one entry for many words. Requires: none was stored to.
+void value::read_words(void* to, const word* from, std::size_t count) {
+    constexpr std::size_t words_at_once = 512;
+    while (count != 0) {
+        const std::size_t now = count < words_at_once ? count : words_at_once;
+        void* const first = keeps_reads_ ? words_of_runs_.room_for(now) : to;
+        for (;;) {
+            detail::load_homes(from, now, first);
+            let_others_run();
+            if (!has_moved()) [[likely]]
+                break;
+            if (!validate()) conflict();
+        }
+        if (keeps_reads_) {
+            words_of_runs_.taken(now);
+            runs_.push({from, now});
+            std::memcpy(to, first, now * sizeof(word));
+        }
+        to = static_cast<unsigned char*>(to) + now * sizeof(word);
+        from += now;
+        count -= now;
+    }
 }
 
 bool value::is_private(const void* from, std::size_t bytes) const noexcept {
     return !active_ || blocks_.fresh().last_holds(from, bytes) || detail::is_own_frame(from, frames_below_);
 }
 
-void value::read_range(void* to, const void* from, std::size_t bytes) { detail::read_range(*this, to, from, bytes); }
+void value::read_range(void* to, const void* from, std::size_t bytes) {
+    if (keeps_old_values_ || irrevocable_) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    const bool whole = (reinterpret_cast<std::uintptr_t>(from) | bytes) % sizeof(word) == 0;
+    const auto* const first = static_cast<const word*>(from);
+    if (!whole || bytes < 2 * detail::line_bytes || is_private(from, bytes) ||
+        may_hold_some(first, bytes / sizeof(word)))
+        return detail::read_range(*this, to, from, bytes);
+    // Who has stored makes the counter odd in any case. Earlier, a large run need not be kept.
+    if (loads_ == loads::own && bytes / sizeof(word) >= large_write_set && store_home_at_once()) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    read_words(to, first, bytes / sizeof(word));
+}
 void value::write_range(void* to, const void* from, std::size_t bytes) { detail::write_range(*this, to, from, bytes); }
 void value::copy_range(void* to, const void* from, std::size_t bytes) { detail::copy_range(*this, to, from, bytes); }
 void value::fill_range(void* to, int byte, std::size_t bytes) { detail::fill_range(*this, to, byte, bytes); }
@@ -262,7 +378,6 @@ void value::fill_range(void* to, int byte, std::size_t bytes) { detail::fill_ran
 /// The thread's first transaction, or its first since no slot was free.
 void value::enter() noexcept {
     static const bool known_to_process = [] {
-        registry::prepare();
         value_exit_key_made = pthread_key_create(&value_exit_key, leave) == 0;
         return value_exit_key_made && pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
     }();
@@ -274,6 +389,13 @@ void value::enter() noexcept {
 /// At thread exit, after the destructors of thread_local objects, which may still run transactions.
 void value::leave(void* of_thread) noexcept {
     auto& own = *static_cast<value*>(of_thread);
+    // A thread that was cancelled where nothing unwinds, in code without exceptions.
+    if (own.active()) {
+        if (own.irrevocable())
+            own.commit();
+        else
+            own.roll_back();
+    }
     waiter wait;
     for (;;) {
         registry::order_other_threads();
@@ -284,7 +406,10 @@ void value::leave(void* of_thread) noexcept {
     if (own.slot_ != nullptr) registry::release(*own.slot_);
     own.slot_ = nullptr;
     own.reads_.release();
+    own.runs_.release();
+    own.words_of_runs_.release();
     own.writes_.release();
+    own.replaced_.release();
     own.blocks_.release();
     own.limbo_.release();
 }

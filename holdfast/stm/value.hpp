@@ -5,6 +5,7 @@
 #include <holdfast/stm/algorithm.hpp>
 #include <holdfast/stm/blocks.hpp>
 #include <holdfast/stm/grown_array.hpp>
+#include <holdfast/stm/old_values.hpp>
 #include <holdfast/stm/planted.hpp>
 #include <holdfast/stm/registry.hpp>
 #include <holdfast/stm/write_log.hpp>
@@ -43,7 +44,7 @@ public:
     // What is left over is a call at the very end: a load that meets nothing unusual saves no register.
     [[gnu::always_inline]] word load(const word* home) {
         if (loads_ == loads::plainly) return load_shared(home);
-        if (loads_ == loads::own && writes_.has_slot_of(home) && !is_planted(fault::own_stores_unseen)) [[unlikely]]
+        if (loads_ == loads::own && writes_.may_hold(home) && !is_planted(fault::own_stores_unseen)) [[unlikely]]
             return load_stored<true>(home);
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::load_home(home);
@@ -51,7 +52,7 @@ public:
     }
     /// The word is in the read set already.
     [[gnu::always_inline]] word load_after_read(const word* home) {
-        if (loads_ == loads::own && writes_.has_slot_of(home) && !is_planted(fault::hint_read_trusted_for_write))
+        if (loads_ == loads::own && writes_.may_hold(home) && !is_planted(fault::hint_read_trusted_for_write))
             [[unlikely]]
             return load_stored<false>(home);
         return load_shared(home);
@@ -103,6 +104,11 @@ private:
         const word* home;
         word found;
     };
+    /// Words that were read together. Their values are in words_of_runs_, behind those of the runs before.
+    struct run {
+        const word* first;
+        std::size_t words;
+    };
     /// Alone in its lines: every thread reads it at every load.
     struct alignas(128) sequence {
         std::atomic<std::uint64_t> now{0};      ///< odd: somebody commits or is alone
@@ -126,9 +132,16 @@ private:
         loads_ = loads::plainly;
         some_go_home_ = true;
     }
+    void forget_reads() noexcept {
+        reads_.clear();
+        if (!runs_.empty()) [[unlikely]] {
+            runs_.clear();
+            words_of_runs_.clear();
+        }
+    }
     /// The end of every transaction.
     void close() noexcept {
-        reads_.clear();
+        forget_reads();
         become_inactive();
         had_conflict_ = false;
         if (slot_ != nullptr) [[likely]]
@@ -150,8 +163,14 @@ private:
     }
     [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
         loads_ = loads::own;
-        writes_.put(home, what, byte_mask);
+        if (!writes_.put_at_once(home, what, byte_mask)) [[unlikely]]
+            put_further(home, what, byte_mask);
     }
+    [[gnu::noinline]] void store_elsewhere(word* home, word what, std::uint8_t byte_mask);
+    [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
+    bool store_home_at_once() noexcept;
+    void read_words(void* to, const word* from, std::size_t count);
+    bool may_hold_some(const word* first, std::size_t count) const noexcept;
     void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
 
     [[gnu::always_inline]] word load_keeping(const word* home) {
@@ -171,6 +190,7 @@ private:
     word load_moved(const word* home);
     static std::uint64_t wait_for_even() noexcept;
     bool validate() noexcept;
+    bool runs_hold() noexcept;
     bool take_sequence() noexcept;
     bool commit_stores() noexcept;
     void settle_blocks() noexcept;
@@ -189,13 +209,17 @@ private:
     bool active_ = false;
     bool keeps_reads_ = false;
     loads loads_ = loads::plainly;
-    bool some_go_home_ = true;  ///< irrevocable, has fresh blocks, or inactive
+    bool some_go_home_ = true;  ///< irrevocable, stores home at once, has fresh blocks, or inactive
     bool irrevocable_ = false;
     bool alone_ = false;  ///< the sequence is odd because of this transaction
+    bool keeps_old_values_ = false;  ///< stores go home at once, and can be rolled back
     bool had_conflict_ = false;
     bool stopped_others_ = false;  ///< for a fork
     grown_array<seen> reads_;
+    grown_array<run> runs_;
+    grown_array<word> words_of_runs_;
     write_log writes_;
+    old_values replaced_;
     transaction_blocks blocks_;
     void (*restart_)() noexcept = nullptr;
     limbo limbo_;

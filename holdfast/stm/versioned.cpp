@@ -3,8 +3,9 @@
 // write set and the locks held.
 //
 // Protocol (LSA, as TinySTM's write-back with locking at the first store has it; Felber, Fetzer, Riegel, PPoPP 2008):
-//   1. begin: the snapshot is the clock; it is published in the thread's slot by an exchange. Then the mark of a serial
-//      transaction is looked at: where there is one, retract, wait, begin again.
+//   1. begin: the snapshot is the clock; it is published in the thread's slot, with a full fence (which the only thread
+//      does without: registry::publish_alone). Then the mark of a serial transaction is looked at: where there is one,
+//      retract, wait, begin again.
 //   2. load: look at the line's lock, load the home, look at the lock again. Free, the same both times and not younger
 //      than the snapshot: the value is of the state at the snapshot; lock and version go into the read set, once for
 //      loads of one line that follow each other. Younger: extend (3.) and again. Held by another: wait a
@@ -14,6 +15,9 @@
 //      transaction and have had it. Then the clock is the new snapshot, and is published. Otherwise conflict.
 //   4. store: take the line's lock by compare-and-swap, at a version that is not younger than the snapshot (else 3.),
 //      unless it is held already; note the version it had. The word goes into the write set.
+//   4a. at the first store, while no other thread has a slot, and when the write set has become large
+//      (large_write_set) while none is in one: put the mark as in 8., validate, and let stores go home at once
+//      from here on, with the old values kept for a roll-back. No lock is taken, and no read kept, any more.
 //   5. commit without stores: nothing to do. With stores: add 2 to the clock, which gives the commit's version; where
 //      others committed since the snapshot, validate as in 3. Write back. Release each lock with the commit's version.
 //   6. quiescence: retract the slot, then wait until every other slot is inactive or has a snapshot not below the
@@ -121,9 +125,7 @@ void versioned::lock_slowly(lock& of_line) {
 
 word versioned::load_for_write_slowly(const word* home) {
     if (!active_) return detail::load_home(home);
-    const bool goes_home =
-        detail::is_own_frame(home, frames_below_) || irrevocable_ || (some_go_home_ && blocks_.fresh().holds(home));
-    if (!goes_home) lock_line_of(home);
+    if (!detail::is_own_frame(home, frames_below_) && !goes_home(home)) lock_line_of(home);
     return load(home);
 }
 
@@ -165,6 +167,7 @@ bool versioned::commit_stores() noexcept {
         release_locks(version);
     }
     const bool was_alone = alone_;
+    if (keeps_old_values_) replaced_.clear();
     end_alone();
     reads_.clear();
     become_inactive();
@@ -188,9 +191,11 @@ void versioned::end_alone() noexcept {
     if (alone_) serial_.store(nullptr, std::memory_order_release);
     alone_ = false;
     irrevocable_ = false;
+    keeps_old_values_ = false;
 }
 
 void versioned::roll_back() noexcept {
+    if (keeps_old_values_) replaced_.put_back();
     for (const held& each : held_) each.of_line->store(each.version, std::memory_order_release);
     held_.clear();
     writes_.clear();
@@ -201,22 +206,19 @@ void versioned::roll_back() noexcept {
     blocks_.rolled_back();
 }
 
-bool versioned::become_irrevocable() noexcept {
-    if (irrevocable_) return true;
-    if (!alone_) {
-        const versioned* nobody = nullptr;
-        if (!serial_.compare_exchange_strong(nobody, this, std::memory_order_seq_cst)) {
-            had_conflict_ = true;
-            return false;
-        }
-        complete_fence();
-        alone_ = true;
-        registry_.wait_for_all(slot_);
-        if (!validate()) {
-            had_conflict_ = true;
-            return false;
-        }
-    }
+/// Puts the mark and waits for all others. Requires: not alone.
+versioned::alone versioned::try_alone() noexcept {
+    const versioned* nobody = nullptr;
+    if (!serial_.compare_exchange_strong(nobody, this, std::memory_order_seq_cst)) return alone::somebody_else;
+    complete_fence();
+    alone_ = true;
+    registry_.wait_for_all(slot_);
+    const bool holds = clock_.now.load(std::memory_order_acquire) == snapshot_ || validate();
+    return holds ? alone::yes : alone::conflict;
+}
+
+/// Requires: alone, and what was read still holds.
+void versioned::store_home_from_now_on() noexcept {
     if (!held_.empty()) {
         const std::uint64_t version = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
         writes_.write_back();
@@ -225,10 +227,48 @@ bool versioned::become_irrevocable() noexcept {
     }
     reads_.clear();
     keeps_reads_ = false;
-    irrevocable_ = some_go_home_ = true;
+    some_go_home_ = true;
     snapshot_ = above_all_versions;
+}
+
+bool versioned::become_irrevocable() noexcept {
+    if (irrevocable_) return true;
+    if (!alone_ && try_alone() != alone::yes) {
+        had_conflict_ = true;
+        return false;
+    }
+    store_home_from_now_on();
+    if (keeps_old_values_) replaced_.clear();
+    keeps_old_values_ = false;
+    irrevocable_ = true;
     blocks_.keep_allocated();
     return true;
+}
+
+/// From here on, and what was stored so far. False: another one is alone, or waits for it. A conflict restarts.
+bool versioned::store_home_at_once() noexcept {
+    // Memory first: a failure changes nothing, and the write set goes on.
+    if (!replaced_.make_room(writes_.size())) return false;
+    const alone is = alone_ ? alone::yes : try_alone();
+    if (is == alone::somebody_else) return false;
+    if (is == alone::conflict) conflict();
+    for (const write_log::entry& each : writes_) replaced_.note(each.home(), each.mask());
+    store_home_from_now_on();
+    keeps_old_values_ = true;
+    return true;
+}
+
+/// The lock is not to be had at once.
+void versioned::put_slowly(word* home, word what, std::uint8_t byte_mask) {
+    lock_line_of(home);
+    put_further(home, what, byte_mask);
+}
+
+/// The line was stored to before, or the write set has become large.
+void versioned::put_further(word* home, word what, std::uint8_t byte_mask) {
+    if (writes_.is_at_stop() && !registry_.others_are_active(slot_) && store_home_at_once())
+        return store_where_it_belongs(home, what, byte_mask);
+    writes_.put_further(home, what, byte_mask);
 }
 
 void versioned::settle_blocks(std::uint64_t older_than) noexcept {
@@ -254,6 +294,7 @@ void versioned::begin_slowly(const start& how) noexcept {
          !serial_.compare_exchange_strong(nobody, this, std::memory_order_seq_cst); nobody = nullptr)
         wait.pause();
     complete_fence();
+    if (slot_ == nullptr) registry::order_other_threads();
     if (!is_planted(fault::serial_does_not_wait)) registry_.wait_for_all(slot_);
     open(how);
     alone_ = true;
@@ -273,8 +314,24 @@ void versioned::begin_after_serial() noexcept {
 
 /// Home, where nobody else can see it or all others wait; otherwise into the write set.
 void versioned::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
-    if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
-    put(home, what, byte_mask);
+    if (keeps_old_values_ && byte_mask == 0xFF && replaced_.note_at_once(home, byte_mask)) [[likely]]
+        return detail::store_home(home, what, 0xFF);
+    store_elsewhere(home, what, byte_mask);
+}
+
+/// Apart, so that the usual case above saves no register.
+void versioned::store_elsewhere(word* home, word what, std::uint8_t byte_mask) {
+    if (!goes_home(home)) return put(home, what, byte_mask);
+    if (keeps_old_values_) replaced_.note(home, byte_mask);
+    detail::store_home(home, what, byte_mask);
+}
+
+/// For a store, or for a load that one follows.
+bool versioned::goes_home(const word* home) noexcept {
+    if (keeps_old_values_ || irrevocable_ || !active_) return true;
+    if (!some_go_home_) return false;
+    if (blocks_.fresh().holds(home)) return true;
+    return registry_.has_one_thread() && store_home_at_once();
 }
 
 void versioned::load_line(const word* first, unsigned count, pool_word* out) {
@@ -293,12 +350,12 @@ void versioned::load_line(const word* first, unsigned count, pool_word* out) {
 
 void versioned::store_line(const detail::line_piece& piece, const word* values) {
     auto* home = reinterpret_cast<word*>(piece.first_word);
-    if (irrevocable_ || blocks_.fresh().holds(home) || blocks_.fresh().holds(home + piece.words - 1)) {
-        for (unsigned i = 0; i < piece.words; ++i) store(home + i, values[i], piece.mask_of(i));
-        return;
+    const bool whole = (piece.skipped_bytes | piece.bytes) % sizeof(word) == 0;
+    if (whole && !some_go_home_) {
+        lock_line_of(home);
+        if (writes_.put_words_at_once(home, values, piece.words)) return;
     }
-    lock_line_of(home);
-    for (unsigned i = 0; i < piece.words; ++i) writes_.put(home + i, values[i], piece.mask_of(i));
+    for (unsigned i = 0; i < piece.words; ++i) store(home + i, values[i], piece.mask_of(i));
 }
 
 bool versioned::is_private(const void* from, std::size_t bytes) const noexcept {
@@ -306,6 +363,10 @@ bool versioned::is_private(const void* from, std::size_t bytes) const noexcept {
 }
 
 void versioned::read_range(void* to, const void* from, std::size_t bytes) {
+    if (keeps_old_values_ || irrevocable_) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
     detail::read_range(*this, to, from, bytes);
 }
 void versioned::write_range(void* to, const void* from, std::size_t bytes) {
@@ -319,7 +380,6 @@ void versioned::fill_range(void* to, int byte, std::size_t bytes) { detail::fill
 /// The thread's first transaction, or its first since no slot was free.
 void versioned::enter() noexcept {
     static const bool known_to_process = [] {
-        registry::prepare();
         versioned_exit_key_made = pthread_key_create(&versioned_exit_key, leave) == 0;
         return versioned_exit_key_made && pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
     }();
@@ -327,17 +387,28 @@ void versioned::enter() noexcept {
     // Without notice of the thread's end its slot would be lost: it runs serially instead.
     if (!known_to_process || pthread_setspecific(versioned_exit_key, this) != 0) return;
     slot_ = registry_.claim();
-    if (slot_ != nullptr) own_mark_ = held_bit | std::uint64_t{registry_.index_of(*slot_)} << owner_shift;
+    if (slot_ == nullptr) return;
+    own_mark_ = held_bit | std::uint64_t{registry_.index_of(*slot_)} << owner_shift;
+    // Either this thread finds the others in their slots from now on, or they find that it has one.
+    registry::order_other_threads();
 }
 
 /// At thread exit, after the destructors of thread_local objects, which may still run transactions.
 void versioned::leave(void* of_thread) noexcept {
     auto& own = *static_cast<versioned*>(of_thread);
+    // A thread that was cancelled where nothing unwinds, in code without exceptions.
+    if (own.active()) {
+        if (own.irrevocable())
+            own.commit();
+        else
+            own.roll_back();
+    }
     if (own.slot_ != nullptr) registry::release(*own.slot_);
     own.slot_ = nullptr;
     own.reads_.release();
     own.held_.release();
     own.writes_.release();
+    own.replaced_.release();
     own.blocks_.release();
 }
 

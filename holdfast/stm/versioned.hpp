@@ -5,6 +5,7 @@
 #include <holdfast/stm/algorithm.hpp>
 #include <holdfast/stm/blocks.hpp>
 #include <holdfast/stm/grown_array.hpp>
+#include <holdfast/stm/old_values.hpp>
 #include <holdfast/stm/planted.hpp>
 #include <holdfast/stm/registry.hpp>
 #include <holdfast/stm/write_log.hpp>
@@ -36,7 +37,7 @@ public:
             return begin_slowly(how);
         open(how);
         snapshot_ = clock_.now.load(std::memory_order_acquire);
-        registry::publish(*slot_, snapshot_);
+        registry_.publish_alone(*slot_, snapshot_);
         if (serial_.load(std::memory_order_seq_cst) != nullptr) [[unlikely]]
             begin_after_serial();
     }
@@ -50,7 +51,7 @@ public:
             return load_for_write_slowly(home);
         lock_line_of(home);
         // Nobody else stores to the line from now on, so that nothing has to be noted.
-        return writes_.may_hold(home) && writes_.has_slot_of(home) ? load(home) : detail::load_home(home);
+        return writes_.may_hold(home) ? load(home) : detail::load_home(home);
     }
 
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
@@ -147,7 +148,7 @@ private:
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         last_noted_ = nullptr;
-        some_go_home_ = false;
+        some_go_home_ = registry_.has_one_thread();
         active_ = true;
     }
     /// From here on loads and stores are plain ones: g++ 12 has barriers behind a block whose inner one was cancelled.
@@ -179,16 +180,23 @@ private:
         if (of_line.load(std::memory_order_relaxed) != version && !is_planted(fault::versioned_lock_checked_once))
             [[unlikely]]
             return load_slowly(home);
-        if constexpr (Noting) note(of_line, version);
+        if constexpr (Noting) {
+            if (keeps_reads_ && &of_line != last_noted_) {
+                if (reads_.is_full()) [[unlikely]]
+                    return load_slowly(home);
+                last_noted_ = &of_line;
+                reads_.push_without_growing({&of_line, version});
+            }
+        }
         return found;
     }
-    [[gnu::always_inline]] void note(const lock& of_line, std::uint64_t version) {
+    void note(const lock& of_line, std::uint64_t version) {
         if (!keeps_reads_ || &of_line == last_noted_) return;
         last_noted_ = &of_line;
         reads_.push({&of_line, version});
     }
     /// At once: the lock is free and not younger than the snapshot, or this transaction's.
-    [[gnu::always_inline]] void lock_line_of(const word* home) {
+    void lock_line_of(const word* home) {
         lock& of_line = lock_of(home);
         const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if (is_own(state)) return;
@@ -199,11 +207,29 @@ private:
         }
         lock_slowly(of_line);
     }
+    // What is left over is a call at the very end, as in load.
     [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
-        lock_line_of(home);
-        writes_.put(home, what, byte_mask);
+        lock& of_line = lock_of(home);
+        const std::uint64_t state = of_line.load(std::memory_order_relaxed);
+        if (!is_own(state)) {
+            let_others_run();
+            if (held_.is_full() || state > snapshot_ || !of_line.take(state, own_mark_ | held_.size())) [[unlikely]]
+                return put_slowly(home, what, byte_mask);
+            held_.push_without_growing({&of_line, state});
+        }
+        if (!writes_.put_at_once(home, what, byte_mask)) [[unlikely]]
+            put_further(home, what, byte_mask);
     }
+    [[gnu::noinline]] void store_elsewhere(word* home, word what, std::uint8_t byte_mask);
+    [[gnu::noinline]] void put_slowly(word* home, word what, std::uint8_t byte_mask);
+    [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
+    bool store_home_at_once() noexcept;
     void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
+    bool goes_home(const word* home) noexcept;
+    void store_home_from_now_on() noexcept;
+    /// What came of the attempt to be alone.
+    enum class alone { yes, somebody_else, conflict };
+    alone try_alone() noexcept;
 
     word load_slowly(const word* home);
     word load_for_write_slowly(const word* home);
@@ -232,14 +258,16 @@ private:
     const lock* last_noted_ = nullptr;
     bool active_ = false;
     bool keeps_reads_ = false;
-    bool some_go_home_ = true;  ///< irrevocable, has fresh blocks, or inactive
+    bool some_go_home_ = true;  ///< irrevocable, stores home at once or may do so, has fresh blocks, or inactive
     bool irrevocable_ = false;
     bool alone_ = false;
+    bool keeps_old_values_ = false;  ///< alone: stores go home at once, and can be rolled back
     bool had_conflict_ = false;
     bool stopped_others_ = false;  ///< for a fork
     grown_array<seen> reads_;
     grown_array<held> held_;
     write_log writes_;
+    old_values replaced_;
     transaction_blocks blocks_;
     void (*restart_)() noexcept = nullptr;
 };

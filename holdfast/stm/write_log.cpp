@@ -8,45 +8,122 @@ namespace holdfast::stm {
 
 static_assert(std::is_trivially_copyable_v<write_log::entry> && sizeof(write_log::entry) == 16);
 
-constinit write_log::slot write_log::nothing_ = 0;
+constinit write_log::slot write_log::nothing_[2 * write_log::group_slots] = {};
 
-const write_log::entry* write_log::find_further(const word* home, place at) const noexcept {
-    for (;;) {
-        at.slot = (at.slot + at.stride) & slot_mask_;
-        const slot found = slots_[at.slot];
-        if (!is_current(found)) return nullptr;
-        if (entry_of(found)->is_of(home)) return entry_of(found);
+/// Behind the slots of its line, then at its own.
+const write_log::entry* write_log::find_in_slots(const word* home) const noexcept {
+    for (std::size_t at = line_slot_of(home); is_current(slots_[at]); at = slot_behind(at, home)) {
+        const std::size_t number = number_of(slots_[at]);
+        if (!is_of_one_line(begin_[number].home(), home)) continue;
+        if (is_entry_of(number_behind(number, home), home)) return begin_ + number_behind(number, home);
+        break;
     }
+    for (std::size_t at = word_slot_of(home); is_current(slots_[at]); at = slot_behind(at, home)) {
+        const std::size_t number = number_of(slots_[at]);
+        if (is_entry_of(number, home)) return begin_ + number;
+    }
+    return nullptr;
+}
+
+/// The line's slot is there, or another line's, or there is no room.
+void write_log::put_further(word* home, word value, std::uint8_t mask) {
+    if (is_planted(fault::mask_ignored)) mask = 0xFF;
+    slot& first = slots_[line_slot_of(home)];
+    if (is_current(first)) {
+        const std::size_t number = number_of(first);
+        if (is_of_one_line(begin_[number].home(), home)) {
+            const std::size_t place = number_behind(number, home);
+            if (place == size() && (first & bit_of(home)) == 0 && end_ != limit_) {
+                first |= bit_of(home);
+                ++without_slot_;
+                return append(home, value, mask);
+            }
+            if (is_entry_of(place, home)) return begin_[place].add(value, mask);
+        }
+    }
+    put_slowly(home, value, mask);
+}
+
+bool write_log::put_words_at_once(word* home, const word* values, unsigned count) noexcept {
+    if (static_cast<std::size_t>(limit_ - end_) < count) return false;
+    slot& first = slots_[line_slot_of(home)];
+    const slot bits = ((slot{1} << count) - 1) * bit_of(home);
+    std::size_t need_none = count;
+    if (!is_current(first)) {
+        first = next_ | bits;
+        --need_none;
+    } else {
+        const std::size_t number = number_of(first);
+        if ((first & bits) != 0 || !is_of_one_line(begin_[number].home(), home) ||
+            number_behind(number, home) != size())
+            return false;
+        first |= bits;
+    }
+    without_slot_ += need_none;
+    for (unsigned i = 0; i < count; ++i) append(home + i, values[i], 0xFF);
+    return true;
 }
 
 void write_log::put_slowly(word* home, word value, std::uint8_t mask) {
-    if (end_ == limit_) grow();
-    for (place at = place_of(home);; at.slot = (at.slot + at.stride) & slot_mask_) {
-        slot& each = slots_[at.slot];
-        if (!is_current(each)) return append(each, home, value, mask);
-        if (entry_of(each)->is_of(home)) return entry_of(each)->add(value, mask);
-    }
+    if (const entry* const found = find(home)) return const_cast<entry*>(found)->add(value, mask);
+    if (end_ == limit_) make_room();
+    append(home, value, mask);
+    index(home, size() - 1);
 }
 
-void write_log::grow() {
-    const std::size_t count = size();
-    const std::size_t capacity = count == 0 ? first_capacity : 2 * count;
-    auto* more_entries = static_cast<entry*>(std::realloc(static_cast<void*>(begin_), capacity * sizeof(entry)));
-    if (more_entries == nullptr) throw std::bad_alloc();
-    begin_ = more_entries;
-    end_ = begin_ + count;
-    auto* more_slots = static_cast<slot*>(std::calloc(capacity * slots_per_entry, sizeof(slot)));
-    if (more_slots == nullptr) throw std::bad_alloc();
-    if (slots_ != &nothing_) std::free(slots_);
-    slots_ = more_slots;
-    slot_mask_ = capacity * slots_per_entry - 1;
-    generation_ = one_generation;
-    limit_ = begin_ + capacity;
-    for (std::size_t number = 0; number < count; ++number) {
-        place at = place_of(begin_[number].home());
-        while (is_current(slots_[at.slot])) at.slot = (at.slot + at.stride) & slot_mask_;
-        slots_[at.slot] = generation_ | number * sizeof(entry);
+/// Makes the entry with this number, the last so far, one that is found. Requires: a slot is free.
+void write_log::index(const word* home, std::size_t number) noexcept {
+    const slot own = generation_ | number << number_shift | bit_of(home);
+    const std::size_t first = line_slot_of(home);
+    for (std::size_t at = first;; at = slot_behind(at, home)) {
+        if (!is_current(slots_[at])) {
+            slots_[at] = own;
+            slots_[first] |= bit_of(home);
+            return;
+        }
+        const std::size_t of_line = number_of(slots_[at]);
+        if (!is_of_one_line(begin_[of_line].home(), home)) continue;
+        slots_[first] |= bit_of(home);
+        if (number_behind(of_line, home) != number) break;
+        ++without_slot_;
+        return;
     }
+    std::size_t at = word_slot_of(home);
+    while (is_current(slots_[at])) at = slot_behind(at, home);
+    slots_[at] = own;
+}
+
+/// Half of the slots stay free. While entries need none, the limit only moves on.
+void write_log::make_room() {
+    if (size() == capacity_) grow_entries();
+    const std::size_t slots = slot_mask_ + 1;
+    if (slots_ == nothing_ || size() - without_slot_ + slots / 16 >= slots / 2) grow_slots();
+    limit_ = begin_ + nearest_limit();
+}
+
+void write_log::grow_entries() {
+    const std::size_t count = size();
+    const std::size_t more = count == 0 ? first_capacity : 2 * count;
+    if (more > most_entries) throw std::bad_alloc();
+    auto* const entries = static_cast<entry*>(std::realloc(static_cast<void*>(begin_), more * sizeof(entry)));
+    if (entries == nullptr) throw std::bad_alloc();
+    begin_ = entries;
+    end_ = limit_ = entries + count;
+    capacity_ = more;
+}
+
+void write_log::grow_slots() {
+    const std::size_t more = slots_ == nothing_ ? 4 * first_capacity : 2 * (slot_mask_ + 1);
+    auto* const slots = static_cast<slot*>(std::calloc(more, sizeof(slot)));
+    if (slots == nullptr) throw std::bad_alloc();
+    if (slots_ != nothing_) std::free(slots_);
+    slots_ = slots;
+    slot_mask_ = more - 1;
+    shift_ = 32u + group_bits - static_cast<unsigned>(__builtin_ctzll(more));
+    generation_ = one_generation;
+    without_slot_ = 0;
+    for (std::size_t number = 0; number < size(); ++number) index(begin_[number].home(), number);
+    next_ = generation_ | size() << number_shift;
 }
 
 void write_log::wipe() noexcept {
@@ -56,12 +133,8 @@ void write_log::wipe() noexcept {
 
 void write_log::release() noexcept {
     std::free(static_cast<void*>(begin_));
-    if (slots_ != &nothing_) std::free(slots_);
-    begin_ = end_ = limit_ = nullptr;
-    slots_ = &nothing_;
-    slot_mask_ = 0;
-    generation_ = one_generation;
-    filter_ = 0;
+    if (slots_ != nothing_) std::free(slots_);
+    *this = write_log{};
 }
 
 }  // namespace holdfast::stm

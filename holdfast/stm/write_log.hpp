@@ -4,18 +4,21 @@
 #include <holdfast/stm/algorithm.hpp>
 #include <holdfast/stm/planted.hpp>
 
-#include <bit>
+#include <cstddef>
 
 namespace holdfast::stm {
 
 /// Words by home, in the order of their first store. One thread. No allocation once warm; at most 2^31 words. Where
 /// there is no memory it throws std::bad_alloc. Constant-initialised and trivially destructible.
 ///
-/// Entries are found through an open-addressing table of their numbers, emptied in O(1): a slot counts only if it has
-/// the current generation. The words of a page stand side by side in it, as in memory, so that a large write set in
-/// the order of memory walks through the table in order, too; pages are spread by a hash. A word whose slot is taken
-/// goes on by a stride of its page's own: neighbours stay neighbours, and a page filled is no cluster for others to
-/// walk through.
+/// Entries are found through an open-addressing table, emptied in O(1): a slot counts only if it has the current
+/// generation. A line has one slot, with the number of the entry of that word of it which was stored to first. Its
+/// other words, where they are stored to next and in the order of memory, are the entries behind that one and need no
+/// slot: the number follows from the address. So a large write set in the order of memory has an eighth of the slots
+/// that it has words. A word that comes at another time has a slot of its own, which a second hash finds.
+///
+/// The slot where the walk of a line begins has a bit for each of its eight words too, set by every line whose walk
+/// begins there: a word without its bit was not stored to.
 class write_log {
 public:
     class entry {
@@ -47,17 +50,12 @@ public:
     std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
 
     /// False: `home` was not stored to.
-    [[gnu::always_inline]] bool may_hold(const word* home) const noexcept { return (filter_ & filter_bit(home)) != 0; }
-    /// The same for the whole line that `first` is in.
-    bool may_hold_of_line(const word* first) const noexcept {
-        constexpr unsigned words_of_line = 8;
-        const auto line = reinterpret_cast<std::uintptr_t>(first) & ~std::uintptr_t{words_of_line * sizeof(word) - 1};
-        return (filter_ & std::rotl(std::uint64_t{0xFF}, filter_place(line))) != 0;
+    [[gnu::always_inline]] bool may_hold(const word* home) const noexcept {
+        const slot first = slots_[line_slot_of(home)];
+        return is_current(first) && (first & bit_of(home)) != 0;
     }
-    /// False: `home` was not stored to. Surer than may_hold, where much was stored.
-    [[gnu::always_inline]] bool has_slot_of(const word* home) const noexcept {
-        return is_current(slots_[place_of(home).slot]);
-    }
+    /// The same for the whole line that `home` is in.
+    bool may_hold_of_line(const word* home) const noexcept { return is_current(slots_[line_slot_of(home)]); }
     /// What was stored to `home`, or nullptr.
     [[gnu::always_inline]] const entry* find(const word* home) const noexcept {
         if (!may_hold(home)) [[likely]]
@@ -65,13 +63,29 @@ public:
         return find_in_slots(home);
     }
 
-    [[gnu::always_inline]] void put(word* home, word value, std::uint8_t mask) {
-        if (is_planted(fault::mask_ignored)) mask = 0xFF;
-        slot& first = slots_[place_of(home).slot];
-        if (is_current(first) || end_ == limit_) [[unlikely]]
-            return put_slowly(home, value, mask);
-        append(first, home, value, mask);
+    void put(word* home, word value, std::uint8_t mask) {
+        if (!put_at_once(home, value, mask)) put_further(home, value, mask);
     }
+    /// The usual case of put: the first word of its line. False: nothing was done.
+    [[gnu::always_inline]] bool put_at_once(word* home, word value, std::uint8_t mask) {
+        if (is_planted(fault::mask_ignored)) mask = 0xFF;
+        slot& first = slots_[line_slot_of(home)];
+        if (is_current(first) || end_ == limit_) [[unlikely]]
+            return false;
+        first = next_ | bit_of(home);
+        append(home, value, mask);
+        return true;
+    }
+    /// What is left of put.
+    void put_further(word* home, word value, std::uint8_t mask);
+    /// put of whole words of one line, if they are the first of it, or come behind the last that was stored to.
+    /// False: nothing was done.
+    bool put_words_at_once(word* home, const word* values, unsigned count) noexcept;
+    /// It has become large: true once when it has large_write_set words, and whenever it is to be enlarged.
+    bool is_at_stop() const noexcept { return end_ == limit_ && size() >= large_write_set; }
+
+    const entry* begin() const noexcept { return begin_; }
+    const entry* end() const noexcept { return end_; }
 
     /// Stores every word home. Requires: nobody believes what he reads there meanwhile.
     void write_back() const noexcept {
@@ -84,75 +98,96 @@ public:
     void clear() noexcept {
         if (empty()) return;
         end_ = begin_;
-        filter_ = 0;
         generation_ += one_generation;
         if (generation_ == 0) wipe();
+        next_ = generation_;
+        without_slot_ = 0;
+        limit_ = begin_ + (capacity_ < large_write_set ? capacity_ : large_write_set);
     }
     /// Empties it and gives its memory back; it may be used again.
     void release() noexcept;
 
 private:
-    /// The generation, and how many bytes behind the first the entry is. Generation 0 is never current.
+    /// From the highest bits: the generation, the number of an entry, the words of the line. Slots of generations that
+    /// are over are below those of the current one.
     using slot = std::uint64_t;
-    static constexpr slot one_generation = slot{1} << 32;
-
-    /// Where a word's walk through the slots begins, and how it goes on.
-    struct place {
-        std::size_t slot;
-        std::size_t stride;
-    };
+    static constexpr unsigned number_shift = 8;
+    static constexpr unsigned generation_shift = 39;
+    static constexpr slot one_number = slot{1} << number_shift;
+    static constexpr slot one_generation = slot{1} << generation_shift;
+    static constexpr std::size_t most_entries = std::size_t{1} << (generation_shift - number_shift);
     static constexpr std::size_t first_capacity = 512;
-    static constexpr std::size_t slots_per_entry = 2;
+    static constexpr unsigned line_shift = 6;
+    static constexpr unsigned group_bits = 3;
+    static constexpr std::size_t group_slots = std::size_t{1} << group_bits;
 
-    [[gnu::always_inline]] place place_of(const word* home) const noexcept {
-        constexpr unsigned page_shift = 12;
+    static std::uint32_t number_of_line(const word* home) noexcept {
+        return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(home) >> line_shift);
+    }
+    /// Eight lines that follow each other have their slots in one line. Such groups are spread by the golden ratio: if
+    /// they follow each other, at any distance, they meet in few places.
+    [[gnu::always_inline]] std::size_t line_slot_of(const word* home) const noexcept {
         const auto at = reinterpret_cast<std::uintptr_t>(home);
-        const std::uint64_t spread = (at >> page_shift) * 0x9E3779B97F4A7C15ull;
-        // Odd, so that a walk comes by every slot; an odd number of pages and one more, so that it leaves a page at
-        // once.
-        constexpr std::uintptr_t words_of_page = (std::uintptr_t{1} << page_shift) / sizeof(word);
-        const std::uint64_t stride = (spread >> 20 & ~(2 * words_of_page - 1)) | (words_of_page + 1);
-        return {((spread >> 32) + at / sizeof(word) % words_of_page) & slot_mask_, stride};
+        const std::uint32_t group = static_cast<std::uint32_t>(at >> (line_shift + group_bits)) * 0x9E3779B1u >> shift_;
+        return std::size_t{group} * group_slots + (at >> line_shift) % group_slots;
     }
-    bool is_current(slot each) const noexcept { return (each ^ generation_) < one_generation; }
-    entry* entry_of(slot current) const noexcept {
-        return reinterpret_cast<entry*>(reinterpret_cast<char*>(begin_) + static_cast<std::uint32_t>(current));
+    std::size_t word_slot_of(const word* home) const noexcept {
+        const auto number = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(home) / sizeof(word));
+        return number * 0x85EBCA6Bu >> (shift_ - group_bits);
     }
-    [[gnu::always_inline]] void append(slot& free, word* home, word value, std::uint8_t mask) noexcept {
-        free = generation_ | static_cast<slot>(reinterpret_cast<char*>(end_) - reinterpret_cast<char*>(begin_));
+    /// The slot behind `at` in the walk of whatever began there for `home`. The step is odd: the walk comes by every
+    /// slot.
+    std::size_t slot_behind(std::size_t at, const word* home) const noexcept {
+        return (at + (number_of_line(home) * 0xC2B2AE35u >> 8 | 1)) & slot_mask_;
+    }
+    [[gnu::always_inline]] static slot bit_of(const word* home) noexcept {
+        return slot{1} << (reinterpret_cast<std::uintptr_t>(home) / sizeof(word) % 8);
+    }
+    static bool is_of_one_line(const word* one, const word* other) noexcept {
+        return (reinterpret_cast<std::uintptr_t>(one) ^ reinterpret_cast<std::uintptr_t>(other)) >> line_shift == 0;
+    }
+    [[gnu::always_inline]] bool is_current(slot each) const noexcept { return each >= generation_; }
+    static std::size_t number_of(slot current) noexcept { return current % one_generation >> number_shift; }
+    /// Where `home` is or would be if it came in the order of memory behind the entry of its line with this number.
+    /// May be past the end.
+    std::size_t number_behind(std::size_t number, const word* home) const noexcept {
+        return number + static_cast<std::size_t>(home - begin_[number].home());
+    }
+    bool is_entry_of(std::size_t number, const word* home) const noexcept {
+        return number < size() && begin_[number].is_of(home);
+    }
+
+    [[gnu::always_inline]] void append(word* home, word value, std::uint8_t mask) noexcept {
+        next_ += one_number;
         *end_++ = entry(home, value, mask);
-        filter_ |= filter_bit(home);
     }
-    /// One of 64 bits: whether a word may have been stored to at all, while few have.
-    [[gnu::always_inline]] static std::uint64_t filter_bit(const word* home) noexcept {
-        return std::uint64_t{1} << filter_place(reinterpret_cast<std::uintptr_t>(home));
+    /// How many entries there is room for, if all that are still to come take a slot.
+    std::size_t nearest_limit() const noexcept {
+        const std::size_t by_slots = without_slot_ + (slot_mask_ + 1) / 2;
+        return by_slots < capacity_ ? by_slots : capacity_;
     }
-    /// Neighbouring words have neighbouring bits.
-    [[gnu::always_inline]] static int filter_place(std::uintptr_t at) noexcept {
-        return static_cast<int>((at / sizeof(word) + (at >> 9)) % 64);
-    }
-    const entry* find_in_slots(const word* home) const noexcept {
-        const place at = place_of(home);
-        const slot found = slots_[at.slot];
-        if (!is_current(found)) return nullptr;
-        if (entry_of(found)->is_of(home)) return entry_of(found);
-        return find_further(home, at);
-    }
-    const entry* find_further(const word* home, place at) const noexcept;
+
+    const entry* find_in_slots(const word* home) const noexcept;
     void put_slowly(word* home, word value, std::uint8_t mask);
-    void grow();
+    void index(const word* home, std::size_t number) noexcept;
+    void make_room();
+    void grow_entries();
+    void grow_slots();
     void wipe() noexcept;
 
     /// What a log without memory looks into, so that a lookup need not ask. Nothing is stored to it.
-    static slot nothing_;
+    static slot nothing_[2 * group_slots];
 
     entry* begin_ = nullptr;
     entry* end_ = nullptr;
-    entry* limit_ = nullptr;
-    slot* slots_ = &nothing_;
-    std::size_t slot_mask_ = 0;
+    entry* limit_ = nullptr;  ///< where put has to look for more room
+    slot* slots_ = nothing_;
+    unsigned shift_ = 31;  ///< for the number of a group
     slot generation_ = one_generation;
-    std::uint64_t filter_ = 0;
+    slot next_ = one_generation;  ///< the slot of the next entry, without bits
+    std::size_t slot_mask_ = 2 * group_slots - 1;
+    std::size_t capacity_ = 0;
+    std::size_t without_slot_ = 0;  ///< entries that need none
 };
 
 }  // namespace holdfast::stm

@@ -1,4 +1,4 @@
-#include <holdfast/engine/signal_handlers.hpp>
+#include <holdfast/base/signal_handlers.hpp>
 
 #include <unwind.h>
 
