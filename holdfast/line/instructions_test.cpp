@@ -67,7 +67,7 @@ TEST(Instructions, OneAddByteExecutesSoMany) {
     EXPECT_EQ(plain, 15);
     EXPECT_EQ(process, 57);
     if (persist::chosen_write_back_kind() != persist::write_back_kind::clwb) GTEST_SKIP() << "no clwb here";
-    EXPECT_EQ(power, 68);
+    EXPECT_EQ(power, 66);
 }
 
 }  // namespace
