@@ -60,12 +60,30 @@ function(holdfast_target_tm target)
         message(FATAL_ERROR "holdfast_target_tm(${target}): this holdfast was built without atomic blocks, which need g++ "
                             "and x86-64 or aarch64")
     endif()
+    holdfast_compile_blocks(${target})
+    # Not -fgnu-tm: at the link it would add -litm, the compiler's own runtime.
+    target_link_libraries(${target} PRIVATE holdfast::itm_${tm_ALGORITHM})
+endfunction()
+
+function(holdfast_compile_blocks target)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${HOLDFAST_TM_OPTIONS}>")
     holdfast_find_tm_check(check)
     if(check)
         target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fplugin=${check}>")
     endif()
     target_compile_definitions(${target} PRIVATE ${HOLDFAST_TM_DEFINITIONS})
-    # Not -fgnu-tm: at the link it would add -litm, the compiler's own runtime.
-    target_link_libraries(${target} PRIVATE holdfast::itm_${tm_ALGORITHM})
+endfunction()
+
+# holdfast_target_dnv(target): the same for a program whose blocks are on a dnv pool (holdfast/dnv/dnv.hpp). Its static
+# variables need fixed addresses, so it is not position-independent.
+set(HOLDFAST_DNV_LINKER_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/../holdfast/dnv/holdfast_dnv.ld")
+function(holdfast_target_dnv target)
+    if(NOT TARGET holdfast::dnv_value)
+        message(FATAL_ERROR "holdfast_target_dnv(${target}): this holdfast was built without atomic blocks, which need g++ "
+                            "and x86-64 or aarch64")
+    endif()
+    holdfast_compile_blocks(${target})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_link_options(${target} PRIVATE -no-pie "LINKER:-T,${HOLDFAST_DNV_LINKER_SCRIPT}")
+    target_link_libraries(${target} PRIVATE holdfast::dnv_value)
 endfunction()

@@ -150,6 +150,12 @@ public:
         thread_state& thread = state();
         Algorithm& algorithm = Algorithm::of_this_thread();
         take_all_back(algorithm, thread);
+        if constexpr (requires { Algorithm::home_policy::between_attempts(); }) {
+            if (!Algorithm::home_policy::between_attempts()) {
+                finish(thread);
+                leave(thread.outermost);
+            }
+        }
         thread.used_lists = true;
         thread.patience.conflict();
         stm::start start;

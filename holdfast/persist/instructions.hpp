@@ -61,6 +61,12 @@ inline void persist_fence() noexcept { asm volatile("sfence" ::: "memory"); }
 /// The processor keeps stores in order by itself.
 inline void order_visible_stores() noexcept { asm volatile("" ::: "memory"); }
 
+/// One store of 16 bytes, behind all stores before it. Requires: 16-aligned.
+inline void store_both_words(std::uint64_t* home, std::uint64_t first, std::uint64_t second) noexcept {
+    using pair __attribute__((vector_size(16), may_alias)) = std::uint64_t;
+    asm volatile("movaps %1, %0" : "=m"(*reinterpret_cast<pair*>(home)) : "x"(pair{first, second}) : "memory");
+}
+
 /// PREFETCHW: every 64-bit processor takes it, and those that do not know it do nothing.
 inline void prefetch_line_for_store(const void* at) noexcept {
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(at)));
@@ -101,6 +107,12 @@ inline void write_back_line_with(write_back_kind kind, const void* line) noexcep
 inline void persist_fence() noexcept { asm volatile("dsb sy" ::: "memory"); }
 
 inline void order_visible_stores() noexcept { asm volatile("dmb ishst" ::: "memory"); }
+
+/// The second one behind the first: a kill may come in between.
+inline void store_both_words(std::uint64_t* home, std::uint64_t first, std::uint64_t second) noexcept {
+    __atomic_store_n(home, first, __ATOMIC_RELEASE);
+    __atomic_store_n(home + 1, second, __ATOMIC_RELEASE);
+}
 
 inline void prefetch_line_for_store(const void* at) noexcept { __builtin_prefetch(at, 1); }
 

@@ -50,10 +50,24 @@ enum : int { has_begun = 0, met_conflict = 1, was_abandoned = 2 };
 #endif
 }
 
+/// What the home does between two attempts. False: there is no other one.
+template <class A>
+bool may_begin_again() noexcept {
+    if constexpr (requires { A::home_policy::between_attempts(); }) {
+        // It may run transactions of its own.
+        atomic_block* const block = open_block<A>;
+        const bool again = A::home_policy::between_attempts();
+        open_block<A> = block;
+        return again;
+    }
+    return true;
+}
+
 template <class A>
 [[noreturn]] void restart_block() noexcept {
     A::of_this_thread().roll_back();
-    leave_block(*open_block<A>, met_conflict);
+    const bool again = may_begin_again<A>();
+    leave_block(*open_block<A>, again ? met_conflict : was_abandoned);
 }
 
 /// A handler runs between any two steps of the thread: a transaction in it would be part of the one that it interrupts,
@@ -110,6 +124,7 @@ template <class A, class F>
         run_once(f, transaction);
         if (transaction.commit()) return true;
         transaction.roll_back();
+        if (!may_begin_again<A>()) return false;
         open_block<A>->pauses.conflict();
     }
 }

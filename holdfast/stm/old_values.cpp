@@ -1,5 +1,7 @@
 #include <holdfast/stm/old_values.hpp>
 
+#include <holdfast/stm/home.hpp>
+
 namespace holdfast::stm {
 
 void old_values::fold() {
@@ -20,7 +22,7 @@ void old_values::put_back() noexcept {
             let_others_run();
             detail::store_home(last.home(), last.value, last.mask());
         }
-        oldest_.write_back();
+        oldest_.write_back<plain_home>();
     }
     clear();
 }

@@ -43,7 +43,7 @@ TEST(WriteLog, HoldsWhatAMapHoldsAndStoresItHomeHoweverOftenItIsEmptied) {
         std::vector<word> after = homes;
         for (const auto& [home, stored] : model)
             after[static_cast<std::size_t>(home - homes.data())] = merged(*home, stored.first, stored.second);
-        log.write_back();
+        log.write_back<plain_home>();
         ASSERT_EQ(homes, after);
         log.clear();
         EXPECT_TRUE(log.empty());

@@ -1,16 +1,19 @@
 // `value`, of the family of NOrec: transactional memory by one sequence counter and by comparing values. What must
-// be inlined; the protocol, its invariants and what each memory order is for are in value.cpp.
+// be inlined; the protocol, its invariants and what each memory order is for are in value_run.hpp.
 #pragma once
 
 #include <holdfast/stm/algorithm.hpp>
 #include <holdfast/stm/blocks.hpp>
 #include <holdfast/stm/grown_array.hpp>
+#include <holdfast/stm/home.hpp>
 #include <holdfast/stm/old_values.hpp>
 #include <holdfast/stm/planted.hpp>
 #include <holdfast/stm/registry.hpp>
 #include <holdfast/stm/write_log.hpp>
 
 #include <atomic>
+
+#include <pthread.h>
 
 namespace holdfast::stm {
 
@@ -23,10 +26,14 @@ struct line_piece;
 /// through free_at_commit stays mapped until no transaction that began before can compare it, and a thread's end waits
 /// for that. At most 256 threads run side by side; those beyond run serially. fork(2) may be called outside a
 /// transaction.
+/// `Home`: where words are, and what a commit does besides (home.hpp).
 /// Source: NOrec (Dalessandro, Spear, Scott, PPoPP 2010).
-class value {
+template <class Home>
+class basic_value {
 public:
-    static value& of_this_thread() noexcept;
+    using home_policy = Home;
+
+    static basic_value& of_this_thread() noexcept;
 
     bool active() const noexcept { return active_; }
     bool irrevocable() const noexcept { return irrevocable_; }
@@ -91,6 +98,13 @@ public:
         blocks_.note_freed({address, bytes, alignment, back});
     }
 
+    /// Differs for every attempt of the thread, where the home asks for it.
+    std::uint64_t number_of_attempt() const noexcept { return attempts_; }
+    /// Ends the attempt and begins another one, as a conflict does. Requires: active, not irrevocable.
+    [[noreturn]] void begin_again() noexcept { conflict(); }
+    /// Waits until no transaction of another thread is open that began before now. Requires: inactive.
+    static void wait_for_others() noexcept;
+
     // The parts of read_range and the other range functions (ranges.hpp).
     /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
     bool is_private(const void* from, std::size_t bytes) const noexcept;
@@ -116,6 +130,8 @@ private:
     };
     static constinit sequence sequence_;
     static constinit registry registry_;
+    static constinit pthread_key_t exit_key_;
+    static constinit bool exit_key_made_;
 
     void open(const start& how) noexcept {
         restart_ = how.restart;
@@ -123,6 +139,7 @@ private:
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         loads_ = keeps_reads_ ? loads::keeping : loads::plainly;
         some_go_home_ = false;
+        if constexpr (!Home::stores_early) ++attempts_;
         active_ = true;
     }
     /// From here on loads and stores are plain ones: g++ 12 has barriers behind a block whose inner one was cancelled.
@@ -155,20 +172,26 @@ private:
                !is_planted(fault::value_sequence_unchecked);
     }
     [[gnu::always_inline]] word load_shared(const word* home) {
-        const word found = detail::load_home(home);
+        const auto found = Home::look(home);
         let_others_run();
         if (has_moved()) [[unlikely]]
             return load_moved(home);
-        return found;
+        if (!found.sound) [[unlikely]]
+            return load_unsound(home);
+        return found.value;
     }
     [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
+        if (byte_mask != 0xFF && Home::keeps(home)) [[unlikely]]
+            return put_part(home, what, byte_mask);
         loads_ = loads::own;
         if (!writes_.put_at_once(home, what, byte_mask)) [[unlikely]]
             put_further(home, what, byte_mask);
     }
     [[gnu::noinline]] void store_elsewhere(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
+    void put_part(word* home, word what, std::uint8_t byte_mask);
     bool store_home_at_once() noexcept;
+    void store_rest_home() noexcept;
     void read_words(void* to, const word* from, std::size_t count);
     bool may_hold_some(const word* first, std::size_t count) const noexcept;
     void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
@@ -176,18 +199,19 @@ private:
     [[gnu::always_inline]] word load_keeping(const word* home) {
         if (reads_.is_full()) [[unlikely]]
             return load_and_keep(home);
-        const word found = detail::load_home(home);
+        const auto found = Home::look(home);
         let_others_run();
-        if (has_moved()) [[unlikely]]
+        if (has_moved() || !found.sound) [[unlikely]]
             return load_and_keep(home);
-        reads_.push_without_growing({home, found});
-        return found;
+        reads_.push_without_growing({home, found.value});
+        return found.value;
     }
 
     template <bool Keeping>
     word load_stored(const word* home);
     word load_and_keep(const word* home);
     word load_moved(const word* home);
+    word load_unsound(const word* home);
     static std::uint64_t wait_for_even() noexcept;
     bool validate() noexcept;
     bool runs_hold() noexcept;
@@ -205,6 +229,7 @@ private:
 
     std::uint64_t snapshot_ = 0;  ///< what was read is the state at this sequence; odd: the sequence is this thread's
     std::uintptr_t frames_below_ = 0;
+    std::uint64_t attempts_ = 0;
     registry::slot* slot_ = nullptr;
     bool active_ = false;
     bool keeps_reads_ = false;
@@ -225,8 +250,14 @@ private:
     limbo limbo_;
 };
 
+using value = basic_value<plain_home>;
+
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local value value_of_this_thread;
 
-inline value& value::of_this_thread() noexcept { return value_of_this_thread; }
+template <>
+inline value& value::of_this_thread() noexcept {
+    return value_of_this_thread;
+}
+extern template class basic_value<plain_home>;
 
 }  // namespace holdfast::stm

@@ -51,6 +51,7 @@
 #include <holdfast/stm/versioned.hpp>
 
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/stm/home.hpp>
 #include <holdfast/stm/ranges.hpp>
 #include <holdfast/stm/wait.hpp>
 
@@ -161,7 +162,7 @@ bool versioned::commit_stores() noexcept {
             return false;
         }
         if (is_planted(fault::versioned_released_early)) release_locks(version);
-        writes_.write_back();
+        writes_.write_back<plain_home>();
         writes_.clear();
         let_others_run();
         release_locks(version);
@@ -221,7 +222,7 @@ versioned::alone versioned::try_alone() noexcept {
 void versioned::store_home_from_now_on() noexcept {
     if (!held_.empty()) {
         const std::uint64_t version = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
-        writes_.write_back();
+        writes_.write_back<plain_home>();
         writes_.clear();
         release_locks(version);
     }

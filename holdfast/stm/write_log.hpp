@@ -88,10 +88,11 @@ public:
     const entry* end() const noexcept { return end_; }
 
     /// Stores every word home. Requires: nobody believes what he reads there meanwhile.
+    template <class Home>
     void write_back() const noexcept {
         for (const entry* each = begin_; each != end_; ++each) {
             let_others_run();
-            detail::store_home(each->home(), each->value, each->mask());
+            Home::store(each->home(), each->value, each->mask());
         }
     }
 

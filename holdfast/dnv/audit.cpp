@@ -1,0 +1,103 @@
+#include <holdfast/dnv/audit.hpp>
+
+#include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/damage_handler.hpp>
+#include <holdfast/dnv/home.hpp>
+#include <holdfast/dnv/space.hpp>
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace holdfast::dnv {
+namespace {
+
+class auditor {
+public:
+    explicit auditor(bool mends) : mends_(mends) {}
+
+    audit_report run() {
+        look_at_range(the_space.staged, sizeof(header));
+        if (the_placement.statics_bytes != 0)
+            look_at_range(reinterpret_cast<const void*>(the_placement.statics_begin), the_placement.statics_bytes);
+        for (unsigned slot = 0; slot < most_chunks; ++slot) {
+            const auto found = the_space.chunks.at_slot(slot);
+            if (!found || value_of(&the_space.staged->chunks[slot]) == 0) continue;
+            ++report_.chunks;
+            blocks_left_ += found->bytes / block_bytes(found->which.of_class);
+            look_at_range(reinterpret_cast<const void*>(found->which.begin), found->bytes);
+        }
+        for (auto& heap : the_space.staged->bins)
+            for (unsigned of_class = 0; of_class < classes; ++of_class) follow(heap[of_class], of_class);
+        report_.blocks = blocks_left_ - report_.free_blocks - report_.unused_blocks;
+        return std::move(report_);
+    }
+
+private:
+    static stm::word value_of(const stm::word* at) noexcept { return home::look(at).value; }
+
+    void look_at_range(const void* begin, std::uint64_t bytes) {
+        const auto* at = static_cast<const stm::word*>(begin);
+        for (std::uint64_t each = 0; each < bytes / sizeof *at; ++each, ++at) {
+            ++report_.words;
+            if (home::look(at).sound) continue;
+            if (mends_ && home::mend(at)) {
+                ++report_.mended_words;
+                continue;
+            }
+            damage found{.address = at, .word = place_of(at)->word, .code = place_of(at)->code};
+            if (std::exchange(this_attempt().is_damaged, false)) found = this_attempt().found;
+            report_.problems.push_back(error_of(found));
+        }
+    }
+
+    void complain(std::string what, const void* at) {
+        error reason{.code = errc::corrupt, .what = std::move(what)};
+        reason.path = the_space.pool->path();
+        if (the_placement.holds(at)) reason.offset = the_space.offset_of(at);
+        report_.problems.push_back(std::move(reason));
+    }
+
+    /// Marks a block as free. Returns false, and complains, if it is none of that class, or was free already.
+    bool mark_free(stm::word block, unsigned of_class, const void* link) {
+        const auto found = the_space.chunks.find(reinterpret_cast<const void*>(block));
+        if (!found || found->which.of_class != of_class || (block - found->which.begin) % block_bytes(of_class) != 0) {
+            complain("a free list leads to what is no block of its size", link);
+            return false;
+        }
+        std::vector<bool>& free = free_of_chunk_[found->slot];
+        free.resize(found->bytes / block_bytes(of_class));
+        const auto bit = static_cast<std::size_t>((block - found->which.begin) / block_bytes(of_class));
+        if (free[bit]) {
+            complain("a block is free twice", link);
+            return false;
+        }
+        free[bit] = true;
+        return true;
+    }
+
+    void follow(const bin& from, unsigned of_class) {
+        const stm::word* link = &from.free;
+        for (stm::word each = value_of(link); each != 0; each = value_of(link)) {
+            if (!mark_free(each, of_class, link)) return;
+            ++report_.free_blocks;
+            link = reinterpret_cast<const stm::word*>(each);
+        }
+        const stm::word end = value_of(&from.unused_end);
+        for (stm::word each = value_of(&from.unused); each != end; each += block_bytes(of_class)) {
+            if (each > end || !mark_free(each, of_class, &from.unused)) return;
+            ++report_.unused_blocks;
+        }
+    }
+
+    bool mends_;
+    audit_report report_;
+    std::uint64_t blocks_left_ = 0;
+    std::unordered_map<unsigned, std::vector<bool>> free_of_chunk_;
+};
+
+}  // namespace
+
+audit_report audit_open_pool(bool mends) { return auditor(mends).run(); }
+
+}  // namespace holdfast::dnv

@@ -1,0 +1,120 @@
+// Chunks: runs of pages of the pool's heap, which hold blocks of one size.
+//
+//   1. A transaction of the pool takes the run and enters it in the directory. If the process dies now, the chunk is
+//      nobody's: the next opening gives it back, since the Chunk Table does not name it.
+//   2. A staged transaction that takes its first block enters it in the Chunk Table (heap_run.hpp).
+#include <holdfast/dnv/space.hpp>
+
+#include <holdfast/base/assertion.hpp>
+#include <holdfast/dnv/attempt.hpp>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace holdfast::dnv {
+
+space the_space;
+constinit thread_local attempt attempt_of_this_thread;
+
+result<void> chunk_map::reserve(std::uintptr_t window_begin, std::uintptr_t window_bytes) {
+    auto made = persist::address_range::zeros(window_bytes / window_page * sizeof(std::uint32_t));
+    if (!made) return std::move(made).give_error();
+    memory_ = std::move(*made);
+    slots_ = reinterpret_cast<std::uint32_t*>(memory_.data());
+    begin_ = window_begin;
+    bytes_ = window_bytes;
+    for (entry& each : chunks_) each.word.store(0, std::memory_order_relaxed);
+    return {};
+}
+
+void chunk_map::release() noexcept {
+    slots_ = nullptr;
+    bytes_ = 0;
+    memory_ = {};
+}
+
+void chunk_map::add(unsigned slot, const chunk& each, std::uint64_t bytes) noexcept {
+    chunks_[slot].bytes = bytes;
+    chunks_[slot].word.store(each.word(), std::memory_order_release);
+    const std::size_t first = (each.begin - begin_) / window_page;
+    for (std::size_t page = 0; page < bytes / window_page; ++page)
+        std::atomic_ref(slots_[first + page]).store(slot + 1, std::memory_order_release);
+}
+
+std::optional<chunk_map::found> chunk_map::find(const void* at) const noexcept {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(at) - begin_;
+    if (offset >= bytes_) return std::nullopt;
+    const std::uint32_t slot = std::atomic_ref(slots_[offset / window_page]).load(std::memory_order_acquire);
+    if (slot == 0) return std::nullopt;
+    return at_slot(slot - 1);
+}
+
+std::optional<chunk_map::found> chunk_map::at_slot(unsigned slot) const noexcept {
+    const std::uint64_t word = chunks_[slot].word.load(std::memory_order_acquire);
+    if (word == 0) return std::nullopt;
+    return found{slot, chunk::of(word), chunks_[slot].bytes};
+}
+
+namespace {
+
+/// Bytes of the window that a new chunk should have: few chunks for a large pool, many for a small one.
+std::size_t wanted_chunk_bytes(unsigned of_class, std::uint64_t pool_bytes) noexcept {
+    constexpr std::size_t smallest = 16 * window_page;
+    const std::size_t share = std::bit_ceil(static_cast<std::size_t>(pool_bytes / 4096));
+    return std::max({block_bytes(of_class), smallest, share});
+}
+
+std::size_t smallest_chunk_bytes(unsigned of_class) noexcept {
+    return std::max(block_bytes(of_class), 16 * window_page);
+}
+
+/// Errors: out_of_space and those of a commit.
+result<std::uintptr_t> take_run(unsigned slot, unsigned of_class, std::size_t bytes) {
+    return the_space.handle->atomically([&]() -> result<std::uintptr_t> {
+        std::byte* const made = engine::allocate(bytes * expansion, 64);
+        HOLDFAST_ASSERT_ALWAYS(reinterpret_cast<std::uintptr_t>(made) % (window_page * expansion) == 0,
+                               "what is as large as a chunk is a run of whole pages");
+        const chunk each{reinterpret_cast<std::uintptr_t>(window_of(made)), of_class};
+        the_space.directory[slot].word = each.word();
+        the_space.directory[slot].bytes = bytes;
+        return each.begin;
+    });
+}
+
+}  // namespace
+
+unsigned space::acquire_chunk(unsigned of_class) noexcept {
+    const std::lock_guard guard(mutex);
+    try {
+        if (!idle[of_class].empty()) {
+            const unsigned slot = idle[of_class].back();
+            idle[of_class].pop_back();
+            return slot;
+        }
+        const auto free = std::find(slot_is_used.begin(), slot_is_used.end(), false);
+        if (free == slot_is_used.end()) return most_chunks;
+        const auto slot = static_cast<unsigned>(free - slot_is_used.begin());
+        for (std::size_t bytes = wanted_chunk_bytes(of_class, pool->size());; bytes /= 2) {
+            if (auto begin = take_run(slot, of_class, bytes)) {
+                *free = true;
+                chunks.add(slot, {*begin, of_class}, bytes);
+                return slot;
+            }
+            if (bytes / 2 < smallest_chunk_bytes(of_class)) return most_chunks;
+        }
+    } catch (const std::bad_alloc&) {
+        return most_chunks;
+    }
+}
+
+void space::give_chunk_back(unsigned of_class, unsigned slot) noexcept {
+    const std::lock_guard guard(mutex);
+    try {
+        idle[of_class].push_back(slot);
+    } catch (const std::bad_alloc&) {
+        // Then it waits for the next opening.
+    }
+}
+
+}  // namespace holdfast::dnv

@@ -1,0 +1,108 @@
+// A commit's record, as redo has it (engine/redo.cpp), for words that an algorithm of stm/ stores.
+//
+//   1. The words that the pool keeps, each with its code, become runs of a record. Words that follow each other in the
+//      window are one run, since their codes lie between them.
+//   2. A lane is taken and room made: the last step that can fail. It is taken once the commit is certain, never while
+//      waiting for another commit: a lane in flight holds truncation back, which others may wait for.
+//   3. The sequence is drawn, the record sealed and sent, and a FENCE passed: a home line may be evicted at any time,
+//      and were it durable without its record, a cut would tear the transaction.
+//   4. The algorithm stores the words; the lane is given back, before others may commit.
+#include <holdfast/dnv/commit_log.hpp>
+
+#include <holdfast/base/assertion.hpp>
+#include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/placement.hpp>
+#include <holdfast/dnv/space.hpp>
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/pool/open_pool.hpp>
+#include <holdfast/stm/grown_array.hpp>
+
+#include <new>
+
+namespace holdfast::dnv {
+namespace {
+
+/// A record in the making. One for each thread, constant-initialised.
+struct record_builder {
+    stm::grown_array<std::uint64_t> words;
+    std::size_t tag_at = 0;
+    std::uint64_t run_end = 0;  ///< 0: there is no run
+    log_lane* lane = nullptr;
+
+    void begin() {
+        words.clear();
+        run_end = 0;
+        words.room_for(format::record_header_words);
+        words.taken(format::record_header_words);
+    }
+    void add(std::uint64_t offset, std::uint64_t value) {
+        if (offset != run_end || words.size() - tag_at > format::longest_run_words) {
+            tag_at = words.size();
+            words.push(0);
+        }
+        words.push(value);
+        const std::uint64_t count = words.size() - tag_at - 1;
+        run_end = offset + sizeof value;
+        words.begin()[tag_at] = format::run_tag(run_end - count * sizeof value, count);
+    }
+    std::uint64_t payload_words() const noexcept { return words.size() - format::record_header_words; }
+    bool empty() const noexcept { return payload_words() == 0; }
+};
+constinit thread_local record_builder making;
+
+}  // namespace
+
+bool prepare_commit(const stm::write_log& writes) noexcept {
+    open_pool& pool = *the_space.pool;
+    making.begin();
+    for (const stm::write_log::entry& each : writes) {
+        if (!the_placement.holds(each.home())) continue;
+        HOLDFAST_ASSERT(each.mask() == 0xFF, "a word that the pool keeps is stored to whole");
+        const std::uint64_t offset = the_space.offset_of(each.home());
+        making.add(offset, each.value);
+        if (the_placement.is_coded) making.add(offset + sizeof each.value, ecc::encode(each.value));
+    }
+    if (making.empty()) return true;
+    // A record is sent in whole lines.
+    making.words.room_for(8);
+    lane_log& log = *pool.lanes();
+    log_lane& lane = log.acquire();
+    try {
+        auto reserved =
+            log.reserve(lane, making.words.begin() + format::record_header_words, making.payload_words());
+        if (reserved) {
+            making.lane = &lane;
+            return true;
+        }
+        this_attempt().problem = std::move(reserved).give_error().release();
+    } catch (const std::bad_alloc&) {
+        this_attempt().problem = holdfast::detail::keep_lasting(bare_error(errc::out_of_space)).release();
+    }
+    log.release(lane);
+    return false;
+}
+
+void log_commit() noexcept {
+    if (making.lane == nullptr) return;
+    open_pool& pool = *the_space.pool;
+    lane_log& log = *pool.lanes();
+    const std::uint64_t sequence = log.draw_sequence(*making.lane);
+    log.append(*making.lane, making.words.begin(), making.payload_words(), sequence, format::record_kind::redo);
+    if (pool.persists_lines()) {
+        persist::fence(pool.lines(), persist::site::log_commit_fence);
+    } else {
+        persist::order_for_kill();
+    }
+    HOLDFAST_ASSERT(log.is_sent(*making.lane, sequence), "a home is stored after its record is sealed");
+}
+
+void retire_commit() noexcept {
+    if (making.lane == nullptr) return;
+    the_space.pool->lanes()->release(*making.lane);
+    making.lane = nullptr;
+    ++this_attempt().commits;
+}
+
+void release_commit_record() noexcept { making.words.release(); }
+
+}  // namespace holdfast::dnv

@@ -1,0 +1,70 @@
+#include <holdfast/dnv/damage_handler.hpp>
+
+#include <holdfast/dnv/dnv.hpp>
+#include <holdfast/dnv/space.hpp>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace holdfast::dnv {
+namespace {
+
+std::mutex handler_mutex;
+damage_handler handler_of_process;
+thread_local damage_handler handler_of_thread;
+
+std::string hexadecimal(std::uint64_t value) {
+    char text[19];
+    std::snprintf(text, sizeof text, "0x%016" PRIx64, value);
+    return text;
+}
+
+}  // namespace
+
+verdict ask_about(const damage& found) noexcept {
+    try {
+        damage_handler handler = handler_of_thread;
+        if (!handler) {
+            const std::lock_guard guard(handler_mutex);
+            handler = handler_of_process;
+        }
+        return handler ? handler(found) : verdict::end();
+    } catch (...) {
+        return verdict::end();
+    }
+}
+
+error error_of(const damage& found) {
+    error reason{.code = errc::corrupt, .what = "a word has more flipped bits than its code corrects"};
+    reason.path = the_space.pool->path();
+    reason.offset = the_space.offset_of(found.address);
+    reason.expected = "a word and its code";
+    reason.found = "word " + hexadecimal(found.word) + ", code " + hexadecimal(found.code) + " at " +
+                   hexadecimal(reinterpret_cast<std::uintptr_t>(found.address));
+    reason.remedy = "supply the word in a handler (dnv_on_uncorrectable), or go back to a copy of the pool";
+    return reason;
+}
+
+void end_for(const error& reason) noexcept {
+    try {
+        std::fprintf(stderr, "holdfast: %s\n", reason.text().c_str());
+    } catch (...) {
+        std::fputs("holdfast: a transaction of dnv cannot go on\n", stderr);
+    }
+    std::abort();
+}
+
+}  // namespace holdfast::dnv
+
+void dnv_on_uncorrectable(holdfast::dnv::damage_handler handler) {
+    const std::lock_guard guard(holdfast::dnv::handler_mutex);
+    holdfast::dnv::handler_of_process = std::move(handler);
+}
+
+void dnv_on_uncorrectable_in_this_thread(holdfast::dnv::damage_handler handler) {
+    holdfast::dnv::handler_of_thread = std::move(handler);
+}

@@ -1,0 +1,15 @@
+// Who decides about words that nothing corrects, and how a program ends that may not go on.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/dnv/damage.hpp>
+
+namespace holdfast::dnv {
+
+/// Asks the thread's handler, or the process's; without one: end. What a handler throws is: end.
+verdict ask_about(const damage& found) noexcept;
+error error_of(const damage& found);
+/// Prints it and aborts. Nothing of the open transaction is in the pool.
+[[noreturn]] void end_for(const error& reason) noexcept;
+
+}  // namespace holdfast::dnv

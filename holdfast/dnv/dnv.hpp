@@ -1,0 +1,111 @@
+// DNV Memory: persistent malloc, static variables and atomic blocks on native pointers, with codes that correct flipped
+// bits. Sources with `__transaction_atomic` are compiled by holdfast_target_dnv; docs/guide/dnv.md has an example.
+//
+// The addresses that a program holds have no access: only code in blocks, compiled for them, reaches what is there.
+// One pool is open in a process at a time.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/dnv/damage.hpp>
+#include <holdfast/pool/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#if defined(__cpp_transactional_memory)
+#define HOLDFAST_DNV_SAFE __attribute__((transaction_safe))
+#define HOLDFAST_DNV_PURE __attribute__((transaction_pure))
+#else
+#define HOLDFAST_DNV_SAFE
+#define HOLDFAST_DNV_PURE
+#endif
+
+/// A static variable of plain data that the pool keeps: `DNV_POD node* head;`. In its first life it has its initial
+/// value. Variables may be added behind the others of the program; old ones keep name, size and place.
+#define DNV_POD __attribute__((section("holdfast_dnv_statics"), used))
+
+/// How a pool is opened. What does not concern an existing pool is for one that is made.
+struct dnv_options {
+    std::uint64_t bytes = 64 << 20;          ///< of the file; blocks take twice their size of it
+    std::uint64_t reserved_bytes = 0;        ///< address range for growth; 0: as create_options
+    std::uint64_t log_bytes = 0;             ///< as create_options
+    holdfast::level durability = holdfast::level::power;  ///< on an ordinary file `process` only
+    bool protect = true;                     ///< words have codes
+    bool accept_not_durable = false;         ///< as open_options
+    bool tmpfs_is_nvram = false;             ///< as open_options
+};
+
+/// Opens the pool at `path`, or makes it, and its static variables with it.
+/// Thread safety: no other thread is in a block or in a call of dnv.
+/// What holds if the process dies inside: the next opening finds the pool as it was, or complete.
+/// Errors: those of open_pool::create and open; layout_mismatch (static variables), level_unavailable (`power` on an
+/// ordinary file), address_taken (half of the pool's address), misuse (one is open), corrupt.
+holdfast::result<void> dnv_open(const std::string& path, const dnv_options& options = {});
+/// Makes the pool `bytes` large in total, in place; see open_pool::grow for errors and crashes. Thread-safe. Requires:
+/// outside of blocks.
+holdfast::result<void> dnv_grow(std::uint64_t bytes);
+/// Closes it: every commit is home. Requires: as dnv_open. Errors: io, misuse (none is open).
+holdfast::result<void> dnv_close();
+
+extern "C" {
+/// A block of persistent memory, uninitialised, 16-aligned; nullptr where there is no room. In an atomic block it
+/// belongs to the transaction: a roll-back frees it. Elsewhere it is a transaction of its own.
+/// Requires: a pool is open. Thread-safe.
+HOLDFAST_DNV_SAFE void* dnv_malloc(std::size_t bytes) noexcept;
+/// Frees a block; in an atomic block at its commit. nullptr does nothing. Another address ends the program with a
+/// message. Thread-safe.
+HOLDFAST_DNV_SAFE void dnv_free(void* block) noexcept;
+}
+
+/// Who is asked about words that no code corrects, with nothing of the transaction done and no lock held; without a
+/// handler the program ends. Thread-safe.
+void dnv_on_uncorrectable(holdfast::dnv::damage_handler handler);
+/// The same for this thread, which is asked first.
+void dnv_on_uncorrectable_in_this_thread(holdfast::dnv::damage_handler handler);
+
+/// What the open pool has done so far.
+struct dnv_statistics {
+    std::uint64_t mended_words = 0;  ///< words whose flipped bits were corrected
+    std::uint64_t mended_bits = 0;
+    std::uint64_t chunks = 0;        ///< in use
+};
+/// Requires: a pool is open.
+dnv_statistics dnv_state();
+
+#if defined(__cpp_transactional_memory)
+#include <holdfast/itm/itm.hpp>
+
+#include <utility>
+
+namespace holdfast::dnv::detail {
+/// As long as it lives, an attempt of the thread that cannot be made again is left.
+class leavable {
+public:
+    HOLDFAST_DNV_PURE leavable() noexcept;
+    HOLDFAST_DNV_PURE ~leavable();
+    leavable(const leavable&) = delete;
+    leavable& operator=(const leavable&) = delete;
+
+    /// Why the block did not commit.
+    HOLDFAST_DNV_PURE result<void> reason() noexcept;
+};
+}  // namespace holdfast::dnv::detail
+
+/// Runs f() as one atomic block that fails instead of ending the program. Requires: outside of blocks.
+/// Errors, with nothing of f done: transaction_too_large, busy, corrupt (the handler chose to leave), aborted (f
+/// cancelled).
+template <class F>
+holdfast::result<void> dnv_atomically(F&& f) {
+    holdfast::dnv::detail::leavable attempt;
+    bool committed = false;
+    __transaction_atomic {
+        f();
+        committed = true;
+        // Never taken: the compiler must expect that the block is left.
+        if (holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked != 0) HOLDFAST_CANCEL;
+    }
+    if (committed) return {};
+    return attempt.reason();
+}
+#endif

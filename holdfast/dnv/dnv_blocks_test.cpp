@@ -1,0 +1,228 @@
+#include <holdfast/dnv/dnv_blocks_test.hpp>
+
+#include <cstring>
+#include <stdexcept>
+
+namespace holdfast::dnv::test {
+namespace {
+
+struct node {
+    long id;
+    node* next;
+    std::size_t payload_bytes;
+};
+
+/// Behind the node.
+unsigned char* payload_of(node* each) { return reinterpret_cast<unsigned char*>(each + 1); }
+
+struct counters {
+    std::uint64_t each[64];
+};
+
+DNV_POD node* head;
+DNV_POD long count;
+DNV_POD long sum = 0;
+DNV_POD node* all;
+DNV_POD counters* bank;
+
+node* make_node(long id, std::size_t payload_bytes) {
+    auto* const made = static_cast<node*>(dnv_malloc(sizeof(node) + payload_bytes));
+    made->id = id;
+    made->payload_bytes = payload_bytes;
+    std::memset(payload_of(made), static_cast<int>(id & 0xFF), payload_bytes);
+    return made;
+}
+
+void push(long id, std::size_t payload_bytes) {
+    node* const made = make_node(id, payload_bytes);
+    made->next = head;
+    head = made;
+    ++count;
+    sum += id;
+}
+
+long pop() {
+    node* const first = head;
+    if (first == nullptr) return -1;
+    const long id = first->id;
+    head = first->next;
+    dnv_free(first);
+    --count;
+    sum -= id;
+    return id;
+}
+
+}  // namespace
+
+void push_front(long id, std::size_t payload_bytes) {
+    __transaction_atomic { push(id, payload_bytes); }
+}
+
+long pop_front() {
+    __transaction_atomic { return pop(); }
+}
+
+void rotate() {
+    __transaction_atomic {
+        const long id = pop();
+        push(id + 1, static_cast<std::size_t>(id & 63));
+        push(1, 8);
+        pop();
+    }
+}
+
+list_summary summary() {
+    list_summary found{};
+    __transaction_atomic {
+        found.count = found.sum_of_ids = 0;
+        found.payloads_right = true;
+        found.said = count;
+        found.sum_said = sum;
+        for (node* each = head; each != nullptr; each = each->next) {
+            ++found.count;
+            found.sum_of_ids += each->id;
+            for (std::size_t at = 0; at < each->payload_bytes; ++at)
+                if (payload_of(each)[at] != (each->id & 0xFF)) found.payloads_right = false;
+        }
+    }
+    return found;
+}
+
+long* first_node() {
+    __transaction_atomic { return head == nullptr ? nullptr : &head->id; }
+}
+
+long read_count() {
+    __transaction_atomic { return count; }
+}
+
+const long* address_of_count() { return &count; }
+
+void touch_count_plainly() { const_cast<volatile long&>(count) = 1; }
+void touch_node_plainly() { *const_cast<volatile long*>(first_node()) = 1; }
+
+void push_and_cancel() {
+    __transaction_atomic {
+        push(1000, 100);
+        if (count != 0) __transaction_cancel;
+    }
+}
+
+void push_one_after_cancelled_block() {
+    __transaction_atomic {
+        __transaction_atomic {
+            pop();
+            push(2000, 16);
+            push(3000, 16);
+            if (count != 0) __transaction_cancel;
+        }
+        push(7, 16);
+    }
+}
+
+void push_irrevocably(long id, void (*call)()) {
+    __transaction_relaxed {
+        push(id, 24);
+        call();
+    }
+}
+
+void push_and_throw() {
+    __transaction_atomic {
+        push(11, 8);
+        throw 11;
+    }
+}
+
+void fill_words(std::uint64_t* words, std::size_t words_to_fill, std::uint64_t value) {
+    __transaction_atomic {
+        for (std::size_t at = 0; at < words_to_fill; ++at) words[at] = value;
+    }
+}
+
+result<void> try_to_fill_words(std::uint64_t* words, std::size_t words_to_fill, std::uint64_t value) {
+    return dnv_atomically([&] {
+        for (std::size_t at = 0; at < words_to_fill; ++at) words[at] = value;
+    });
+}
+
+std::uint64_t sum_of_words(const std::uint64_t* words, std::size_t words_to_read) {
+    std::uint64_t found = 0;
+    __transaction_atomic {
+        found = 0;
+        for (std::size_t at = 0; at < words_to_read; ++at) found += words[at];
+    }
+    return found;
+}
+
+result<void> try_to_sum_words(const std::uint64_t* words, std::size_t words_to_read, std::uint64_t& found) {
+    return dnv_atomically([&] {
+        found = 0;
+        for (std::size_t at = 0; at < words_to_read; ++at) found += words[at];
+    });
+}
+
+long allocate_all(std::size_t bytes) {
+    long made = 0;
+    for (;;) {
+        bool is_full = false;
+        __transaction_atomic {
+            auto* const block = static_cast<node*>(dnv_malloc(bytes));
+            is_full = block == nullptr;
+            if (!is_full) {
+                block->next = all;
+                all = block;
+            }
+        }
+        if (is_full) return made;
+        ++made;
+    }
+}
+
+void free_all() {
+    for (bool is_empty = false; !is_empty;) {
+        __transaction_atomic {
+            node* const first = all;
+            is_empty = first == nullptr;
+            if (!is_empty) {
+                all = first->next;
+                dnv_free(first);
+            }
+        }
+    }
+}
+
+void store_parts(unsigned char* at) {
+    __transaction_atomic {
+        at[3] = 0xAB;
+        const std::uint32_t four = 0x01020304;
+        std::memcpy(at + 6, &four, sizeof four);
+    }
+}
+
+void make_counters() {
+    __transaction_atomic {
+        if (bank == nullptr) {
+            bank = static_cast<counters*>(dnv_malloc(sizeof(counters)));
+            for (auto& each : bank->each) each = 1000;
+        }
+    }
+}
+
+void transfer(unsigned from, unsigned to) {
+    __transaction_atomic {
+        --bank->each[from];
+        ++bank->each[to];
+    }
+}
+
+std::uint64_t sum_of_counters() {
+    std::uint64_t found = 0;
+    __transaction_atomic {
+        found = 0;
+        for (const auto& each : bank->each) found += each;
+    }
+    return found;
+}
+
+}  // namespace holdfast::dnv::test

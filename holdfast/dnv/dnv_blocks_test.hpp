@@ -1,0 +1,59 @@
+// What the tests of dnv do in blocks; the blocks themselves are compiled by holdfast_target_dnv.
+#pragma once
+
+#include <holdfast/dnv/dnv.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace holdfast::dnv::test {
+
+/// A list as in the paper's Figure 1, whose nodes have a payload of any size. All of it is in the pool.
+void push_front(long id, std::size_t payload_bytes);
+/// -1: the list is empty.
+long pop_front();
+/// Pushes, and pops something else, in one block.
+void rotate();
+struct list_summary {
+    long count;       ///< by following the links
+    long said;        ///< by the counter
+    long sum_of_ids;
+    long sum_said;
+    bool payloads_right;
+};
+list_summary summary();
+/// The address of the first node's id; nullptr: there is none.
+long* first_node();
+
+long read_count();
+const long* address_of_count();
+/// A touch outside of blocks.
+void touch_count_plainly();
+void touch_node_plainly();
+
+/// What a block that ends in another way leaves: nothing.
+void push_and_cancel();
+/// A nested block that frees the first node and pushes two is cancelled; the outer one pushes one.
+void push_one_after_cancelled_block();
+/// Pushes in an irrevocable block: it calls what only such blocks may.
+void push_irrevocably(long id, void (*call)());
+/// An exception leaves the block, which commits.
+void push_and_throw();
+/// Stores `count` words to one large block, in one transaction; the same, failing as a value.
+void fill_words(std::uint64_t* words, std::size_t count, std::uint64_t value);
+result<void> try_to_fill_words(std::uint64_t* words, std::size_t count, std::uint64_t value);
+std::uint64_t sum_of_words(const std::uint64_t* words, std::size_t count);
+result<void> try_to_sum_words(const std::uint64_t* words, std::size_t count, std::uint64_t& sum);
+/// Allocates in a block, as much as there is; the blocks are linked, and freed by the other one.
+long allocate_all(std::size_t bytes);
+void free_all();
+/// One byte, and one of four, in the middle of words.
+void store_parts(unsigned char* at);
+
+/// Moves one between two counters of 64 that are in the pool.
+void make_counters();
+void transfer(unsigned from, unsigned to);
+std::uint64_t sum_of_counters();
+
+}  // namespace holdfast::dnv::test

@@ -1,0 +1,159 @@
+// dnv_malloc and dnv_free: heaps of blocks of 2^n bytes in bins, with free lists in place. All their metadata is staged
+// and accessed by the loads and stores of the open transaction: a roll-back takes it back, and it has codes where the
+// pool has.
+//
+// allocate
+//   1. The first block of the free list; its first word is the next one's address.
+//   2. Else the next block of the newest chunk that was never taken.
+//   3. Else a chunk that the thread has been given: the Chunk Table names it from now on.
+//   4. Else the attempt ends. Between two attempts the thread takes over another heap's free list, or is given a chunk
+//      (between_attempts.cpp), and begins again.
+// free
+//   1. The block goes to the head of its size's list in the thread's heap.
+//
+// Invariants
+//   * A heap with a number above 0 belongs to one thread, which alone takes blocks from it. So a block that an open
+//     transaction has allocated is known to no other one, and may be stored to at once (`stores_fresh_home`), except
+//     its first word: as long as the transaction can be rolled back, the block is in the list.
+//   * Not so where the transaction itself freed the block, or where records of the log may still name its words: replay
+//     would store them again.
+// Source: DNV Memory, section 4.1.
+#pragma once
+
+#include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/space.hpp>
+#include <holdfast/dnv/thread_heap.hpp>
+#include <holdfast/itm/barriers.hpp>
+#include <holdfast/stm/atomically.hpp>
+#include <holdfast/stm/stop.hpp>
+
+namespace holdfast::dnv {
+
+/// The heap over an algorithm of stm/ whose home is staged. Requires of all: the algorithm is active in this thread.
+template <class Algorithm>
+class staged_heap {
+public:
+    /// nullptr: there is no room. May begin the transaction again.
+    static void* allocate(Algorithm& open, std::size_t bytes) noexcept {
+        if (the_space.staged == nullptr) [[unlikely]]
+            stm::stop("dnv_malloc", "no pool is open: call dnv_open first");
+        const unsigned of_class = class_for(bytes);
+        attempt& mine = this_attempt();
+        if (of_class >= classes || mine.refused_class == of_class) [[unlikely]] {
+            mine.refused_class = attempt::nothing;
+            return nullptr;
+        }
+        thread_heap& heap = heap_of_this_thread();
+        bin& from = the_space.staged->bins[heap.number][of_class];
+        void* block = take_free(from);
+        if (block == nullptr) block = take_unused(from, of_class);
+        if (block == nullptr) block = take_from_grant(from, heap, of_class);
+        if (block == nullptr) return start_over(open, heap, of_class, bytes);
+        if (stores_fresh_home(heap) && !heap.has_freed(block, transaction_of(open)))
+            open.note_allocated(static_cast<stm::word*>(block) + 1, block_bytes(of_class) - sizeof(stm::word), 0,
+                                &stays);
+        return block;
+    }
+
+    /// Requires: `block` is nullptr, or what allocate returned. Ends the program otherwise.
+    static void free(Algorithm& open, void* block) noexcept {
+        if (block == nullptr) return;
+        const auto in = the_space.chunks.find(block);
+        if (!in || (reinterpret_cast<std::uintptr_t>(block) - in->which.begin) % block_bytes(in->which.of_class) != 0)
+            stm::stop("dnv_free", "expected a block of dnv_malloc, found another address");
+        thread_heap& heap = heap_of_this_thread();
+        bin& to = the_space.staged->bins[heap.number][in->which.of_class];
+        store(static_cast<stm::word*>(block), load(&to.free));
+        store(&to.free, reinterpret_cast<stm::word>(block));
+        if (stores_fresh_home(heap)) heap.note_freed(block, transaction_of(open));
+    }
+
+    /// Takes over what another heap has free, if it is much, or if there is no room otherwise. Returns whether it did.
+    /// Requires: the algorithm is inactive.
+    static bool take_over(unsigned of_class, bool whatever_there_is) noexcept;
+
+private:
+    // As instrumented code does it: a nested block that is cancelled takes them back, too.
+    static stm::word load(const stm::word* from) noexcept { return itm::load<Algorithm, itm::hint::none>(from); }
+    static void store(stm::word* to, stm::word value) noexcept {
+        itm::store<Algorithm, itm::hint::none>(to, value);
+    }
+
+    static void stays(void*, std::size_t, std::size_t) {}
+
+    static bool stores_fresh_home(const thread_heap& heap) noexcept {
+        return heap.is_own() && !the_space.pool->persists_lines();
+    }
+    static std::uint64_t transaction_of(const Algorithm& open) noexcept { return open.number_of_attempt(); }
+
+    static void* take_free(bin& from) noexcept {
+        const stm::word first = load(&from.free);
+        if (first == 0) return nullptr;
+        auto* const block = reinterpret_cast<stm::word*>(first);
+        store(&from.free, load(block));
+        return block;
+    }
+    static void* take_unused(bin& from, unsigned of_class) noexcept {
+        const stm::word next = load(&from.unused);
+        if (next == load(&from.unused_end)) return nullptr;
+        store(&from.unused, next + block_bytes(of_class));
+        return reinterpret_cast<void*>(next);
+    }
+    static void* take_from_grant(bin& from, thread_heap& heap, unsigned of_class) noexcept {
+        if (heap.granted[of_class] == thread_heap::none) return nullptr;
+        const auto chunk = the_space.chunks.at_slot(heap.granted[of_class]);
+        stm::word& in_table = the_space.staged->chunks[chunk->slot];
+        if (load(&in_table) != 0) {
+            // An earlier transaction that used it has committed.
+            heap.granted[of_class] = thread_heap::none;
+            return nullptr;
+        }
+        store(&in_table, chunk->which.word());
+        store(&from.unused, chunk->which.begin + block_bytes(of_class));
+        store(&from.unused_end, chunk->which.begin + chunk->bytes);
+        return reinterpret_cast<void*>(chunk->which.begin);
+    }
+    static void* start_over(Algorithm& open, thread_heap& heap, unsigned of_class, std::size_t bytes) noexcept {
+        if (!open.irrevocable()) {
+            this_attempt().wanted_class = of_class;
+            open.begin_again();
+        }
+        // Alone, and it cannot begin again: the pool's transaction needs nothing that others hold.
+        const unsigned slot = the_space.acquire_chunk(of_class);
+        if (slot == most_chunks) return nullptr;
+        heap.granted[of_class] = slot;
+        return allocate(open, bytes);
+    }
+};
+
+template <class Algorithm>
+bool staged_heap<Algorithm>::take_over(unsigned of_class, bool whatever_there_is) noexcept {
+    constexpr unsigned worth_it = 64;
+    const unsigned own = heap_of_this_thread().number;
+    for (unsigned number = 0; number < heaps; ++number) {
+        if (number == own) continue;
+        bin& theirs = the_space.staged->bins[number][of_class];
+        bin& mine = the_space.staged->bins[own][of_class];
+        if (Algorithm::home_policy::look(&theirs.free).value == 0) continue;
+        bool taken = false;
+        stm::atomically<Algorithm>([&] {
+            taken = false;
+            const stm::word first = load(&theirs.free);
+            if (first == 0 || load(&mine.free) != 0) return;
+            unsigned counted = 0;
+            for (stm::word each = first; each != 0 && counted < worth_it; ++counted)
+                each = load(reinterpret_cast<const stm::word*>(each));
+            if (counted < worth_it && !whatever_there_is) return;
+            store(&theirs.free, 0);
+            store(&mine.free, first);
+            taken = true;
+        });
+        if (!taken) continue;
+        // Its owner may have taken a block of the list in a transaction that is still open, and store to it at once.
+        Algorithm::wait_for_others();
+        return true;
+    }
+    return false;
+}
+
+}  // namespace holdfast::dnv

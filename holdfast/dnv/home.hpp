@@ -1,0 +1,64 @@
+// What stm/ asks of the words of a dnv pool (stm/home.hpp): where they are, their codes, and the log of a commit.
+//
+// Reliable transactions
+//   1. A load of a word computes its code and compares it with the one beside it.
+//   2. Where they differ and no commit was in between, bits were flipped: `mend` corrects them, alone (mend.cpp).
+//   3. A store is of a whole word: what is left of it was read, and compared, before. Its code is made when its home is
+//      stored, and both are stored by one instruction where the processor has it.
+// Source: DNV Memory, section 3.2.
+#pragma once
+
+#include <holdfast/dnv/commit_log.hpp>
+#include <holdfast/dnv/placement.hpp>
+#include <holdfast/dnv/sites.hpp>
+#include <holdfast/persist/seam.hpp>
+#include <holdfast/stm/home.hpp>
+
+namespace holdfast::dnv {
+
+/// A home of stm/. Words outside the window are ordinary memory.
+struct home {
+    static constexpr bool stores_early = false;
+    struct found {
+        stm::word value;
+        bool sound;
+    };
+
+    [[gnu::always_inline]] static bool keeps(const void* at) noexcept { return the_placement.holds(at); }
+
+    [[gnu::always_inline]] static found look(const stm::word* at) noexcept {
+        if (!keeps(at)) return {stm::detail::load_home(at), true};
+        const ecc::coded_word both = load(place_of(at));
+        return {both.word, !the_placement.is_coded || ecc::is_valid(both)};
+    }
+    static bool look_at_many(const stm::word* first, std::size_t count, void* to) noexcept;
+
+    [[gnu::always_inline]] static void store(stm::word* at, stm::word value, std::uint8_t mask) noexcept {
+        if (!keeps(at)) return stm::detail::store_home(at, value, mask);
+        ecc::coded_word* const place = place_of(at);
+        if (mask != 0xFF) value = merged(load(place).word, value, mask);
+        if (the_placement.is_coded) {
+            persist::store_pair(&place->word, value, ecc::encode(value), persist::site::dnv_home);
+        } else {
+            persist::store_word(&place->word, value, 0xFF, persist::site::dnv_home);
+        }
+    }
+    /// Stores to a block of the open transaction, of any size and alignment.
+    static void store_range(void* to, const void* from, std::size_t bytes) noexcept;
+
+    [[noreturn]] static void refuse_store(const void* at) noexcept;
+    static bool mend(const stm::word* at) noexcept;
+
+    static bool prepare(const stm::write_log& writes) noexcept { return prepare_commit(writes); }
+    static void log() noexcept { log_commit(); }
+    static void retire() noexcept { retire_commit(); }
+
+    static bool between_attempts() noexcept;
+
+private:
+    static ecc::coded_word load(const ecc::coded_word* place) noexcept {
+        return {stm::detail::load_home(&place->word), stm::detail::load_home(&place->code)};
+    }
+};
+
+}  // namespace holdfast::dnv

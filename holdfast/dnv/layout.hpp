@@ -1,0 +1,79 @@
+// What is in a dnv pool: one root, a header of staged words, a directory of chunks.
+#pragma once
+
+#include <holdfast/dnv/engine.hpp>
+#include <holdfast/stm/algorithm.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::dnv {
+
+/// Blocks of class c have smallest_block << c bytes of the window.
+inline constexpr std::size_t smallest_block = 16;
+inline constexpr unsigned classes = 32;
+/// The first is for all threads that have none of their own.
+inline constexpr unsigned heaps = 16;
+inline constexpr std::size_t most_chunks = 4096;
+/// A chunk is whole pages of the pool.
+inline constexpr std::size_t window_page = 2048;
+
+constexpr std::size_t block_bytes(unsigned of_class) noexcept { return smallest_block << of_class; }
+/// The smallest class that has room. `classes` or more: none has.
+constexpr unsigned class_for(std::size_t bytes) noexcept {
+    if (bytes <= smallest_block) return 0;
+    return static_cast<unsigned>(std::bit_width(bytes - 1) - std::bit_width(smallest_block - 1));
+}
+static_assert(class_for(0) == 0 && class_for(16) == 0 && class_for(17) == 1);
+static_assert(class_for(32) == 1 && class_for(33) == 2);
+
+/// Blocks of one size of one heap. Staged.
+struct bin {
+    stm::word free;        ///< the first free block, which has the address of the next in its first word; 0: none
+    stm::word unused;      ///< behind the last block that was ever taken from the newest chunk
+    stm::word unused_end;  ///< of that chunk
+};
+
+/// Staged, so all of it is transactional, and coded where the pool is.
+struct header {
+    bin bins[heaps][classes];
+    /// The Chunk Table: address of a chunk | class of its blocks; 0: none.
+    stm::word chunks[most_chunks];
+};
+
+/// A chunk in a word of the table.
+struct chunk {
+    std::uintptr_t begin = 0;  ///< in the window
+    unsigned of_class = 0;
+
+    static constexpr std::uint64_t class_bits = window_page - 1;
+    static chunk of(std::uint64_t word) noexcept {
+        return {word & ~class_bits, static_cast<unsigned>(word & class_bits)};
+    }
+    std::uint64_t word() const noexcept { return begin | of_class; }
+};
+
+/// The root "dnv". Not staged.
+struct root {
+    static constexpr const char* name = "dnv";
+    static constexpr const char* version = "1";
+
+    engine::field<std::uint64_t> is_coded;
+    engine::field<std::uint64_t> header;         ///< its offset in the pool
+    engine::field<std::uint64_t> directory;      ///< offset of most_chunks words: each chunk, and its bytes
+    engine::field<std::uint64_t> statics;        ///< offset of the static variables; 0: there were none yet
+    engine::field<std::uint64_t> statics_bytes;  ///< of the window; 0: none is in there yet
+    engine::field<std::uint64_t> statics_room;   ///< bytes of the window that the region has room for
+    engine::field<std::uint64_t> names;          ///< offset of what statics.cpp says of them
+    engine::field<std::uint64_t> names_bytes;
+    engine::field<std::uint64_t> names_room;
+};
+
+/// A chunk that the pool's heap has given out. It is the staged heap's when the Chunk Table names it, too.
+struct directory_entry {
+    engine::field<std::uint64_t> word;   ///< as in the table; 0: none
+    engine::field<std::uint64_t> bytes;  ///< of the window
+};
+
+}  // namespace holdfast::dnv

@@ -1,0 +1,13 @@
+// Where dnv asks something of the medium.
+#pragma once
+
+#include <holdfast/persist/site.hpp>
+
+#define HOLDFAST_DNV_SITES(X) \
+    X(dnv_home) \
+    X(dnv_mended) \
+    X(dnv_statics)
+
+namespace holdfast::persist::site {
+HOLDFAST_DNV_SITES(HOLDFAST_SITE)
+}  // namespace holdfast::persist::site

@@ -1,0 +1,280 @@
+// Static variables.
+//
+//   1. The linker collects what is marked in one section at a fixed low address (holdfast_dnv.ld). What the program
+//      starts with there are the initial values.
+//   2. A pool that has no such variables gets a region for them: initial values, coded, are stored and made durable;
+//      then one transaction enters region and names. New variables of a later program lie behind the old ones, and come
+//      into the pool in the same way.
+//   3. The region is mapped once more at twice the section's address; the section itself loses all access. From then on
+//      it is a window.
+// Source: DNV Memory, section 3.2, Figure 3; section 4.1.
+#include <holdfast/dnv/statics.hpp>
+
+#include <holdfast/dnv/placement.hpp>
+#include <holdfast/dnv/sites.hpp>
+#include <holdfast/dnv/space.hpp>
+#include <holdfast/persist/addresses.hpp>
+#include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/storage.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include <elf.h>
+
+extern "C" {
+// Of the linker script; without it, or without any such variable, there are none.
+extern std::byte holdfast_dnv_statics_begin[] __attribute__((weak));
+extern std::byte holdfast_dnv_statics_end[] __attribute__((weak));
+}
+
+namespace holdfast::dnv {
+namespace {
+
+std::vector<static_variable> open_variables;
+
+std::uint64_t section_bytes() noexcept {
+    return static_cast<std::uint64_t>(holdfast_dnv_statics_end - holdfast_dnv_statics_begin);
+}
+bool has_statics() noexcept { return holdfast_dnv_statics_begin != nullptr && section_bytes() != 0; }
+
+constexpr std::uint64_t up_to(std::uint64_t bytes, std::uint64_t unit) noexcept {
+    return (bytes + unit - 1) / unit * unit;
+}
+
+/// The symbols of this program's file.
+class symbols {
+public:
+    static result<symbols> read() {
+        symbols made;
+        std::ifstream file("/proc/self/exe", std::ios::binary);
+        made.bytes_.assign(std::istreambuf_iterator<char>(file), {});
+        const auto* const header = made.at<Elf64_Ehdr>(0);
+        if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+            return error{.code = errc::io, .what = "the program's own file cannot be read", .path = "/proc/self/exe"};
+        return made;
+    }
+    template <class F>
+    void for_each(F&& f) const {
+        const auto* const header = at<Elf64_Ehdr>(0);
+        for (unsigned number = 0; number < header->e_shnum; ++number) {
+            const auto* const section = at<Elf64_Shdr>(header->e_shoff + number * sizeof(Elf64_Shdr));
+            if (section == nullptr || section->sh_type != SHT_SYMTAB) continue;
+            const auto* const names = at<Elf64_Shdr>(header->e_shoff + section->sh_link * sizeof(Elf64_Shdr));
+            if (names == nullptr) continue;
+            for (std::uint64_t each = 0; each + sizeof(Elf64_Sym) <= section->sh_size; each += sizeof(Elf64_Sym)) {
+                const auto* const symbol = at<Elf64_Sym>(section->sh_offset + each);
+                if (symbol != nullptr) f(*symbol, text(names->sh_offset + symbol->st_name));
+            }
+        }
+    }
+
+private:
+    template <class T>
+    const T* at(std::uint64_t offset) const noexcept {
+        if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) return nullptr;
+        return reinterpret_cast<const T*>(bytes_.data() + offset);
+    }
+    std::string text(std::uint64_t offset) const {
+        const auto begin = bytes_.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(offset, bytes_.size()));
+        return std::string(begin, std::find(begin, bytes_.end(), '\0'));
+    }
+    std::vector<char> bytes_;
+};
+
+error not_placed() {
+    error reason{.code = errc::misuse,
+                 .what = "the static variables of this program are not where a pool can keep them"};
+    reason.expected = "the section at 0x20000000";
+    char found[32];
+    std::snprintf(found, sizeof found, "0x%zx", reinterpret_cast<std::size_t>(holdfast_dnv_statics_begin));
+    reason.found = found;
+    reason.remedy = "link with holdfast_target_dnv (-no-pie, and its linker script)";
+    return reason;
+}
+
+error mismatch(const space& open, const static_variable& variable, std::string what, std::string found) {
+    error reason{.code = errc::layout_mismatch, .what = std::move(what)};
+    reason.path = open.pool->path();
+    char expected[64];
+    std::snprintf(expected, sizeof expected, "%llu bytes at 0x%zx", static_cast<unsigned long long>(variable.bytes),
+                  static_cast<std::size_t>(variable.address));
+    reason.expected = variable.name + ", " + expected;
+    reason.found = std::move(found);
+    reason.remedy = "keep the old variables, their order and their types; put new ones behind them";
+    return reason;
+}
+
+/// As text, a line for each: address, bytes, name.
+std::string written(const std::vector<static_variable>& variables) {
+    std::string text;
+    for (const static_variable& each : variables)
+        text += std::to_string(each.address) + " " + std::to_string(each.bytes) + " " + each.name + "\n";
+    return text;
+}
+std::vector<static_variable> read(std::string_view text) {
+    std::vector<static_variable> variables;
+    while (!text.empty()) {
+        const std::string line(text.substr(0, text.find('\n')));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        static_variable each;
+        char* rest = nullptr;
+        each.address = std::strtoull(line.c_str(), &rest, 10);
+        each.bytes = std::strtoull(rest, &rest, 10);
+        each.name = *rest == ' ' ? rest + 1 : rest;
+        variables.push_back(std::move(each));
+    }
+    return variables;
+}
+
+result<void> compare(const space& open, const std::vector<static_variable>& in_pool,
+                     const std::vector<static_variable>& in_program, std::uint64_t bytes_in_pool) {
+    std::map<std::string, const static_variable*> by_name;
+    for (const static_variable& each : in_program) by_name[each.name] = &each;
+    for (const static_variable& each : in_pool) {
+        const auto found = by_name.find(each.name);
+        if (found == by_name.end())
+            return mismatch(open, each, "the program lacks a static variable of the pool", "no such variable");
+        const static_variable& now = *found->second;
+        if (now.address != each.address || now.bytes != each.bytes)
+            return mismatch(open, each, "a static variable of the pool is another one in the program",
+                            std::to_string(now.bytes) + " bytes at " + std::to_string(now.address));
+        by_name.erase(found);
+    }
+    for (const auto& [name, each] : by_name)
+        if (each->address < statics_address + bytes_in_pool)
+            return mismatch(open, *each, "a new static variable lies among those of the pool", "it, before their end");
+    return {};
+}
+
+/// Stores the program's initial values of [from, to) of the window in the pool, durably. The window is accessible.
+void store_initial_values(space& open, std::byte* region, std::uint64_t from, std::uint64_t to) {
+    const bool coded = the_placement.is_coded;
+    for (std::uint64_t at = from; at < to; at += sizeof(stm::word)) {
+        stm::word value;
+        std::memcpy(&value, holdfast_dnv_statics_begin + at, sizeof value);
+        auto* const place = reinterpret_cast<std::uint64_t*>(region + at * expansion);
+        persist::store_pair(place, value, coded ? ecc::encode(value) : 0, persist::site::dnv_statics);
+    }
+    if (!open.pool->persists_lines()) return;
+    persist::write_back(open.pool->lines(), region + from * expansion, (to - from) * expansion,
+                        persist::site::dnv_statics);
+    persist::fence(open.pool->lines(), persist::site::dnv_statics);
+}
+
+std::string names_in_pool(const space& open) {
+    const auto* const text = reinterpret_cast<const char*>(open.pool->base() + open.in_pool->names.get());
+    return std::string(text, open.in_pool->names_bytes.get());
+}
+
+/// A region with room to grow, or the one that there is.
+result<std::uint64_t> region_for(space& open, std::uint64_t bytes) {
+    const std::uint64_t there = open.in_pool->statics.get();
+    if (there != 0) return there;
+    const std::uint64_t wanted = up_to(std::max<std::uint64_t>(2 * bytes, 32 << 10), window_page);
+    return open.handle->atomically([&] {
+        std::byte* const made = engine::allocate(wanted * expansion, 64);
+        open.in_pool->statics = static_cast<std::uint64_t>(made - open.pool->base());
+        open.in_pool->statics_room = wanted;
+        return open.in_pool->statics.get();
+    });
+}
+
+result<void> enter_names(space& open, const std::string& names, std::uint64_t bytes) {
+    return open.handle->atomically([&] {
+        if (names.size() > open.in_pool->names_room.get()) {
+            // What was there is not freed: all memory that chunks are made of has codes.
+            const std::size_t room = up_to(2 * names.size(), 4096);
+            std::byte* const made = engine::allocate(room);
+            open.in_pool->names = static_cast<std::uint64_t>(made - open.pool->base());
+            open.in_pool->names_room = room;
+        }
+        store_bytes(current_transaction<engine>(), open.pool->base() + open.in_pool->names.get(), names.data(),
+                    names.size());
+        open.in_pool->names_bytes = names.size();
+        open.in_pool->statics_bytes = bytes;
+    });
+}
+
+error no_room(const space& open, std::uint64_t bytes) {
+    error reason{.code = errc::out_of_space, .what = "the pool's region for static variables is too small"};
+    reason.path = open.pool->path();
+    reason.expected = std::to_string(bytes) + " bytes";
+    reason.found = std::to_string(open.in_pool->statics_room.get()) + " bytes";
+    return reason;
+}
+
+}  // namespace
+
+result<std::vector<static_variable>> list_program_statics() {
+    std::vector<static_variable> variables;
+    if (!has_statics()) return variables;
+    if (reinterpret_cast<std::uintptr_t>(holdfast_dnv_statics_begin) != statics_address) return not_placed();
+    auto all = symbols::read();
+    if (!all) return std::move(all).give_error();
+    all->for_each([&](const Elf64_Sym& symbol, std::string name) {
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_value - statics_address >= section_bytes()) return;
+        variables.push_back({std::move(name), symbol.st_value, symbol.st_size});
+    });
+    if (variables.empty())
+        return error{.code = errc::misuse,
+                     .what = "the program has static variables of a pool and no symbols that name them",
+                     .remedy = "do not strip it of its symbols"};
+    std::sort(variables.begin(), variables.end(), [](const auto& one, const auto& other) {
+        return std::pair(one.address, one.name) < std::pair(other.address, other.name);
+    });
+    std::map<std::string, unsigned> times;
+    for (static_variable& each : variables)
+        if (const unsigned number = ++times[each.name]; number > 1) each.name += "#" + std::to_string(number);
+    return variables;
+}
+
+result<void> open_statics(space& open) {
+    auto variables = list_program_statics();
+    if (!variables) return std::move(variables).give_error();
+    if (!has_statics() && open.in_pool->statics_bytes.get() == 0) return {};
+    const std::uint64_t bytes = up_to(section_bytes(), sizeof(stm::word));
+    const std::uint64_t bytes_in_pool = open.in_pool->statics_bytes.get();
+    if (bytes_in_pool != 0) {
+        if (auto same = compare(open, read(names_in_pool(open)), *variables, bytes_in_pool); !same) return same;
+    }
+    auto region = region_for(open, bytes);
+    if (!region) return std::move(region).give_error();
+    if (bytes > open.in_pool->statics_room.get()) return no_room(open, bytes);
+    if (bytes > bytes_in_pool) {
+        store_initial_values(open, open.pool->base() + *region, bytes_in_pool, bytes);
+        if (auto entered = enter_names(open, written(*variables), bytes); !entered) return entered;
+    }
+    const std::uint64_t window = up_to(bytes, window_page * expansion);
+    auto* const homes = reinterpret_cast<void*>(statics_address * expansion);
+    if (auto mapped = persist::map_part_again(open.pool->backing_file(), homes, *region, up_to(bytes * expansion, 4096),
+                                              open.pool->storage().kind == persist::medium::dax);
+        !mapped)
+        return mapped;
+    if (auto taken = persist::allow_access(holdfast_dnv_statics_begin, window, false); !taken) return taken;
+    open.statics_offset = *region;
+    the_placement.statics_begin = statics_address;
+    the_placement.statics_bytes = bytes;
+    open_variables = std::move(*variables);
+    return {};
+}
+
+void close_statics(space& open) noexcept {
+    static_cast<void>(open);
+    if (the_placement.statics_bytes == 0) return;
+    static_cast<void>(persist::allow_access(holdfast_dnv_statics_begin,
+                                            up_to(the_placement.statics_bytes, window_page * expansion), true));
+    the_placement.statics_begin = the_placement.statics_bytes = 0;
+    open_variables.clear();
+}
+
+const static_variable* find_static(const void* at) noexcept {
+    for (const static_variable& each : open_variables)
+        if (reinterpret_cast<std::uintptr_t>(at) - each.address < each.bytes) return &each;
+    return nullptr;
+}
+
+}  // namespace holdfast::dnv

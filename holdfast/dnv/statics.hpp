@@ -1,0 +1,42 @@
+// Static variables that a pool keeps: which there are, in the program and in the pool, and whether they are the same.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast::dnv {
+
+struct space;
+
+/// Where the linker has put them (holdfast_dnv.ld): their window, and behind it, at twice the address, room for their
+/// part of the pool.
+inline constexpr std::uintptr_t statics_address = 0x2000'0000;
+inline constexpr std::uint64_t most_statics_bytes = 64 << 20;  ///< of the window
+
+/// One variable. Its type is known by its size alone.
+struct static_variable {
+    std::string name;  ///< the linker's; a second one of the same name has "#2" behind it, and so on
+    std::uintptr_t address = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// The program's, in order of their addresses, from its own symbols. Errors: misuse (the section is elsewhere: a
+/// position-independent program; or the program has no symbols), io.
+result<std::vector<static_variable>> list_program_statics();
+
+/// Makes the program's variables those of the pool: with the values of the program's start for those that the pool does
+/// not have yet. If the process dies inside, the pool has all of the new ones or none.
+/// Errors: layout_mismatch (a variable of the pool is missing, elsewhere or of another size, or a new one lies before
+/// the end of the old ones), out_of_space, and those of list_program_statics.
+result<void> open_statics(space& open);
+/// The variables have the values of the program's start again, for another pool.
+void close_statics(space& open) noexcept;
+
+/// The variable that an address is in; nullptr: none. Requires: statics are open. Safe in a signal handler.
+const static_variable* find_static(const void* at) noexcept;
+
+}  // namespace holdfast::dnv

@@ -1,0 +1,80 @@
+#include <holdfast/dnv/thread_heap.hpp>
+
+#include <holdfast/dnv/home.hpp>
+#include <holdfast/dnv/space.hpp>
+
+#include <pthread.h>
+
+namespace holdfast::dnv {
+namespace {
+
+struct per_thread {
+    thread_heap heap;
+    bool is_ending = false;
+};
+constinit thread_local per_thread mine{};
+
+std::atomic<bool> claimed[heaps];
+
+bool still_of_open_pool(const thread_heap& heap) noexcept {
+    return the_space.pool != nullptr && heap.of_opening == the_space.pool->instance();
+}
+
+void give_back(thread_heap& heap) noexcept {
+    if (heap.number == thread_heap::unclaimed || !still_of_open_pool(heap)) return;
+    for (unsigned of_class = 0; of_class < classes; ++of_class) {
+        const std::uint32_t slot = heap.granted[of_class];
+        if (slot != thread_heap::none && home::look(&the_space.staged->chunks[slot]).value == 0)
+            the_space.give_chunk_back(of_class, slot);
+    }
+    if (heap.is_own()) claimed[heap.number].store(false, std::memory_order_release);
+    heap.number = thread_heap::unclaimed;
+}
+
+/// At the end of a thread. What else ends then may still roll a transaction back, hence in the second round.
+void end_of_thread(void* of_thread);
+
+struct exit_key {
+    pthread_key_t key{};
+    bool is_made = false;
+    exit_key() noexcept { is_made = pthread_key_create(&key, &end_of_thread) == 0; }
+};
+const exit_key& the_exit_key() noexcept {
+    static const exit_key made;
+    return made;
+}
+
+void end_of_thread(void* of_thread) {
+    auto& ending = *static_cast<per_thread*>(of_thread);
+    if (!ending.is_ending && pthread_setspecific(the_exit_key().key, of_thread) == 0) {
+        ending.is_ending = true;
+        return;
+    }
+    give_back(ending.heap);
+}
+
+/// 0 where all others are claimed, or where the thread's end would not be noticed.
+unsigned claim() noexcept {
+    if (!the_exit_key().is_made || pthread_setspecific(the_exit_key().key, &mine) != 0) return 0;
+    for (unsigned number = 1; number < heaps; ++number)
+        if (!claimed[number].exchange(true, std::memory_order_acquire)) return number;
+    return 0;
+}
+
+}  // namespace
+
+void forget_heap_claims() noexcept {
+    for (auto& each : claimed) each.store(false, std::memory_order_release);
+}
+
+thread_heap& heap_of_this_thread() noexcept {
+    thread_heap& heap = mine.heap;
+    if (heap.number != thread_heap::unclaimed && still_of_open_pool(heap)) [[likely]]
+        return heap;
+    heap.number = mine.is_ending ? 0 : claim();
+    heap.of_opening = the_space.pool->instance();
+    for (std::uint32_t& each : heap.granted) each = thread_heap::none;
+    return heap;
+}
+
+}  // namespace holdfast::dnv

@@ -1,0 +1,71 @@
+#include <holdfast/persist/addresses.hpp>
+
+#include <holdfast/persist/system_error.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <sys/mman.h>
+
+namespace holdfast::persist {
+
+using detail::system_error;
+
+result<address_range> address_range::reserve(const std::string& path, std::uintptr_t base, std::uint64_t bytes) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    void* const wanted = reinterpret_cast<void*>(base);
+    void* const got = ::mmap(wanted, bytes, PROT_NONE, flags, -1, 0);
+    if (got == wanted) return address_range(static_cast<std::byte*>(got), bytes);
+    const int number = errno;
+    if (got != MAP_FAILED) ::munmap(got, bytes);
+    error reason = system_error("mmap", path, number);
+    if (got != MAP_FAILED || number == EEXIST) {
+        reason.code = errc::address_taken;
+        reason.what = "the address range is in use in this process";
+    }
+    char range[48];
+    std::snprintf(range, sizeof range, "0x%zx to 0x%zx", static_cast<std::size_t>(base),
+                  static_cast<std::size_t>(base + bytes));
+    reason.expected = std::string("nothing mapped at ") + range;
+    return reason;
+}
+
+result<address_range> address_range::zeros(std::uint64_t bytes) {
+    void* const got =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED) return system_error("mmap", "memory", errno);
+    return address_range(static_cast<std::byte*>(got), bytes);
+}
+
+address_range::address_range(address_range&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+address_range& address_range::operator=(address_range&& other) noexcept {
+    std::swap(base_, other.base_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+address_range::~address_range() {
+    if (base_ != nullptr) ::munmap(base_, bytes_);
+}
+
+result<void> map_part_again(const file& from, void* at, std::uint64_t offset, std::uint64_t bytes, bool sync) {
+    const int flags = MAP_FIXED | (sync ? MAP_SHARED_VALIDATE | MAP_SYNC : MAP_SHARED);
+    if (::mmap(at, bytes, PROT_READ | PROT_WRITE, flags, from.descriptor(), static_cast<off_t>(offset)) != MAP_FAILED)
+        return {};
+    const int number = errno;
+    error reason = system_error("mmap", from.path(), number);
+    reason.offset = offset;
+    if (sync && (number == EOPNOTSUPP || number == EINVAL)) reason.code = errc::level_unavailable;
+    return reason;
+}
+
+result<void> allow_access(void* at, std::uint64_t bytes, bool allowed) {
+    if (::mprotect(at, bytes, allowed ? PROT_READ | PROT_WRITE : PROT_NONE) == 0) return {};
+    return system_error("mprotect", "memory", errno);
+}
+
+}  // namespace holdfast::persist

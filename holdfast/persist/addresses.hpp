@@ -1,0 +1,45 @@
+// Address ranges beside the mapping of a pool: without access, of zeros, or a part of the file once more.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/persist/file.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace holdfast::persist {
+
+/// A range of addresses of this process. Move-only; given back on destruction. Nothing of it outlives the process.
+class address_range {
+public:
+    address_range() = default;
+    /// [base, base + bytes) without access: every touch is a SIGSEGV. Errors name `path`. Requires: page-aligned.
+    /// Errors: address_taken, invalid_argument, io.
+    static result<address_range> reserve(const std::string& path, std::uintptr_t base, std::uint64_t bytes);
+    /// Memory of zeros, which takes room only where it is touched. Errors: io.
+    static result<address_range> zeros(std::uint64_t bytes);
+
+    address_range(address_range&& other) noexcept;
+    address_range& operator=(address_range&& other) noexcept;
+    ~address_range();
+
+    std::byte* data() const noexcept { return base_; }
+    std::uint64_t size() const noexcept { return bytes_; }
+
+private:
+    address_range(std::byte* base, std::uint64_t bytes) noexcept : base_(base), bytes_(bytes) {}
+
+    std::byte* base_ = nullptr;
+    std::uint64_t bytes_ = 0;
+};
+
+/// Maps `bytes` of a file from `offset` at `at`, in place of what is there, for loads and stores; a store reaches the
+/// page cache, or DAX media where `sync`, as through the pool's own mapping. Requires: page-aligned, within the file.
+/// Errors: level_unavailable (no MAP_SYNC), io.
+result<void> map_part_again(const file& from, void* at, std::uint64_t offset, std::uint64_t bytes, bool sync);
+
+/// Takes all access from whole pages, or gives it back. What is there stays. Errors: io.
+result<void> allow_access(void* at, std::uint64_t bytes, bool allowed);
+
+}  // namespace holdfast::persist

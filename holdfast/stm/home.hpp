@@ -1,0 +1,51 @@
+// Where the words of a transaction are. An algorithm is written once; a home says how a word is looked at and stored,
+// and what a commit does besides.
+#pragma once
+
+#include <holdfast/stm/algorithm.hpp>
+
+namespace holdfast::stm {
+
+class write_log;
+
+/// Ordinary memory: a word is where its address says, whatever is there is right, and nothing outlives the process.
+///
+/// What an algorithm asks of a home:
+///   look(home)                {value, sound}. Not sound: bits were flipped, or somebody stores there just now
+///   look_at_many(first, count, to)   the same for words that follow each other; returns whether all are sound
+///   store(home, value, mask)  at the commit; the mask of a word that it keeps is 0xFF then
+///   keeps(home)               the word outlives the process: it is stored to whole, and only by a commit, also where
+///                             the transaction is irrevocable
+///   refuse_store(home)        a store to a word that it keeps, outside of transactions. Ends the program
+///   mend(home)                corrects flipped bits. Requires: nobody else looks or stores. False: it cannot; the
+///                             attempt is over
+///   prepare(writes), log(), retire()   in this order at a commit, which nothing but prepare can still end: all that
+///                             can fail (false: it did, and the attempt is over); what must be there before words are
+///                             stored; what follows when they are
+///   store_range(to, from, bytes)   stores to a block of the open transaction that it keeps, at once
+///   between_attempts()        optional: what happens between two attempts, with nothing open. False: there is no
+///                             other attempt, and the transaction is left as if it had been cancelled
+///   stores_early              whether a large transaction may store before its commit
+struct plain_home {
+    static constexpr bool stores_early = true;
+    struct found {
+        word value;
+        static constexpr bool sound = true;
+    };
+
+    static found look(const word* home) noexcept { return {detail::load_home(home)}; }
+    static bool look_at_many(const word* first, std::size_t count, void* to) noexcept {
+        detail::load_homes(first, count, to);
+        return true;
+    }
+    static void store(word* home, word value, std::uint8_t mask) noexcept { detail::store_home(home, value, mask); }
+    static constexpr bool keeps(const void*) noexcept { return false; }
+    static void refuse_store(const void*) noexcept {}
+    static bool mend(const word*) noexcept { return true; }
+    static bool prepare(const write_log&) noexcept { return true; }
+    static void log() noexcept {}
+    static void retire() noexcept {}
+    static void store_range(void*, const void*, std::size_t) noexcept {}
+};
+
+}  // namespace holdfast::stm

@@ -1,0 +1,475 @@
+// The steps of `value`, of the family of NOrec: one sequence counter, reads kept with their values. It owns the
+// counter, a registry of threads and, for each thread, read set, write set and the blocks that wait to be given back.
+//
+// Protocol (NOrec: Dalessandro, Spear, Scott, PPoPP 2010, figure 2):
+//   1. begin: wait until the counter is even; it is the snapshot, and is published in the thread's slot.
+//   2. load: a word that was stored to comes from the write set. Any other is loaded from its home; then the counter is
+//      looked at: where it is the snapshot still, the value is part of the state at the snapshot, and is kept with its
+//      home. Where it has moved: 3., and the word is loaded again.
+//   3. validate: wait until the counter is even; compare every home in the read set with the value that was read; look
+//      whether the counter has moved meanwhile, and if so do it again. All equal: the counter is the new snapshot,
+//      since the values that were read are those of that state too. One differs: conflict.
+//   4. store: into the write set.
+//   4a. when the write set has become large (large_write_set), or a large run of words is read after a store, and no
+//      other thread is in a transaction: the counter goes to the odd number above the snapshot as in 5., and what was
+//      stored so far is written back. From here on stores go home at once, with the old value kept for a roll-back,
+//      and no read is kept (TML: Dalessandro, Dice, Scott, Shavit, Spear, Euro-Par 2010). A roll-back puts the old
+//      values back and makes the counter the even number *above*: a load that met a value in between must not find its
+//      old snapshot. Not where the home logs its commits.
+//   5. commit without stores: nothing to do; all loads are of one state. With stores: the counter goes from the
+//      snapshot to the odd number above it by compare-and-swap; where that fails, 3. and again. Then write back, then
+//      the counter goes to the even number above.
+//   6. alone (serial or irrevocable): the counter is odd from the beginning, or from become_irrevocable, until the end.
+//      Who waits to be alone at the beginning says so, and commits that have not made the counter odd wait meanwhile:
+//      so a transaction that always met conflicts comes through.
+//   7. what was freed goes to the thread's limbo with the counter after commit as its time; blocks are given back in
+//      batches when every open transaction has begun at that time or later.
+//
+// Invariants:
+//   I1. While the counter is even no home is stored to, but for fresh blocks, which nobody else can reach.
+//   I2. All pairs and runs of a read set equal the memory at the moment at which the counter became snapshot_.
+//   I3. The slot holds the counter of the beginning, not the snapshot that validation moved on: the read set may hold
+//       homes of a block that was freed in between, as long as its words have not changed.
+//
+// Privatisation: a transaction that read what the privatiser overwrote fails its next validation, and it cannot load
+// anything more, nor commit, without one. So no wait is needed before the privatised data is used directly. What it
+// compares, though, is memory: hence 7.
+//
+// Memory orders:
+//   * homes are loaded with acquire and stored with release: who sees a value of a commit sees the counter
+//     odd (or later), so that the look at the counter that follows the load cannot miss it.
+//   * the compare-and-swap that makes the counter odd acquires: homes are stored after it. Release is not needed of it,
+//     the write-back's own release stores carry it along.
+//   * the store that makes the counter even is a release: who takes it for a snapshot (acquire) sees all homes.
+//   * the slot is published before the first load of data without a fence on this side: registry.hpp.
+#pragma once
+
+#include <holdfast/base/assertion.hpp>
+#include <holdfast/stm/ranges.hpp>
+#include <holdfast/stm/stop.hpp>
+#include <holdfast/stm/value.hpp>
+#include <holdfast/stm/wait.hpp>
+
+#include <cstring>
+
+namespace holdfast::stm {
+
+template <class Home>
+constinit typename basic_value<Home>::sequence basic_value<Home>::sequence_;
+template <class Home>
+constinit registry basic_value<Home>::registry_;
+template <class Home>
+constinit pthread_key_t basic_value<Home>::exit_key_ = 0;
+template <class Home>
+constinit bool basic_value<Home>::exit_key_made_ = false;
+
+/// A word that was stored to, or one whose slot another one has.
+template <class Home>
+template <bool Keeping>
+word basic_value<Home>::load_stored(const word* home) {
+    const write_log::entry* const stored = writes_.find(home);
+    if (stored != nullptr && stored->mask() == 0xFF) return stored->value;
+    const word found = Keeping ? load_and_keep(home) : load_shared(home);
+    return stored != nullptr ? merged(found, stored->value, stored->mask()) : found;
+}
+
+template <class Home>
+word basic_value<Home>::load_and_keep(const word* home) {
+    const word found = load_shared(home);
+    if (keeps_reads_) reads_.push({home, found});
+    return found;
+}
+
+/// Loads again once the snapshot is the counter.
+template <class Home>
+word basic_value<Home>::load_moved(const word* home) {
+    if (!active_) return Home::look(home).value;
+    for (;;) {
+        if (!validate()) conflict();
+        const auto found = Home::look(home);
+        let_others_run();
+        if (sequence_.now.load(std::memory_order_acquire) != snapshot_) continue;
+        return found.sound ? found.value : load_unsound(home);
+    }
+}
+
+/// Bits were flipped, if not the transaction's own block is read before anything was stored there.
+template <class Home>
+word basic_value<Home>::load_unsound(const word* home) {
+    if (!active_ || blocks_.fresh().holds(home)) return Home::look(home).value;
+    // Alone, so that nobody stores there meanwhile. What was read still holds.
+    const bool was_alone = alone_;
+    if (!was_alone && !take_sequence()) conflict();
+    const bool is_mended = Home::mend(home);
+    if (!was_alone) {
+        ++snapshot_;
+        sequence_.now.store(snapshot_, std::memory_order_release);
+        alone_ = false;
+    }
+    if (!is_mended) {
+        if (irrevocable_) stop("an irrevocable transaction", "it read a word whose flipped bits nothing corrects");
+        conflict();
+    }
+    return load_shared(home);
+}
+
+template <class Home>
+std::uint64_t basic_value<Home>::wait_for_even() noexcept {
+    for (waiter wait;; wait.pause()) {
+        const std::uint64_t now = sequence_.now.load(std::memory_order_acquire);
+        if ((now & 1) == 0) return now;
+    }
+}
+
+template <class Home>
+bool basic_value<Home>::validate() noexcept {
+    for (;;) {
+        const std::uint64_t now = is_planted(fault::value_odd_ignored)
+                                      ? sequence_.now.load(std::memory_order_acquire)
+                                      : wait_for_even();
+        if (!keeps_reads_) return false;
+        if (!is_planted(fault::value_validation_dropped)) {
+            for (const seen& each : reads_)
+                if (Home::look(each.home).value != each.found && !blocks_.fresh().holds(each.home)) return false;
+            if (!runs_hold()) return false;
+        }
+        let_others_run();
+        if (sequence_.now.load(std::memory_order_acquire) == now) {
+            snapshot_ = now;
+            return true;
+        }
+    }
+}
+
+/// Whether all runs that were read are at home as they were.
+template <class Home>
+bool basic_value<Home>::runs_hold() noexcept {
+    if (is_planted(fault::run_unvalidated)) return true;
+    const word* found = words_of_runs_.begin();
+    for (const run& each : runs_)
+        for (std::size_t i = 0; i < each.words; ++i, ++found)
+            if (Home::look(each.first + i).value != *found && !blocks_.fresh().holds(each.first + i)) return false;
+    return true;
+}
+
+/// Makes the counter odd, at a state in which all that was read still holds.
+template <class Home>
+bool basic_value<Home>::take_sequence() noexcept {
+    let_others_run();
+    for (waiter wait; sequence_.wanted_alone.load(std::memory_order_relaxed) != 0;) wait.pause();
+    std::uint64_t expected = snapshot_;
+    while (!sequence_.now.compare_exchange_strong(expected, expected + 1, std::memory_order_acq_rel,
+                                                  std::memory_order_relaxed)) {
+        if (is_planted(fault::value_commit_unvalidated)) {
+            expected &= ~std::uint64_t{1};
+            snapshot_ = expected;
+            let_others_run();
+            continue;
+        }
+        if (!validate()) return false;
+        expected = snapshot_;
+    }
+    ++snapshot_;
+    HOLDFAST_ASSERT(snapshot_ % 2 == 1, "the counter is odd while a commit stores");
+    alone_ = true;
+    return true;
+}
+
+template <class Home>
+bool basic_value<Home>::commit_stores() noexcept {
+    if (!alone_ && !take_sequence()) {
+        had_conflict_ = true;
+        return false;
+    }
+    // Not before: while it waits for a turn, a commit holds nothing that the one that has it may need.
+    if (!Home::prepare(writes_)) [[unlikely]] {
+        if (irrevocable_) stop("an irrevocable transaction", "the log has no room for it");
+        return false;
+    }
+    if (is_planted(fault::value_released_early)) sequence_.now.store(snapshot_ + 1, std::memory_order_release);
+    HOLDFAST_ASSERT(alone_ && sequence_.now.load(std::memory_order_relaxed) == snapshot_,
+                    "homes are stored while the counter is this transaction's");
+    if (keeps_old_values_) [[unlikely]] {
+        replaced_.clear();
+        keeps_old_values_ = false;
+    } else {
+        Home::log();
+        writes_.template write_back<Home>();
+        Home::retire();
+        writes_.clear();
+    }
+    ++snapshot_;
+    if (!is_planted(fault::value_released_early)) sequence_.now.store(snapshot_, std::memory_order_release);
+    alone_ = false;
+    irrevocable_ = false;
+    close();
+    return true;
+}
+
+template <class Home>
+void basic_value<Home>::roll_back() noexcept {
+    if (keeps_old_values_) replaced_.put_back();
+    // Where nothing was home the old number is right again.
+    const bool was_home = keeps_old_values_ && !is_planted(fault::value_number_again);
+    if (alone_) sequence_.now.store(was_home ? snapshot_ + 1 : snapshot_ - 1, std::memory_order_release);
+    alone_ = keeps_old_values_ = false;
+    writes_.clear();
+    forget_reads();
+    become_inactive();
+    if (slot_ != nullptr) registry::retract(*slot_);
+    blocks_.rolled_back();
+}
+
+template <class Home>
+bool basic_value<Home>::become_irrevocable() noexcept {
+    if (irrevocable_) return true;
+    if (!alone_ && !take_sequence()) {
+        had_conflict_ = true;
+        return false;
+    }
+    store_rest_home();
+    replaced_.clear();
+    keeps_old_values_ = false;
+    forget_reads();
+    keeps_reads_ = false;
+    irrevocable_ = some_go_home_ = true;
+    blocks_.keep_allocated();
+    return true;
+}
+
+/// What was stored so far, but for the words whose home keeps them: those change at the commit, all together.
+template <class Home>
+void basic_value<Home>::store_rest_home() noexcept {
+    grown_array<write_log::entry> kept;
+    for (const write_log::entry& each : writes_) {
+        if (Home::keeps(each.home()))
+            kept.push(each);
+        else
+            detail::store_home(each.home(), each.value, each.mask());
+    }
+    writes_.clear();
+    for (const write_log::entry& each : kept) writes_.put(each.home(), each.value, each.mask());
+    loads_ = kept.empty() ? loads::plainly : loads::own;
+    kept.release();
+}
+
+template <class Home>
+void basic_value<Home>::settle_blocks() noexcept {
+    if (is_planted(fault::limbo_ignored)) {
+        blocks_.committed();
+        return blocks_.give_back_freed();
+    }
+    for (const block& each : blocks_.freed()) limbo_.add(each, snapshot_);
+    blocks_.freed().clear();
+    blocks_.committed();
+    if (limbo_.is_due()) {
+        registry::order_other_threads();
+        limbo_.give_back_until(registry_.oldest());
+    }
+}
+
+template <class Home>
+void basic_value<Home>::wait_for_others() noexcept {
+    registry::order_other_threads();
+    registry_.wait_for_older(sequence_.now.load(std::memory_order_acquire), of_this_thread().slot_);
+}
+
+template <class Home>
+void basic_value<Home>::conflict() noexcept {
+    had_conflict_ = true;
+    restart_();
+    __builtin_unreachable();
+}
+
+template <class Home>
+void basic_value<Home>::begin_slowly(const start& how) noexcept {
+    if (slot_ == nullptr) {
+        enter();
+        if (slot_ != nullptr && !how.serial) return begin(how);
+    }
+    open(how);
+    sequence_.wanted_alone.fetch_add(1, std::memory_order_relaxed);
+    std::uint64_t now = wait_for_even();
+    while (!sequence_.now.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel)) now = wait_for_even();
+    sequence_.wanted_alone.fetch_sub(1, std::memory_order_relaxed);
+    snapshot_ = now + 1;
+    // What was freed before is out of reach for a transaction that begins with the counter its own; a thread without a
+    // slot may do without.
+    if (slot_ != nullptr) registry::publish_cheaply(*slot_, snapshot_ - 1);
+    alone_ = true;
+    keeps_reads_ = false;
+    loads_ = loads::plainly;
+}
+
+/// Home, where nobody else can see it or all others wait; otherwise into the write set.
+template <class Home>
+void basic_value<Home>::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
+    if (keeps_old_values_ && byte_mask == 0xFF && replaced_.note_at_once(home, byte_mask)) [[likely]]
+        return detail::store_home(home, what, 0xFF);
+    store_elsewhere(home, what, byte_mask);
+}
+
+/// Apart, so that the usual case above saves no register.
+template <class Home>
+void basic_value<Home>::store_elsewhere(word* home, word what, std::uint8_t byte_mask) {
+    if (keeps_old_values_) {
+        replaced_.note(home, byte_mask);
+        return detail::store_home(home, what, byte_mask);
+    }
+    if (Home::keeps(home)) {
+        if (!active_) return Home::refuse_store(home);
+        if (blocks_.fresh().holds(home)) return Home::store(home, what, byte_mask);
+        return put(home, what, byte_mask);
+    }
+    if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
+    put(home, what, byte_mask);
+}
+
+/// A part of a word that its home keeps: the whole word is read, and stored.
+template <class Home>
+void basic_value<Home>::put_part(word* home, word what, std::uint8_t byte_mask) {
+    put(home, merged(load(home), what, byte_mask), 0xFF);
+}
+
+/// The line was stored to before, or the write set has become large.
+template <class Home>
+void basic_value<Home>::put_further(word* home, word what, std::uint8_t byte_mask) {
+    if (Home::stores_early && writes_.is_at_stop() && store_home_at_once())
+        return store_where_it_belongs(home, what, byte_mask);
+    writes_.put_further(home, what, byte_mask);
+}
+
+/// From here on, and what was stored so far, if nobody has to wait for it now. False: not so. A conflict restarts.
+template <class Home>
+bool basic_value<Home>::store_home_at_once() noexcept {
+    if (registry_.others_are_active(slot_)) return false;
+    // Memory first: a failure changes nothing, and the write set goes on.
+    if (!replaced_.make_room(writes_.size())) return false;
+    if (!alone_ && !take_sequence()) conflict();
+    for (const write_log::entry& each : writes_) replaced_.note(each.home(), each.mask());
+    writes_.template write_back<Home>();
+    writes_.clear();
+    forget_reads();
+    keeps_reads_ = false;
+    loads_ = loads::plainly;
+    keeps_old_values_ = some_go_home_ = true;
+    return true;
+}
+
+template <class Home>
+void basic_value<Home>::load_line(const word* first, unsigned count, pool_word* out) {
+    bool sound;
+    for (;;) {
+        sound = Home::look_at_many(first, count, out);
+        let_others_run();
+        if (sequence_.now.load(std::memory_order_acquire) == snapshot_) [[likely]]
+            break;
+        if (!validate()) conflict();
+    }
+    if (!sound) [[unlikely]] {
+        // Each is kept before the next one is mended.
+        for (unsigned i = 0; i < count; ++i) out[i] = load_and_keep(first + i);
+    } else if (keeps_reads_) {
+        seen* const room = reads_.room_for(count);
+        for (unsigned i = 0; i < count; ++i) room[i] = {first + i, out[i]};
+        reads_.taken(count);
+    }
+    if (loads_ != loads::own || !writes_.may_hold_of_line(first)) return;
+    for (unsigned i = 0; i < count; ++i)
+        if (const write_log::entry* stored = writes_.find(first + i))
+            out[i] = merged(out[i], stored->value, stored->mask());
+}
+
+template <class Home>
+void basic_value<Home>::store_line(const detail::line_piece& piece, const word* values) {
+    auto* home = reinterpret_cast<word*>(piece.first_word);
+    const bool whole = (piece.skipped_bytes | piece.bytes) % sizeof(word) == 0;
+    if (whole && !some_go_home_ && writes_.put_words_at_once(home, values, piece.words)) {
+        loads_ = loads::own;
+        return;
+    }
+    for (unsigned i = 0; i < piece.words; ++i) store(home + i, values[i], piece.mask_of(i));
+}
+
+/// Whether one of these words may have been stored to.
+template <class Home>
+bool basic_value<Home>::may_hold_some(const word* first, std::size_t count) const noexcept {
+    if (loads_ != loads::own) return false;
+    if (writes_.size() < count / detail::line_words) {
+        for (const write_log::entry& each : writes_)
+            if (each.home() >= first && each.home() < first + count) return true;
+        return false;
+    }
+    for (std::size_t at = 0; at < count; at += detail::line_words)
+        if (writes_.may_hold_of_line(first + at)) return true;
+    return count != 0 && writes_.may_hold_of_line(first + count - 1);
+}
+
+/// As a run of the read set: one look at the counter and one entry for many words. Requires: none was stored to.
+template <class Home>
+void basic_value<Home>::read_words(void* to, const word* from, std::size_t count) {
+    constexpr std::size_t words_at_once = 512;
+    while (count != 0) {
+        const std::size_t now = count < words_at_once ? count : words_at_once;
+        void* const first = keeps_reads_ ? words_of_runs_.room_for(now) : to;
+        bool sound;
+        for (;;) {
+            sound = Home::look_at_many(from, now, first);
+            let_others_run();
+            if (!has_moved()) [[likely]]
+                break;
+            if (!validate()) conflict();
+        }
+        if (!sound) [[unlikely]] {
+            detail::read_range(*this, to, from, now * sizeof(word));
+        } else if (keeps_reads_) {
+            words_of_runs_.taken(now);
+            runs_.push({from, now});
+            std::memcpy(to, first, now * sizeof(word));
+        }
+        to = static_cast<unsigned char*>(to) + now * sizeof(word);
+        from += now;
+        count -= now;
+    }
+}
+
+template <class Home>
+bool basic_value<Home>::is_private(const void* from, std::size_t bytes) const noexcept {
+    if (Home::keeps(from)) return false;
+    return !active_ || blocks_.fresh().last_holds(from, bytes) || detail::is_own_frame(from, frames_below_);
+}
+
+template <class Home>
+void basic_value<Home>::read_range(void* to, const void* from, std::size_t bytes) {
+    if ((keeps_old_values_ || irrevocable_) && !Home::keeps(from)) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    const bool whole = (reinterpret_cast<std::uintptr_t>(from) | bytes) % sizeof(word) == 0;
+    const auto* const first = static_cast<const word*>(from);
+    if (!whole || bytes < 2 * detail::line_bytes || is_private(from, bytes) ||
+        may_hold_some(first, bytes / sizeof(word)))
+        return detail::read_range(*this, to, from, bytes);
+    // Who has stored makes the counter odd in any case. Earlier, a large run need not be kept.
+    if (Home::stores_early && loads_ == loads::own && bytes / sizeof(word) >= large_write_set &&
+        store_home_at_once()) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    read_words(to, first, bytes / sizeof(word));
+}
+template <class Home>
+void basic_value<Home>::write_range(void* to, const void* from, std::size_t bytes) {
+    if (active_ && blocks_.fresh().last_holds(to, bytes) && Home::keeps(to)) return Home::store_range(to, from, bytes);
+    detail::write_range(*this, to, from, bytes);
+}
+template <class Home>
+void basic_value<Home>::copy_range(void* to, const void* from, std::size_t bytes) {
+    detail::copy_range(*this, to, from, bytes);
+}
+template <class Home>
+void basic_value<Home>::fill_range(void* to, int byte, std::size_t bytes) {
+    detail::fill_range(*this, to, byte, bytes);
+}
+
+}  // namespace holdfast::stm
