@@ -74,16 +74,24 @@ function(holdfast_compile_blocks target)
     target_compile_definitions(${target} PRIVATE ${HOLDFAST_TM_DEFINITIONS})
 endfunction()
 
-# holdfast_target_dnv(target): the same for a program whose blocks are on a dnv pool (holdfast/dnv/dnv.hpp). Its static
-# variables need fixed addresses, so it is not position-independent.
+# holdfast_target_dnv(target [ALGORITHM value|versioned]): the same for a program whose blocks are on a dnv pool
+# (holdfast/dnv/dnv.hpp). Its static variables need fixed addresses, so it is not position-independent.
 set(HOLDFAST_DNV_LINKER_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/../holdfast/dnv/holdfast_dnv.ld")
 function(holdfast_target_dnv target)
-    if(NOT TARGET holdfast::dnv_value)
+    cmake_parse_arguments(PARSE_ARGV 1 dnv "" "ALGORITHM" "")
+    if(NOT dnv_ALGORITHM)
+        set(dnv_ALGORITHM value)
+    endif()
+    if(dnv_UNPARSED_ARGUMENTS OR NOT dnv_ALGORITHM MATCHES "^(value|versioned)$")
+        message(FATAL_ERROR "holdfast_target_dnv(${target} [ALGORITHM value|versioned]): "
+                            "found ${dnv_ALGORITHM} ${dnv_UNPARSED_ARGUMENTS}")
+    endif()
+    if(NOT TARGET holdfast::dnv_${dnv_ALGORITHM})
         message(FATAL_ERROR "holdfast_target_dnv(${target}): this holdfast was built without atomic blocks, which need g++ "
                             "and x86-64 or aarch64")
     endif()
     holdfast_compile_blocks(${target})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_link_options(${target} PRIVATE -no-pie "LINKER:-T,${HOLDFAST_DNV_LINKER_SCRIPT}")
-    target_link_libraries(${target} PRIVATE holdfast::dnv_value)
+    target_link_libraries(${target} PRIVATE holdfast::dnv_${dnv_ALGORITHM})
 endfunction()

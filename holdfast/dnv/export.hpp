@@ -1,7 +1,13 @@
-// HOLDFAST_DNV_EXPORT(Algorithm): dnv_malloc and dnv_free, and their forms for instrumented code, over an algorithm.
+// HOLDFAST_DNV_RUNTIME(Family): an algorithm of stm/ over staged homes; over that the compiler's runtime, dnv_malloc
+// and dnv_free, and their forms for instrumented code. Stands once in a program, in one source, which is compiled
+// without -fgnu-tm: one object file, of which begin takes all (itm/export.hpp).
 #pragma once
 
+#include <holdfast/dnv/between_attempts_run.hpp>
+#include <holdfast/dnv/dnv.hpp>
 #include <holdfast/dnv/heap_run.hpp>
+#include <holdfast/dnv/home.hpp>
+#include <holdfast/itm/export.hpp>
 #include <holdfast/stm/atomically.hpp>
 
 namespace holdfast::dnv {
@@ -35,10 +41,28 @@ void free_inside(void* block) noexcept {
 
 }  // namespace holdfast::dnv
 
-#define HOLDFAST_DNV_EXPORT(Algorithm)                                                                                \
+#define HOLDFAST_DNV_RUNTIME(Family)                                                                                  \
+    namespace holdfast::stm {                                                                                         \
+    using staged_algorithm = Family<dnv::home>;                                                                       \
+    [[gnu::tls_model("initial-exec")]] constinit thread_local staged_algorithm staged_of_this_thread;                 \
+    template <>                                                                                                       \
+    staged_algorithm& staged_algorithm::of_this_thread() noexcept {                                                   \
+        return staged_of_this_thread;                                                                                 \
+    }                                                                                                                 \
+    template class Family<dnv::home>;                                                                                 \
+    static_assert(stm::algorithm<staged_algorithm>);                                                                  \
+    }                                                                                                                 \
+    bool holdfast::dnv::home::between_attempts() noexcept {                                                           \
+        return settle_attempt<stm::staged_algorithm>();                                                               \
+    }                                                                                                                 \
+    HOLDFAST_ITM_EXPORT(holdfast::stm::staged_algorithm)                                                              \
     extern "C" {                                                                                                      \
-    void* dnv_malloc(std::size_t bytes) noexcept { return holdfast::dnv::allocate_alone<Algorithm>(bytes); }         \
-    void dnv_free(void* block) noexcept { holdfast::dnv::free_alone<Algorithm>(block); }                             \
-    void* _ZGTt10dnv_malloc(std::size_t bytes) noexcept { return holdfast::dnv::allocate_inside<Algorithm>(bytes); } \
-    void _ZGTt8dnv_free(void* block) noexcept { holdfast::dnv::free_inside<Algorithm>(block); }                      \
+    void* dnv_malloc(std::size_t bytes) noexcept {                                                                    \
+        return holdfast::dnv::allocate_alone<holdfast::stm::staged_algorithm>(bytes);                                 \
+    }                                                                                                                 \
+    void dnv_free(void* block) noexcept { holdfast::dnv::free_alone<holdfast::stm::staged_algorithm>(block); }        \
+    void* _ZGTt10dnv_malloc(std::size_t bytes) noexcept {                                                             \
+        return holdfast::dnv::allocate_inside<holdfast::stm::staged_algorithm>(bytes);                                \
+    }                                                                                                                 \
+    void _ZGTt8dnv_free(void* block) noexcept { holdfast::dnv::free_inside<holdfast::stm::staged_algorithm>(block); } \
     }

@@ -49,7 +49,7 @@ public:
         if (block == nullptr) block = take_unused(from, of_class);
         if (block == nullptr) block = take_from_grant(from, heap, of_class);
         if (block == nullptr) return start_over(open, heap, of_class, bytes);
-        if (stores_fresh_home(heap) && !heap.has_freed(block, transaction_of(open)))
+        if (stores_fresh_home(heap) && open.may_store_to_fresh_blocks() && !heap.has_freed(block, transaction_of(open)))
             open.note_allocated(static_cast<stm::word*>(block) + 1, block_bytes(of_class) - sizeof(stm::word), 0,
                                 &stays);
         return block;

@@ -98,6 +98,9 @@ public:
         blocks_.note_freed({address, bytes, alignment, back});
     }
 
+    /// Whether a block that the open transaction allocates may be stored to at once. A transaction that began before
+    /// the block was freed finds that the counter has moved, and does not believe what it read.
+    bool may_store_to_fresh_blocks() const noexcept { return true; }
     /// Differs for every attempt of the thread, where the home asks for it.
     std::uint64_t number_of_attempt() const noexcept { return attempts_; }
     /// Ends the attempt and begins another one, as a conflict does. Requires: active, not irrevocable.

@@ -1,16 +1,19 @@
 // `versioned`, of the family of TL2 and LSA: transactional memory by a table of locks with versions and a clock. What
-// must be inlined; the protocol, its invariants and what each memory order is for are in versioned.cpp.
+// must be inlined; the protocol, its invariants and what each memory order is for are in versioned_run.hpp.
 #pragma once
 
 #include <holdfast/stm/algorithm.hpp>
 #include <holdfast/stm/blocks.hpp>
 #include <holdfast/stm/grown_array.hpp>
+#include <holdfast/stm/home.hpp>
 #include <holdfast/stm/old_values.hpp>
 #include <holdfast/stm/planted.hpp>
 #include <holdfast/stm/registry.hpp>
 #include <holdfast/stm/write_log.hpp>
 
 #include <atomic>
+
+#include <pthread.h>
 
 namespace holdfast::stm {
 
@@ -23,11 +26,15 @@ struct line_piece;
 /// it took out of reach, and what it freed is given back at once. That holds for the thread that took it out of reach,
 /// not for a third one that learns of it in a transaction of its own while the first still waits.
 /// At most 256 threads run side by side; those beyond run serially. fork(2) may be called outside a transaction.
+/// `Home`: where words are, and what a commit does besides (home.hpp).
 /// Source: LSA and TinySTM (Felber, Fetzer, Riegel, PPoPP 2008); quiescence (Spear, Marathe, Dalessandro, Scott, PODC
 /// 2007).
-class versioned {
+template <class Home>
+class basic_versioned {
 public:
-    static versioned& of_this_thread() noexcept;
+    using home_policy = Home;
+
+    static basic_versioned& of_this_thread() noexcept;
 
     bool active() const noexcept { return active_; }
     bool irrevocable() const noexcept { return irrevocable_; }
@@ -51,7 +58,9 @@ public:
             return load_for_write_slowly(home);
         lock_line_of(home);
         // Nobody else stores to the line from now on, so that nothing has to be noted.
-        return writes_.may_hold(home) ? load(home) : detail::load_home(home);
+        if (writes_.may_hold(home)) return load(home);
+        const auto found = Home::look(home);
+        return found.sound ? found.value : load_unsound(home);
     }
 
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
@@ -84,6 +93,16 @@ public:
     void free_at_commit(void* address, std::size_t bytes, std::size_t alignment, give_back back) noexcept {
         blocks_.note_freed({address, bytes, alignment, back});
     }
+
+    /// Whether a block that the open transaction allocates may be stored to at once: not while a transaction that began
+    /// before the block was freed may look there, since no lock tells it.
+    bool may_store_to_fresh_blocks() const noexcept { return registry_.has_one_thread(); }
+    /// Differs for every attempt of the thread, where the home asks for it.
+    std::uint64_t number_of_attempt() const noexcept { return attempts_; }
+    /// Ends the attempt and begins another one, as a conflict does. Requires: active, not irrevocable.
+    [[noreturn]] void begin_again() noexcept { conflict(); }
+    /// Waits until no transaction of another thread is open that began before now. Requires: inactive.
+    static void wait_for_others() noexcept;
 
     // The parts of read_range and the other range functions (ranges.hpp).
     /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
@@ -127,9 +146,11 @@ private:
         std::atomic<std::uint64_t> now{0};  ///< the version of the last commit, even
     };
     static constinit clock clock_;
-    alignas(128) static constinit std::atomic<const versioned*> serial_;
+    alignas(128) static constinit std::atomic<const basic_versioned*> serial_;
     static constinit registry registry_;
     static lock locks_[std::size_t{1} << lock_bits];
+    static constinit pthread_key_t exit_key_;
+    static constinit bool exit_key_made_;
 
     /// Neighbouring lines have neighbouring locks. Regions of 64 MiB are shifted against each other, since allocators
     /// begin arenas at such multiples, all with the same layout.
@@ -148,7 +169,8 @@ private:
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         last_noted_ = nullptr;
-        some_go_home_ = registry_.has_one_thread();
+        some_go_home_ = Home::stores_early && registry_.has_one_thread();
+        if constexpr (!Home::stores_early) ++attempts_;
         active_ = true;
     }
     /// From here on loads and stores are plain ones: g++ 12 has barriers behind a block whose inner one was cancelled.
@@ -175,9 +197,10 @@ private:
         if (version > snapshot_ && !is_planted(fault::versioned_version_ignored)) [[unlikely]]
             return load_slowly(home);
         let_others_run();
-        const word found = detail::load_home(home);
+        const auto found = Home::look(home);
         let_others_run();
-        if (of_line.load(std::memory_order_relaxed) != version && !is_planted(fault::versioned_lock_checked_once))
+        if (!found.sound ||
+            (of_line.load(std::memory_order_relaxed) != version && !is_planted(fault::versioned_lock_checked_once)))
             [[unlikely]]
             return load_slowly(home);
         if constexpr (Noting) {
@@ -188,7 +211,7 @@ private:
                 reads_.push_without_growing({&of_line, version});
             }
         }
-        return found;
+        return found.value;
     }
     void note(const lock& of_line, std::uint64_t version) {
         if (!keeps_reads_ || &of_line == last_noted_) return;
@@ -209,6 +232,8 @@ private:
     }
     // What is left over is a call at the very end, as in load.
     [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
+        if (byte_mask != 0xFF && Home::keeps(home)) [[unlikely]]
+            return put_part(home, what, byte_mask);
         lock& of_line = lock_of(home);
         const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if (!is_own(state)) {
@@ -223,6 +248,7 @@ private:
     [[gnu::noinline]] void store_elsewhere(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_slowly(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
+    void put_part(word* home, word what, std::uint8_t byte_mask);
     bool store_home_at_once() noexcept;
     void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
     bool goes_home(const word* home) noexcept;
@@ -232,6 +258,7 @@ private:
     alone try_alone() noexcept;
 
     word load_slowly(const word* home);
+    word load_unsound(const word* home);
     word load_for_write_slowly(const word* home);
     void lock_slowly(lock& of_line);
     void wait_for_lock(const lock& of_line);
@@ -253,6 +280,7 @@ private:
 
     std::uint64_t snapshot_ = 0;  ///< what was read is the state at this time
     std::uintptr_t frames_below_ = 0;
+    std::uint64_t attempts_ = 0;
     registry::slot* slot_ = nullptr;
     std::uint64_t own_mark_ = 0;  ///< held_bit and the owner, as in a lock
     const lock* last_noted_ = nullptr;
@@ -272,8 +300,14 @@ private:
     void (*restart_)() noexcept = nullptr;
 };
 
+using versioned = basic_versioned<plain_home>;
+
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local versioned versioned_of_this_thread;
 
-inline versioned& versioned::of_this_thread() noexcept { return versioned_of_this_thread; }
+template <>
+inline versioned& versioned::of_this_thread() noexcept {
+    return versioned_of_this_thread;
+}
+extern template class basic_versioned<plain_home>;
 
 }  // namespace holdfast::stm

@@ -1,0 +1,68 @@
+// The life of a thread in `versioned`: its first transaction, its end, a fork.
+#pragma once
+
+#include <holdfast/stm/versioned.hpp>
+#include <holdfast/stm/wait.hpp>
+
+namespace holdfast::stm {
+
+/// The thread's first transaction, or its first since no slot was free.
+template <class Home>
+void basic_versioned<Home>::enter() noexcept {
+    static const bool known_to_process = [] {
+        exit_key_made_ = pthread_key_create(&exit_key_, leave) == 0;
+        return exit_key_made_ && pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+    }();
+    own_mark_ = held_bit | std::uint64_t{registry::most_threads} << owner_shift;
+    // Without notice of the thread's end its slot would be lost: it runs serially instead.
+    if (!known_to_process || pthread_setspecific(exit_key_, this) != 0) return;
+    slot_ = registry_.claim();
+    if (slot_ == nullptr) return;
+    own_mark_ = held_bit | std::uint64_t{registry_.index_of(*slot_)} << owner_shift;
+    // Either this thread finds the others in their slots from now on, or they find that it has one.
+    registry::order_other_threads();
+}
+
+/// At thread exit, after the destructors of thread_local objects, which may still run transactions.
+template <class Home>
+void basic_versioned<Home>::leave(void* of_thread) noexcept {
+    auto& own = *static_cast<basic_versioned*>(of_thread);
+    // A thread that was cancelled where nothing unwinds, in code without exceptions.
+    if (own.active()) {
+        if (own.irrevocable())
+            own.commit();
+        else
+            own.roll_back();
+    }
+    if (own.slot_ != nullptr) registry::release(*own.slot_);
+    own.slot_ = nullptr;
+    own.reads_.release();
+    own.held_.release();
+    own.writes_.release();
+    own.replaced_.release();
+    own.blocks_.release();
+}
+
+/// No commit of another thread may be half done in the child.
+template <class Home>
+void basic_versioned<Home>::before_fork() noexcept {
+    auto& own = of_this_thread();
+    if (own.active()) return;
+    own.begin({.serial = true});
+    own.stopped_others_ = true;
+}
+
+template <class Home>
+void basic_versioned<Home>::after_fork_in_parent() noexcept {
+    auto& own = of_this_thread();
+    if (own.stopped_others_) own.roll_back();
+    own.stopped_others_ = false;
+}
+
+template <class Home>
+void basic_versioned<Home>::after_fork_in_child() noexcept {
+    registry_.forget_others(of_this_thread().slot_);
+    after_fork_in_parent();
+}
+
+}  // namespace holdfast::stm
