@@ -8,7 +8,7 @@ set(package_directory "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
 set(libraries holdfast)
 # What is not built is not installed.
 if(HOLDFAST_HAS_TM AND NOT HOLDFAST_ONLY_COMMAND)
-    list(APPEND libraries holdfast_itm_value holdfast_itm_versioned)
+    list(APPEND libraries holdfast_itm_value holdfast_itm_versioned holdfast_dnv holdfast_dnv_value holdfast_dnv_versioned)
 endif()
 install(TARGETS ${libraries} EXPORT holdfast_targets COMPONENT library ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_directory} COMPONENT library)
@@ -61,8 +61,9 @@ install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_weave.cmake" DESTINATION ${p
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/aspect/weave" DESTINATION ${package_directory} COMPONENT library
         FILES_MATCHING PATTERN "*.py" PATTERN "*.ah")
 
-# Atomic blocks: holdfast_target_tm.
+# Atomic blocks: holdfast_target_tm, holdfast_target_dnv.
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm.cmake" "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm_check.cc"
+        "${PROJECT_SOURCE_DIR}/holdfast/dnv/holdfast_dnv.ld"
         DESTINATION ${package_directory} COMPONENT library)
 
 # C++'s runtime, which programs in C must link: the one that this compiler links by itself.

@@ -76,7 +76,11 @@ endfunction()
 
 # holdfast_target_dnv(target [ALGORITHM value|versioned]): the same for a program whose blocks are on a dnv pool
 # (holdfast/dnv/dnv.hpp). Its static variables need fixed addresses, so it is not position-independent.
-set(HOLDFAST_DNV_LINKER_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/../holdfast/dnv/holdfast_dnv.ld")
+# Beside this file in an installation.
+set(HOLDFAST_DNV_LINKER_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/holdfast_dnv.ld")
+if(NOT EXISTS "${HOLDFAST_DNV_LINKER_SCRIPT}")
+    cmake_path(SET HOLDFAST_DNV_LINKER_SCRIPT NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../holdfast/dnv/holdfast_dnv.ld")
+endif()
 function(holdfast_target_dnv target)
     cmake_parse_arguments(PARSE_ARGV 1 dnv "" "ALGORITHM" "")
     if(NOT dnv_ALGORITHM)
