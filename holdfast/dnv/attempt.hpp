@@ -19,7 +19,6 @@ struct attempt {
     bool is_damaged = false;
     damage found;                ///< if is_damaged: a word that cannot be corrected
     bool leaves = false;         ///< the transaction is one that can be left: dnv_atomically
-    std::uint64_t commits = 0;   ///< of staged words
 };
 
 extern constinit thread_local attempt attempt_of_this_thread __attribute__((tls_model("initial-exec")));

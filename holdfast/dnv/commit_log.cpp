@@ -7,17 +7,25 @@
 //   3. The sequence is drawn, the record sealed and sent, and a FENCE passed: a home line may be evicted at any time,
 //      and were it durable without its record, a cut would tear the transaction.
 //   4. The algorithm stores the words; the lane is given back, before others may commit.
+// On a file at `power` the record joins the open group instead, as redo's does (engine/group_commit.cpp): from there on
+// the commit stands. With the algorithm's locks released the thread waits for the group's one sync.
 #include <holdfast/dnv/commit_log.hpp>
 
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/base/threads.hpp>
 #include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/damage_handler.hpp>
 #include <holdfast/dnv/placement.hpp>
 #include <holdfast/dnv/space.hpp>
+#include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
+#include <holdfast/log/private_pages.hpp>
 #include <holdfast/pool/open_pool.hpp>
 #include <holdfast/stm/grown_array.hpp>
 
+#include <memory>
 #include <new>
+#include <utility>
 
 namespace holdfast::dnv {
 namespace {
@@ -28,6 +36,9 @@ struct record_builder {
     std::size_t tag_at = 0;
     std::uint64_t run_end = 0;  ///< 0: there is no run
     log_lane* lane = nullptr;
+    std::uint64_t group = 0;  ///< on a file at `power`: the one that the commit joined
+    private_pages::storing* gate = nullptr;
+    alignas(private_pages::storing) std::byte room_for_gate[sizeof(private_pages::storing)] = {};
 
     void begin() {
         words.clear();
@@ -50,10 +61,8 @@ struct record_builder {
 };
 constinit thread_local record_builder making;
 
-}  // namespace
-
-bool prepare_commit(const stm::write_log& writes) noexcept {
-    open_pool& pool = *the_space.pool;
+/// What the pool keeps of the stores, as the payload of a record.
+void make_record(const stm::write_log& writes) {
     making.begin();
     for (const stm::write_log::entry& each : writes) {
         if (!the_placement.holds(each.home())) continue;
@@ -62,27 +71,68 @@ bool prepare_commit(const stm::write_log& writes) noexcept {
         making.add(offset, each.value);
         if (the_placement.is_coded) making.add(offset + sizeof each.value, ecc::encode(each.value));
     }
-    if (making.empty()) return true;
     // A record is sent in whole lines.
     making.words.room_for(8);
-    lane_log& log = *pool.lanes();
+}
+
+const std::uint64_t* payload() noexcept { return making.words.begin() + format::record_header_words; }
+
+result<void> take_lane() {
+    lane_log& log = *the_space.pool->lanes();
     log_lane& lane = log.acquire();
     try {
-        auto reserved =
-            log.reserve(lane, making.words.begin() + format::record_header_words, making.payload_words());
-        if (reserved) {
-            making.lane = &lane;
-            return true;
-        }
-        this_attempt().problem = std::move(reserved).give_error().release();
+        auto reserved = log.reserve(lane, payload(), making.payload_words());
+        if (!reserved) log.release(lane);
+        making.lane = reserved ? &lane : nullptr;
+        return reserved;
     } catch (const std::bad_alloc&) {
-        this_attempt().problem = holdfast::detail::keep_lasting(bare_error(errc::out_of_space)).release();
+        log.release(lane);
+        throw;
     }
-    log.release(lane);
+}
+
+/// As engine/group_commit.cpp, whose steps these are.
+result<void> join_group() {
+    const cancellation_held uncancelled;
+    group_log& log = *the_space.pool->groups();
+    if (auto admitted = log.admit(making.payload_words()); !admitted) return admitted;
+    private_pages* const pages = the_space.pool->pages_of_homes();
+    const std::uint64_t new_pages = pages != nullptr ? pages->prepare(payload(), making.payload_words()) : 0;
+    making.group = log.append(payload(), making.payload_words(), false, new_pages).group;
+    return {};
+}
+
+/// No page of homes is given back until the gate is opened again.
+void close_gate() noexcept {
+    private_pages* const pages = the_space.pool->pages_of_homes();
+    if (pages == nullptr) return;
+    making.gate = new (making.room_for_gate) private_pages::storing(*pages);
+    const std::uint64_t* at = payload();
+    for (const std::uint64_t* const end = at + making.payload_words(); at != end;) {
+        const format::entry each = format::entry_of(*at);
+        making.gate->note(each.offset, each.words * sizeof *at, making.group);
+        at += 1 + each.words;
+    }
+}
+
+}  // namespace
+
+bool prepare_commit(const stm::write_log& writes) noexcept {
+    attempt& mine = this_attempt();
+    try {
+        make_record(writes);
+        if (making.empty()) return true;
+        auto ready = the_space.pool->homes_are_private() ? join_group() : take_lane();
+        if (ready) return true;
+        mine.problem = std::move(ready).give_error().release();
+    } catch (const std::bad_alloc&) {
+        mine.problem = holdfast::detail::keep_lasting(bare_error(errc::out_of_space)).release();
+    }
     return false;
 }
 
 void log_commit() noexcept {
+    if (making.group != 0) return close_gate();
     if (making.lane == nullptr) return;
     open_pool& pool = *the_space.pool;
     lane_log& log = *pool.lanes();
@@ -97,12 +147,25 @@ void log_commit() noexcept {
 }
 
 void retire_commit() noexcept {
+    if (making.gate != nullptr) std::destroy_at(std::exchange(making.gate, nullptr));
     if (making.lane == nullptr) return;
     the_space.pool->lanes()->release(*making.lane);
     making.lane = nullptr;
-    ++this_attempt().commits;
 }
 
-void release_commit_record() noexcept { making.words.release(); }
+void settle_commit() noexcept {
+    if (making.group == 0) return;
+    const cancellation_held uncancelled;
+    attempt& mine = this_attempt();
+    const std::uint64_t group = std::exchange(making.group, 0);
+    try {
+        auto durable = the_space.pool->groups()->wait({group});
+        if (durable) return;
+        mine.problem = std::move(durable).give_error().release();
+    } catch (const std::bad_alloc&) {
+        mine.problem = holdfast::detail::keep_lasting(bare_error(errc::outcome_unknown)).release();
+    }
+    if (!mine.leaves) end_for(*mine.problem);
+}
 
 }  // namespace holdfast::dnv

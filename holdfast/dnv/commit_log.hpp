@@ -1,4 +1,4 @@
-// The record of a commit of staged words, in a lane of the pool's log.
+// The record of a commit of staged words, in the pool's log.
 #pragma once
 
 #include <holdfast/stm/write_log.hpp>
@@ -19,5 +19,8 @@ bool prepare_commit(const stm::write_log& writes) noexcept;
 void log_commit() noexcept;
 /// The words are home: gives the lane back, and where nothing but a kill is survived withdraws the record.
 void retire_commit() noexcept;
+/// On a file at `power`: waits until the group that the commit joined is durable. Where it never will be, the program
+/// ends, or the thread's attempt says so if it is one that can be left. Elsewhere nothing.
+void settle_commit() noexcept;
 
 }  // namespace holdfast::dnv

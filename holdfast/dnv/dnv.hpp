@@ -30,7 +30,7 @@ struct dnv_options {
     std::uint64_t bytes = 64 << 20;          ///< of the file; blocks take twice their size of it
     std::uint64_t reserved_bytes = 0;        ///< address range for growth; 0: as create_options
     std::uint64_t log_bytes = 0;             ///< as create_options
-    holdfast::level durability = holdfast::level::power;  ///< on an ordinary file `process` only
+    holdfast::level durability = holdfast::level::power;  ///< as open_options
     bool protect = true;                     ///< words have codes
     bool accept_not_durable = false;         ///< as open_options
     bool tmpfs_is_nvram = false;             ///< as open_options
@@ -39,8 +39,8 @@ struct dnv_options {
 /// Opens the pool at `path`, or makes it, and its static variables with it.
 /// Thread safety: no other thread is in a block or in a call of dnv.
 /// What holds if the process dies inside: the next opening finds the pool as it was, or complete.
-/// Errors: those of open_pool::create and open; layout_mismatch (static variables), level_unavailable (`power` on an
-/// ordinary file), address_taken (half of the pool's address), misuse (one is open), corrupt.
+/// Errors: those of open_pool::create and open; layout_mismatch (static variables), address_taken (half of the pool's
+/// address), misuse (one is open), corrupt.
 holdfast::result<void> dnv_open(const std::string& path, const dnv_options& options = {});
 /// Makes the pool `bytes` large in total, in place; see open_pool::grow for errors and crashes. Thread-safe. Requires:
 /// outside of blocks.
@@ -73,11 +73,6 @@ struct dnv_statistics {
 /// Requires: a pool is open.
 dnv_statistics dnv_state();
 
-#if defined(__cpp_transactional_memory)
-#include <holdfast/itm/itm.hpp>
-
-#include <utility>
-
 namespace holdfast::dnv::detail {
 /// As long as it lives, an attempt of the thread that cannot be made again is left.
 class leavable {
@@ -87,14 +82,16 @@ public:
     leavable(const leavable&) = delete;
     leavable& operator=(const leavable&) = delete;
 
-    /// Why the block did not commit.
-    HOLDFAST_DNV_PURE result<void> reason() noexcept;
+    HOLDFAST_DNV_PURE result<void> outcome(bool committed) noexcept;
 };
 }  // namespace holdfast::dnv::detail
 
+#if defined(__cpp_transactional_memory)
+#include <holdfast/itm/itm.hpp>
+
 /// Runs f() as one atomic block that fails instead of ending the program. Requires: outside of blocks.
 /// Errors, with nothing of f done: transaction_too_large, busy, corrupt (the handler chose to leave), aborted (f
-/// cancelled).
+/// cancelled), poisoned. Further: outcome_unknown.
 template <class F>
 holdfast::result<void> dnv_atomically(F&& f) {
     holdfast::dnv::detail::leavable attempt;
@@ -105,7 +102,6 @@ holdfast::result<void> dnv_atomically(F&& f) {
         // Never taken: the compiler must expect that the block is left.
         if (holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked != 0) HOLDFAST_CANCEL;
     }
-    if (committed) return {};
-    return attempt.reason();
+    return attempt.outcome(committed);
 }
 #endif

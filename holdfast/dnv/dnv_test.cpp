@@ -54,6 +54,17 @@ protected:
         options_.durability = level::power;
         options_.tmpfs_is_nvram = true;
     }
+    /// One way after another in which commits are kept: `process`, `power` on byte-addressable media and on a file.
+    void use_way(unsigned which) {
+        std::error_code ignored;
+        fs::remove_all(directory_, ignored);
+        char in_memory[] = "/dev/shm/holdfast-dnv-XXXXXX";
+        char on_disk[] = "/tmp/holdfast-dnv-XXXXXX";
+        directory_ = mkdtemp(which == 2 ? on_disk : in_memory);
+        options_.durability = which == 0 ? level::process : level::power;
+        options_.tmpfs_is_nvram = which == 1;
+    }
+    static constexpr unsigned ways = 3;
 
     static void expect_sound_list(long expected_count) {
         const list_summary found = summary();
@@ -120,9 +131,8 @@ TEST_F(Dnv, BlocksAndStaticVariablesAreThereAtTheNextOpening) {
 }
 
 TEST_F(Dnv, CommitsSurviveAKill) {
-    for (const bool at_power : {false, true}) {
-        fs::remove(path());
-        if (at_power) use_nvram();
+    for (unsigned way = 0; way < ways; ++way) {
+        use_way(way);
         in_killed_child([] { push_some(500); });
         in_killed_child([] {
             for (int i = 0; i < 100; ++i) pop_front();
@@ -332,16 +342,17 @@ TEST_F(Dnv, AnEarlierHandlerOfFaultsIsStillCalled) {
 }
 
 TEST_F(Dnv, ThreadsAreIsolatedAndWhatTheyDidSurvivesAKill) {
-    for (const bool at_power : {false, true}) {
-        fs::remove(path());
-        if (at_power) use_nvram();
+    for (unsigned way = 0; way < ways; ++way) {
+        use_way(way);
+        static int transfers;
+        transfers = way == 2 ? 500 : 5000;
         in_killed_child([] {
             make_counters();
             std::vector<std::thread> threads;
             for (unsigned thread = 0; thread < 4; ++thread)
                 threads.emplace_back([thread] {
                     std::mt19937 random(thread);
-                    for (int i = 0; i < 5000; ++i) {
+                    for (int i = 0; i < transfers; ++i) {
                         transfer(random() % 64, random() % 64);
                         if (i % 4 == 0) push_front(i, random() % 300);
                         if (i % 4 == 1) pop_front();
@@ -445,10 +456,6 @@ TEST_F(Dnv, KillsAtRandomMomentsLeaveTheCommitsOfEveryThread) {
 }
 
 TEST_F(Dnv, WhatCannotBeOpenedSaysWhy) {
-    options_.durability = level::power;
-    const auto on_file = dnv_open("/tmp/holdfast-dnv-on-a-file", options_);
-    ASSERT_FALSE(on_file);
-    options_.durability = level::process;
     open();
     const auto twice = dnv_open(directory_ + "/other", options_);
     ASSERT_FALSE(twice);

@@ -82,7 +82,7 @@ private:
     static void stays(void*, std::size_t, std::size_t) {}
 
     static bool stores_fresh_home(const thread_heap& heap) noexcept {
-        return heap.is_own() && !the_space.pool->persists_lines();
+        return heap.is_own() && the_space.stores_fresh_home;
     }
     static std::uint64_t transaction_of(const Algorithm& open) noexcept { return open.number_of_attempt(); }
 

@@ -52,6 +52,7 @@ struct home {
     static bool prepare(const stm::write_log& writes) noexcept { return prepare_commit(writes); }
     static void log() noexcept { log_commit(); }
     static void retire() noexcept { retire_commit(); }
+    static void settle() noexcept { settle_commit(); }
 
     static bool between_attempts() noexcept;
 

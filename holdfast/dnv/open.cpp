@@ -134,6 +134,7 @@ result<void> open_parts(const std::string& path, const dnv_options& options) {
     if (!opened) return std::move(opened).give_error();
     the_space.handle.emplace(std::move(*opened));
     the_space.pool = &the_space.handle->core();
+    the_space.stores_fresh_home = the_space.pool->lanes() != nullptr && !the_space.pool->persists_lines();
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
     auto window = persist::address_range::reserve(path, base / expansion, reserved / expansion);
@@ -155,20 +156,13 @@ result<void> open_parts(const std::string& path, const dnv_options& options) {
 
 namespace detail {
 
-/// As dnv.hpp has it for sources with blocks.
-class leavable {
-public:
-    leavable() noexcept;
-    ~leavable();
-    result<void> reason() noexcept;
-};
-
 leavable::leavable() noexcept { this_attempt().leaves = true; }
 leavable::~leavable() { this_attempt().leaves = false; }
 
-result<void> leavable::reason() noexcept {
+result<void> leavable::outcome(bool committed) noexcept {
     attempt& mine = this_attempt();
     if (mine.problem != nullptr) return holdfast::detail::kept_error(std::exchange(mine.problem, nullptr));
+    if (committed) return {};
     return error{.code = errc::aborted, .what = "the transaction was cancelled"};
 }
 

@@ -5,7 +5,7 @@
 //               2 a + 8  code     8 bytes, the word's code (ecc/word_code.hpp), if the pool has codes
 //
 // A pool's window begins at half of the pool's address. Static variables have a window of their own, the section of the
-// program that they are in, and behind it, at twice its address, a second mapping of their part of the pool.
+// program that they are in; their words are in a region of the pool, which has another distance.
 // Source: DNV Memory, section 3.2, Figure 3.
 #pragma once
 
@@ -24,6 +24,7 @@ struct placement {
     std::uintptr_t heap_bytes = 0;
     std::uintptr_t statics_begin = 0;
     std::uintptr_t statics_bytes = 0;
+    std::uintptr_t statics_distance = 0;  ///< from twice an address in the statics' window to its place
     bool is_coded = false;
 
     bool holds(const void* at) const noexcept {
@@ -38,9 +39,11 @@ inline constinit placement the_placement;
 
 /// Where the word of a window address is. Requires: the placement holds it; 8-aligned.
 inline ecc::coded_word* place_of(const void* at) noexcept {
-    return reinterpret_cast<ecc::coded_word*>(reinterpret_cast<std::uintptr_t>(at) * expansion);
+    const std::uintptr_t doubled = reinterpret_cast<std::uintptr_t>(at) * expansion;
+    return reinterpret_cast<ecc::coded_word*>(the_placement.heap_holds(at) ? doubled
+                                                                           : doubled + the_placement.statics_distance);
 }
-/// The window address of a word of the pool.
+/// The window address of a word of the heap.
 inline std::uint64_t* window_of(const void* place) noexcept {
     return reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(place) / expansion);
 }

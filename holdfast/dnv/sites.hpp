@@ -5,8 +5,7 @@
 
 #define HOLDFAST_DNV_SITES(X) \
     X(dnv_home) \
-    X(dnv_mended) \
-    X(dnv_statics)
+    X(dnv_mended)
 
 namespace holdfast::persist::site {
 HOLDFAST_DNV_SITES(HOLDFAST_SITE)

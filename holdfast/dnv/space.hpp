@@ -51,9 +51,10 @@ struct space {
     root* in_pool = nullptr;
     header* staged = nullptr;  ///< window address
     directory_entry* directory = nullptr;
-    std::uint64_t statics_offset = 0;
     persist::address_range window;
     chunk_map chunks;
+    /// Records are withdrawn when homes are stored, so that none in the log names words of a block that is free.
+    bool stores_fresh_home = false;
 
     std::mutex mutex;  ///< of what follows
     std::vector<unsigned> idle[classes];  ///< chunks that the Chunk Table may not name
@@ -64,9 +65,7 @@ struct space {
 
     /// The offset in the pool of a word's place. Requires: the placement holds it.
     std::uint64_t offset_of(const void* at) const noexcept {
-        if (the_placement.heap_holds(at)) [[likely]]
-            return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(place_of(at)) - pool->base());
-        return statics_offset + (reinterpret_cast<std::uintptr_t>(at) - the_placement.statics_begin) * expansion;
+        return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(place_of(at)) - pool->base());
     }
 
     /// The slot of a chunk for blocks of that class which no bin has; most_chunks: there is no room. Runs a transaction

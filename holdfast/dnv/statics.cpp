@@ -5,17 +5,14 @@
 //   2. A pool that has no such variables gets a region for them: initial values, coded, are stored and made durable;
 //      then one transaction enters region and names. New variables of a later program lie behind the old ones, and come
 //      into the pool in the same way.
-//   3. The region is mapped once more at twice the section's address; the section itself loses all access. From then on
-//      it is a window.
+//   3. The section loses all access: from then on it is a window. It is at the same address in every life, since words
+//      of the pool may point to a variable.
 // Source: DNV Memory, section 3.2, Figure 3; section 4.1.
 #include <holdfast/dnv/statics.hpp>
 
 #include <holdfast/dnv/placement.hpp>
-#include <holdfast/dnv/sites.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/persist/addresses.hpp>
-#include <holdfast/persist/seam.hpp>
-#include <holdfast/persist/storage.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -150,19 +147,23 @@ result<void> compare(const space& open, const std::vector<static_variable>& in_p
     return {};
 }
 
-/// Stores the program's initial values of [from, to) of the window in the pool, durably. The window is accessible.
-void store_initial_values(space& open, std::byte* region, std::uint64_t from, std::uint64_t to) {
-    const bool coded = the_placement.is_coded;
-    for (std::uint64_t at = from; at < to; at += sizeof(stm::word)) {
-        stm::word value;
-        std::memcpy(&value, holdfast_dnv_statics_begin + at, sizeof value);
-        auto* const place = reinterpret_cast<std::uint64_t*>(region + at * expansion);
-        persist::store_pair(place, value, coded ? ecc::encode(value) : 0, persist::site::dnv_statics);
+/// Stores the program's initial values of [from, to) of the window in the pool. Nothing names them yet. The window is
+/// accessible.
+result<void> store_initial_values(space& open, std::byte* region, std::uint64_t from, std::uint64_t to) {
+    // Transactions of this size fit into any log.
+    constexpr std::uint64_t at_once = 8 << 10;
+    for (std::uint64_t begin = from; begin < to; begin += at_once) {
+        auto stored = open.handle->atomically([&] {
+            for (std::uint64_t at = begin; at < std::min(to, begin + at_once); at += sizeof(stm::word)) {
+                ecc::coded_word both;
+                std::memcpy(&both.word, holdfast_dnv_statics_begin + at, sizeof both.word);
+                if (the_placement.is_coded) both.code = ecc::encode(both.word);
+                store_bytes(current_transaction<engine>(), region + at * expansion, &both, sizeof both);
+            }
+        });
+        if (!stored) return stored;
     }
-    if (!open.pool->persists_lines()) return;
-    persist::write_back(open.pool->lines(), region + from * expansion, (to - from) * expansion,
-                        persist::site::dnv_statics);
-    persist::fence(open.pool->lines(), persist::site::dnv_statics);
+    return {};
 }
 
 std::string names_in_pool(const space& open) {
@@ -245,17 +246,14 @@ result<void> open_statics(space& open) {
     if (!region) return std::move(region).give_error();
     if (bytes > open.in_pool->statics_room.get()) return no_room(open, bytes);
     if (bytes > bytes_in_pool) {
-        store_initial_values(open, open.pool->base() + *region, bytes_in_pool, bytes);
+        auto stored = store_initial_values(open, open.pool->base() + *region, bytes_in_pool, bytes);
+        if (!stored) return stored;
         if (auto entered = enter_names(open, written(*variables), bytes); !entered) return entered;
     }
     const std::uint64_t window = up_to(bytes, window_page * expansion);
-    auto* const homes = reinterpret_cast<void*>(statics_address * expansion);
-    if (auto mapped = persist::map_part_again(open.pool->backing_file(), homes, *region, up_to(bytes * expansion, 4096),
-                                              open.pool->storage().kind == persist::medium::dax);
-        !mapped)
-        return mapped;
     if (auto taken = persist::allow_access(holdfast_dnv_statics_begin, window, false); !taken) return taken;
-    open.statics_offset = *region;
+    the_placement.statics_distance =
+        reinterpret_cast<std::uintptr_t>(open.pool->base()) + *region - statics_address * expansion;
     the_placement.statics_begin = statics_address;
     the_placement.statics_bytes = bytes;
     open_variables = std::move(*variables);

@@ -12,10 +12,8 @@ namespace holdfast::dnv {
 
 struct space;
 
-/// Where the linker has put them (holdfast_dnv.ld): their window, and behind it, at twice the address, room for their
-/// part of the pool.
+/// Where the linker has put them (holdfast_dnv.ld): their window.
 inline constexpr std::uintptr_t statics_address = 0x2000'0000;
-inline constexpr std::uint64_t most_statics_bytes = 64 << 20;  ///< of the window
 
 /// One variable. Its type is known by its size alone.
 struct static_variable {

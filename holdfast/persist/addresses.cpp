@@ -52,17 +52,6 @@ address_range::~address_range() {
     if (base_ != nullptr) ::munmap(base_, bytes_);
 }
 
-result<void> map_part_again(const file& from, void* at, std::uint64_t offset, std::uint64_t bytes, bool sync) {
-    const int flags = MAP_FIXED | (sync ? MAP_SHARED_VALIDATE | MAP_SYNC : MAP_SHARED);
-    if (::mmap(at, bytes, PROT_READ | PROT_WRITE, flags, from.descriptor(), static_cast<off_t>(offset)) != MAP_FAILED)
-        return {};
-    const int number = errno;
-    error reason = system_error("mmap", from.path(), number);
-    reason.offset = offset;
-    if (sync && (number == EOPNOTSUPP || number == EINVAL)) reason.code = errc::level_unavailable;
-    return reason;
-}
-
 result<void> allow_access(void* at, std::uint64_t bytes, bool allowed) {
     if (::mprotect(at, bytes, allowed ? PROT_READ | PROT_WRITE : PROT_NONE) == 0) return {};
     return system_error("mprotect", "memory", errno);

@@ -1,8 +1,7 @@
-// Address ranges beside the mapping of a pool: without access, of zeros, or a part of the file once more.
+// Address ranges beside the mapping of a pool: without access, or of zeros.
 #pragma once
 
 #include <holdfast/base/result.hpp>
-#include <holdfast/persist/file.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,11 +32,6 @@ private:
     std::byte* base_ = nullptr;
     std::uint64_t bytes_ = 0;
 };
-
-/// Maps `bytes` of a file from `offset` at `at`, in place of what is there, for loads and stores; a store reaches the
-/// page cache, or DAX media where `sync`, as through the pool's own mapping. Requires: page-aligned, within the file.
-/// Errors: level_unavailable (no MAP_SYNC), io.
-result<void> map_part_again(const file& from, void* at, std::uint64_t offset, std::uint64_t bytes, bool sync);
 
 /// Takes all access from whole pages, or gives it back. What is there stays. Errors: io.
 result<void> allow_access(void* at, std::uint64_t bytes, bool allowed);

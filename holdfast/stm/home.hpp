@@ -22,6 +22,8 @@ class write_log;
 ///   prepare(writes), log(), retire()   in this order at a commit, which nothing but prepare can still end: all that
 ///                             can fail (false: it did, and the attempt is over); what must be there before words are
 ///                             stored; what follows when they are
+///   settle()                  behind all that, with the transaction over and nothing held: waits until the commit is
+///                             durable
 ///   store_range(to, from, bytes)   stores to a block of the open transaction that it keeps, at once
 ///   between_attempts()        optional: what happens between two attempts, with nothing open. False: there is no
 ///                             other attempt, and the transaction is left as if it had been cancelled
@@ -45,6 +47,7 @@ struct plain_home {
     static bool prepare(const write_log&) noexcept { return true; }
     static void log() noexcept {}
     static void retire() noexcept {}
+    static void settle() noexcept {}
     static void store_range(void*, const void*, std::size_t) noexcept {}
 };
 

@@ -203,6 +203,7 @@ bool basic_value<Home>::commit_stores() noexcept {
     alone_ = false;
     irrevocable_ = false;
     close();
+    Home::settle();
     return true;
 }
 

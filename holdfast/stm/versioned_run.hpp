@@ -202,6 +202,7 @@ bool basic_versioned<Home>::commit_stores() noexcept {
     if (slot_ != nullptr) registry::retract(*slot_);
     if (!was_alone && !is_planted(fault::versioned_no_quiescence)) registry_.wait_for_older(version, slot_);
     close(0);
+    Home::settle();
     return true;
 }
 

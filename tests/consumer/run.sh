@@ -38,6 +38,7 @@ use() {
                 by_package/dnv_$algorithm "dnv_$algorithm.pool" || status=$?
                 [[ $status == "$run" ]]
             done
+            rm "dnv_$algorithm.pool"
         done
         # shellcheck disable=SC2046
         "$compiler" -std=c++20 -O2 -c "$here/atomic.cpp" -o atomic.o \
