@@ -7,6 +7,9 @@
 #include "progress.hpp"
 
 #include <holdfast/handle/repair.hpp>
+#if HOLDFAST_HAS_DNV
+#include <holdfast/dnv/check.hpp>
+#endif
 
 #include <fmt/core.h>
 
@@ -79,12 +82,25 @@ std::string repair_table(const std::string& path, const repair_report& report) {
     return text + "the original file: " + report.backup + "\n";
 }
 
+/// Words of DNV Memory have codes, by which they are corrected in place: what was done, "" if nothing.
+std::string mend_words([[maybe_unused]] const std::string& path) {
+#if HOLDFAST_HAS_DNV
+    if (open_pool::info(path).value().engine != dnv::engine_name) return "";
+    const std::uint64_t mended = dnv::mend_pool(path).value().flipped_words;
+    if (mended != 0) return fmt::format("{} words with flipped bits were corrected in place\n", mended);
+#endif
+    return "";
+}
+
 int repair(const std::string& path, bool as_json) {
-    const repair_report report = repair_pool(path, known_contents).value();
+    repair_report report = repair_pool(path, known_contents).value();
+    const std::string mended = report.after.sound() ? mend_words(path) : "";
+    if (!mended.empty()) report.after = check_with_progress(path);
     if (as_json) {
         print_json(json_of(path, report));
     } else {
-        print(repair_table(path, report));
+        print(mended.empty() || !report.backup.empty() ? mended + repair_table(path, report)
+                                                       : check_table(path, report.after) + mended);
     }
     return report.all_saved() ? exit_success : exit_failed;
 }
@@ -102,6 +118,9 @@ int check(const std::string& path, bool as_json) {
 }  // namespace
 
 std::optional<contents_finding> known_contents(const open_pool& pool, const std::vector<root_listing>& roots) {
+#if HOLDFAST_HAS_DNV
+    if (auto found = dnv::check_contents(pool, roots)) return found;
+#endif
     if (pool.info().layout != kv_layout) return std::nullopt;
     kv_findings found = check_kv(pool, roots);
     return contents_finding{"kv", std::move(found.problem), fmt::format("{} entries in order", found.entries),

@@ -4,6 +4,7 @@
 #include <holdfast/dnv/damage_handler.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
+#include <holdfast/ecc/repair.hpp>
 
 #include <string>
 #include <unordered_map>
@@ -34,20 +35,24 @@ public:
     }
 
 private:
-    static stm::word value_of(const stm::word* at) noexcept { return home::look(at).value; }
+    /// As it is once its flipped bits are corrected.
+    static stm::word value_of(const stm::word* at) noexcept {
+        const auto found = home::look(at);
+        return found.sound ? found.value : ecc::repair(*place_of(at)).right.word;
+    }
 
     void look_at_range(const void* begin, std::uint64_t bytes) {
         const auto* at = static_cast<const stm::word*>(begin);
         for (std::uint64_t each = 0; each < bytes / sizeof *at; ++each, ++at) {
             ++report_.words;
             if (home::look(at).sound) continue;
-            if (mends_ && home::mend(at)) {
-                ++report_.mended_words;
+            if (mends_ ? home::mend(at) : static_cast<bool>(ecc::repair(*place_of(at)))) {
+                ++report_.flipped_words;
                 continue;
             }
-            damage found{.address = at, .word = place_of(at)->word, .code = place_of(at)->code};
-            if (std::exchange(this_attempt().is_damaged, false)) found = this_attempt().found;
-            report_.problems.push_back(error_of(found));
+            this_attempt().is_damaged = false;
+            report_.problems.push_back(
+                error_of({.address = at, .word = place_of(at)->word, .code = place_of(at)->code}));
         }
     }
 

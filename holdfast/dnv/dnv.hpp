@@ -89,6 +89,36 @@ public:
 #if defined(__cpp_transactional_memory)
 #include <holdfast/itm/itm.hpp>
 
+#include <new>
+
+/// Room for a T in a static variable of the pool. The T is made by its default constructor in the first block that
+/// accesses it in the pool's life, as a part of that transaction; its destructor never runs.
+template <class T>
+class dnv_object {
+public:
+    constexpr dnv_object() noexcept = default;
+    dnv_object(const dnv_object&) = delete;
+    dnv_object& operator=(const dnv_object&) = delete;
+
+    /// Requires: in a block. The constructor of T is one that a block may call.
+    T& operator*() {
+        if (!is_made_) {
+            ::new (static_cast<void*>(bytes_)) T();
+            is_made_ = true;
+        }
+        return *reinterpret_cast<T*>(bytes_);
+    }
+    T* operator->() { return &**this; }
+
+private:
+    alignas(T) unsigned char bytes_[sizeof(T)] = {};
+    bool is_made_ = false;
+};
+
+/// A static variable of a class with a constructor, that the pool keeps: `DNV_OBJ(table, prices);` and then, in blocks,
+/// `prices->find(key)`.
+#define DNV_OBJ(type, name) DNV_POD dnv_object<type> name
+
 /// Runs f() as one atomic block that fails instead of ending the program. Requires: outside of blocks.
 /// Errors, with nothing of f done: transaction_too_large, busy, corrupt (the handler chose to leave), aborted (f
 /// cancelled), poisoned. Further: outcome_unknown.

@@ -25,6 +25,19 @@ DNV_POD long sum = 0;
 DNV_POD node* all;
 DNV_POD counters* bank;
 
+struct made_once {
+    long number;
+    long touched;
+    long* in_block;
+
+    made_once() : number(42), touched(0), in_block(static_cast<long*>(dnv_malloc(sizeof(long)))) { *in_block = 0; }
+    void touch() {
+        ++touched;
+        ++*in_block;
+    }
+};
+DNV_OBJ(made_once, object);
+
 node* make_node(long id, std::size_t payload_bytes) {
     auto* const made = static_cast<node*>(dnv_malloc(sizeof(node) + payload_bytes));
     made->id = id;
@@ -197,6 +210,22 @@ void store_parts(unsigned char* at) {
         at[3] = 0xAB;
         const std::uint32_t four = 0x01020304;
         std::memcpy(at + 6, &four, sizeof four);
+    }
+}
+
+object_state touch_object() {
+    object_state found{};
+    __transaction_atomic {
+        object->touch();
+        found = {object->number, *object->in_block};
+    }
+    return found;
+}
+
+void touch_object_and_cancel() {
+    __transaction_atomic {
+        object->touch();
+        if (object->touched != 0) __transaction_cancel;
     }
 }
 

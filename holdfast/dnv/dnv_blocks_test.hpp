@@ -51,6 +51,16 @@ void free_all();
 /// One byte, and one of four, in the middle of words.
 void store_parts(unsigned char* at);
 
+/// An object with a constructor, in a static variable: the number that its constructor was run with, and how often it
+/// was touched.
+struct object_state {
+    long made_as;
+    long touched;
+};
+object_state touch_object();
+/// Makes it, and cancels.
+void touch_object_and_cancel();
+
 /// Moves one between two counters of 64 that are in the pool.
 void make_counters();
 void transfer(unsigned from, unsigned to);

@@ -28,6 +28,9 @@ constexpr unsigned class_for(std::size_t bytes) noexcept {
 static_assert(class_for(0) == 0 && class_for(16) == 0 && class_for(17) == 1);
 static_assert(class_for(32) == 1 && class_for(33) == 2);
 
+/// Where the linker puts static variables (holdfast_dnv.ld): their window.
+inline constexpr std::uintptr_t statics_address = 0x2000'0000;
+
 /// Blocks of one size of one heap. Staged.
 struct bin {
     stm::word free;        ///< the first free block, which has the address of the next in its first word; 0: none

@@ -8,6 +8,7 @@
 //   5. Static variables (statics.cpp), then the guard of the window.
 #include <holdfast/dnv/dnv.hpp>
 
+#include <holdfast/dnv/attach.hpp>
 #include <holdfast/dnv/attempt.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/misuse.hpp>
@@ -53,80 +54,44 @@ std::uint64_t make_zeros(std::size_t bytes) {
     return static_cast<std::uint64_t>(made - the_space.pool->base());
 }
 
-result<void> open_root(bool is_coded) {
+/// The root with all that it names, made in one transaction if there is none.
+result<root*> open_root(bool is_coded) {
     auto found = the_space.handle->root<root>(root::name, root::version);
-    if (!found) return std::move(found).give_error();
-    the_space.in_pool = *found;
-    if (the_space.in_pool->header.get() == 0) {
-        auto made = the_space.handle->atomically([&] {
-            the_space.in_pool->is_coded = is_coded ? 1 : 0;
-            the_space.in_pool->header = make_zeros(sizeof(header) * expansion);
-            the_space.in_pool->directory = make_zeros(most_chunks * sizeof(directory_entry));
-        });
-        if (!made) return made;
-    }
-    std::byte* const base = the_space.pool->base();
-    the_placement.is_coded = the_space.in_pool->is_coded.get() != 0;
-    the_space.staged = reinterpret_cast<header*>(window_of(base + the_space.in_pool->header.get()));
-    the_space.directory = reinterpret_cast<directory_entry*>(base + the_space.in_pool->directory.get());
-    return {};
+    if (!found || (*found)->header.get() != 0) return found;
+    root& made = **found;
+    auto done = the_space.handle->atomically([&] {
+        made.is_coded = is_coded ? 1 : 0;
+        made.header = make_zeros(sizeof(header) * expansion);
+        made.directory = make_zeros(most_chunks * sizeof(directory_entry));
+    });
+    if (!done) return std::move(done).give_error();
+    return &made;
 }
 
-/// A word of the Chunk Table, corrected if need be.
-result<std::uint64_t> table_word(unsigned slot) {
-    const stm::word* const at = &the_space.staged->chunks[slot];
-    if (!home::look(at).sound && !home::mend(at)) {
-        this_attempt().is_damaged = false;
-        error reason{.code = errc::corrupt,
-                     .what = "a word of the table of chunks has more flipped bits than its code corrects"};
-        reason.path = the_space.pool->path();
-        reason.offset = the_space.offset_of(at);
-        return reason;
-    }
-    return home::look(at).value;
-}
-
-result<void> open_chunks() {
+/// Chunks that no transaction named are the pool's again.
+result<void> settle_chunks() {
     the_space.slot_is_used.assign(most_chunks, false);
     for (auto& each : the_space.idle) each.clear();
     for (unsigned slot = 0; slot < most_chunks; ++slot) {
         directory_entry& entry = the_space.directory[slot];
         const std::uint64_t word = entry.word.get();
-        auto named = table_word(slot);
-        if (!named) return std::move(named).give_error();
-        if (*named == 0 && word == 0) continue;
-        if (*named == 0) {
-            auto freed = the_space.handle->atomically([&] {
-                engine::deallocate(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
-                entry.word = 0;
-                entry.bytes = 0;
-            });
-            if (!freed) return freed;
-            continue;
-        }
-        if (*named != word || entry.bytes.get() == 0 || entry.bytes.get() % window_page != 0 ||
-            chunk::of(word).begin - the_placement.heap_begin >= the_placement.heap_bytes) {
-            error reason{.code = errc::corrupt, .what = "the table and the directory of chunks disagree"};
-            reason.path = the_space.pool->path();
-            reason.offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&entry) - the_space.pool->base());
-            reason.expected = std::to_string(*named);
-            reason.found = std::to_string(word);
-            return reason;
-        }
-        the_space.slot_is_used[slot] = true;
-        the_space.chunks.add(slot, chunk::of(word), entry.bytes.get());
+        the_space.slot_is_used[slot] = the_space.chunks.at_slot(slot).has_value();
+        if (word == 0 || the_space.slot_is_used[slot]) continue;
+        auto freed = the_space.handle->atomically([&] {
+            engine::deallocate(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
+            entry.word = 0;
+            entry.bytes = 0;
+        });
+        if (!freed) return freed;
     }
     return {};
 }
 
 void forget() noexcept {
-    close_statics(the_space);
-    the_placement = {};
-    the_space.chunks.release();
+    close_statics();
+    detach();
     the_space.window = {};
     the_space.handle.reset();
-    the_space.pool = nullptr;
-    the_space.staged = nullptr;
 }
 
 result<void> open_parts(const std::string& path, const dnv_options& options) {
@@ -140,12 +105,10 @@ result<void> open_parts(const std::string& path, const dnv_options& options) {
     auto window = persist::address_range::reserve(path, base / expansion, reserved / expansion);
     if (!window) return std::move(window).give_error();
     the_space.window = std::move(*window);
-    the_placement.heap_begin = base / expansion;
-    the_placement.heap_bytes = reserved / expansion;
-    auto mapped = the_space.chunks.reserve(the_placement.heap_begin, the_placement.heap_bytes);
-    if (!mapped) return mapped;
-    if (auto made = open_root(options.protect); !made) return made;
-    if (auto made = open_chunks(); !made) return made;
+    auto in_pool = open_root(options.protect);
+    if (!in_pool) return std::move(in_pool).give_error();
+    if (auto attached = attach(*in_pool, reserved); !attached) return attached;
+    if (auto settled = settle_chunks(); !settled) return settled;
     forget_heap_claims();
     if (auto made = open_statics(the_space); !made) return made;
     guard_window();
@@ -190,7 +153,7 @@ result<void> dnv_grow(std::uint64_t bytes) {
 
 result<void> dnv_close() {
     if (dnv::the_space.pool == nullptr) return dnv::misuse("no pool is open");
-    dnv::close_statics(dnv::the_space);
+    dnv::close_statics();
     auto closed = dnv::the_space.handle->close();
     dnv::forget();
     return closed;

@@ -260,12 +260,11 @@ result<void> open_statics(space& open) {
     return {};
 }
 
-void close_statics(space& open) noexcept {
-    static_cast<void>(open);
-    if (the_placement.statics_bytes == 0) return;
-    static_cast<void>(persist::allow_access(holdfast_dnv_statics_begin,
-                                            up_to(the_placement.statics_bytes, window_page * expansion), true));
-    the_placement.statics_begin = the_placement.statics_bytes = 0;
+void close_statics() noexcept {
+    // A page whose access cannot be given back is found by its next use.
+    if (!open_variables.empty())
+        static_cast<void>(persist::allow_access(holdfast_dnv_statics_begin,
+                                                up_to(section_bytes(), window_page * expansion), true));
     open_variables.clear();
 }
 

@@ -12,9 +12,6 @@ namespace holdfast::dnv {
 
 struct space;
 
-/// Where the linker has put them (holdfast_dnv.ld): their window.
-inline constexpr std::uintptr_t statics_address = 0x2000'0000;
-
 /// One variable. Its type is known by its size alone.
 struct static_variable {
     std::string name;  ///< the linker's; a second one of the same name has "#2" behind it, and so on
@@ -32,7 +29,7 @@ result<std::vector<static_variable>> list_program_statics();
 /// the end of the old ones), out_of_space, and those of list_program_statics.
 result<void> open_statics(space& open);
 /// The variables have the values of the program's start again, for another pool.
-void close_statics(space& open) noexcept;
+void close_statics() noexcept;
 
 /// The variable that an address is in; nullptr: none. Requires: statics are open. Safe in a signal handler.
 const static_variable* find_static(const void* at) noexcept;

@@ -1,0 +1,117 @@
+#include <holdfast/dnv/attach.hpp>
+
+#include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/home.hpp>
+#include <holdfast/dnv/space.hpp>
+#include <holdfast/ecc/repair.hpp>
+
+#include <string>
+#include <utility>
+
+namespace holdfast::dnv {
+namespace {
+
+error corrupt(std::string what, std::uint64_t offset, std::string expected, std::string found) {
+    return error{.code = errc::corrupt,
+                 .what = std::move(what),
+                 .path = the_space.pool->path(),
+                 .offset = offset,
+                 .expected = std::move(expected),
+                 .found = std::move(found)};
+}
+
+/// Whether [offset, offset + bytes) is in the pool, at whole pairs of words.
+bool is_inside(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    const std::uint64_t size = the_space.pool->size();
+    return offset % sizeof(ecc::coded_word) == 0 && offset != 0 && offset <= size && bytes <= size - offset;
+}
+
+result<void> attach_parts() {
+    const root& in_pool = *the_space.in_pool;
+    const struct {
+        const char* what;
+        std::uint64_t offset;
+        std::uint64_t bytes;
+    } parts[] = {{"the header", in_pool.header.get(), sizeof(header) * expansion},
+                 {"the directory of chunks", in_pool.directory.get(), most_chunks * sizeof(directory_entry)},
+                 {"the region of static variables", in_pool.statics.get(), in_pool.statics_room.get() * expansion},
+                 {"the names of static variables", in_pool.names.get(), in_pool.names_room.get()}};
+    for (const auto& each : parts)
+        if ((each.offset != 0 || each.bytes != 0) && !is_inside(each.offset, each.bytes))
+            return corrupt(std::string(each.what) + " of a dnv pool is not inside of it", each.offset,
+                           "at most " + std::to_string(the_space.pool->size()) + " bytes",
+                           std::to_string(each.bytes) + " bytes at " + std::to_string(each.offset));
+    if (in_pool.statics_bytes.get() > in_pool.statics_room.get() ||
+        in_pool.names_bytes.get() > in_pool.names_room.get())
+        return corrupt("a dnv pool has more static variables than room for them", 0, "at most the room",
+                       std::to_string(in_pool.statics_bytes.get()) + " bytes");
+    return {};
+}
+
+bool is_chunk_inside(const chunk& each, std::uint64_t bytes) noexcept {
+    const std::uint64_t offset = (each.begin - the_placement.heap_begin) * expansion;
+    return each.begin >= the_placement.heap_begin && bytes != 0 && bytes % window_page == 0 &&
+           bytes <= the_placement.heap_bytes && each.of_class < classes && block_bytes(each.of_class) <= bytes &&
+           is_inside(offset, bytes * expansion);
+}
+
+result<void> attach_chunks() {
+    for (unsigned slot = 0; slot < most_chunks; ++slot) {
+        directory_entry& entry = the_space.directory[slot];
+        auto named = table_word(slot);
+        if (!named) return std::move(named).give_error();
+        const std::uint64_t word = entry.word.get();
+        if (*named == 0 && word == 0) continue;
+        if ((*named != 0 && *named != word) || !is_chunk_inside(chunk::of(word), entry.bytes.get()))
+            return corrupt("the table and the directory of chunks disagree",
+                           static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&entry) - the_space.pool->base()),
+                           "a chunk as in the table, " + std::to_string(*named),
+                           std::to_string(word) + ", " + std::to_string(entry.bytes.get()) + " bytes");
+        if (*named != 0) the_space.chunks.add(slot, chunk::of(word), entry.bytes.get());
+    }
+    return {};
+}
+
+}  // namespace
+
+result<std::uint64_t> table_word(unsigned slot) {
+    const ecc::coded_word* const place = place_of(&the_space.staged->chunks[slot]);
+    if (!the_placement.is_coded || ecc::is_valid(*place)) return place->word;
+    const ecc::repair_result repaired = ecc::repair(*place);
+    if (repaired) return repaired.right.word;
+    return corrupt("a word of the table of chunks has more flipped bits than its code corrects",
+                   static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(place) - the_space.pool->base()),
+                   "a word and its code", std::to_string(place->word));
+}
+
+result<void> attach(root* in_pool, std::uint64_t reserved_bytes) {
+    std::byte* const base = the_space.pool->base();
+    the_placement.heap_begin = reinterpret_cast<std::uintptr_t>(base) / expansion;
+    the_placement.heap_bytes = reserved_bytes / expansion;
+    the_space.in_pool = in_pool;
+    if (auto inside = attach_parts(); !inside) return inside;
+    the_placement.is_coded = in_pool->is_coded.get() != 0;
+    the_space.staged = reinterpret_cast<header*>(window_of(base + in_pool->header.get()));
+    the_space.directory = reinterpret_cast<directory_entry*>(base + in_pool->directory.get());
+    auto mapped = the_space.chunks.reserve(the_placement.heap_begin, the_placement.heap_bytes);
+    if (!mapped) return mapped;
+    // For an audit; a program's own begin here when it opens the pool.
+    if (in_pool->statics_bytes.get() != 0) {
+        the_placement.statics_begin = statics_address;
+        the_placement.statics_bytes = in_pool->statics_bytes.get();
+        the_placement.statics_distance =
+            reinterpret_cast<std::uintptr_t>(base) + in_pool->statics.get() - statics_address * expansion;
+    }
+    return attach_chunks();
+}
+
+void detach() noexcept {
+    the_placement = {};
+    the_space.chunks.release();
+    the_space.pool = nullptr;
+    the_space.in_pool = nullptr;
+    the_space.staged = nullptr;
+    the_space.directory = nullptr;
+}
+
+}  // namespace holdfast::dnv

@@ -1,0 +1,97 @@
+#include <holdfast/dnv/check.hpp>
+
+#include <holdfast/dnv/attach.hpp>
+#include <holdfast/dnv/space.hpp>
+
+#include <utility>
+
+namespace holdfast::dnv {
+namespace {
+
+/// The pool is the process's, as far as an audit needs, while it lives.
+class attached {
+public:
+    attached(open_pool& pool, std::byte* in_pool, std::uint64_t reserved_bytes) {
+        the_space.pool = &pool;
+        problem_ = attach(reinterpret_cast<root*>(in_pool), reserved_bytes);
+    }
+    ~attached() { detach(); }
+    attached(const attached&) = delete;
+    attached& operator=(const attached&) = delete;
+
+    const result<void>& problem() const noexcept { return problem_; }
+
+private:
+    result<void> problem_;
+};
+
+const root_listing* find_root_of_dnv(const std::vector<root_listing>& roots) noexcept {
+    for (const root_listing& each : roots)
+        if (each.name == root::name && each.bytes == sizeof(root)) return &each;
+    return nullptr;
+}
+
+void list_owned(std::vector<const void*>& owned) {
+    const root& in_pool = *the_space.in_pool;
+    const std::byte* const base = the_space.pool->base();
+    owned.push_back(&in_pool);
+    for (const std::uint64_t offset :
+         {in_pool.header.get(), in_pool.directory.get(), in_pool.statics.get(), in_pool.names.get()})
+        if (offset != 0) owned.push_back(base + offset);
+    for (unsigned slot = 0; slot < most_chunks; ++slot) {
+        const std::uint64_t word = the_space.directory[slot].word.get();
+        if (word != 0) owned.push_back(reinterpret_cast<const void*>(chunk::of(word).begin * expansion));
+    }
+}
+
+std::string words_of(const audit_report& report) {
+    std::string text = std::to_string(report.blocks) + " blocks in " + std::to_string(report.chunks) + " chunks, " +
+                       std::to_string(report.words) + " words";
+    if (report.flipped_words != 0)
+        text += ", " + std::to_string(report.flipped_words) + " with flipped bits that are corrected when read";
+    return text;
+}
+
+}  // namespace
+
+std::optional<contents_finding> check_contents(const open_pool& pool, const std::vector<root_listing>& roots) {
+    if (pool.engine_name() != engine::description.name) return std::nullopt;
+    contents_finding found;
+    found.part = "dnv";
+    const root_listing* const listed = find_root_of_dnv(roots);
+    if (listed == nullptr) {
+        found.problem = "the root \"dnv\" is missing or has another size";
+        return found;
+    }
+    auto& inspected = const_cast<open_pool&>(pool);
+    const attached audited(inspected, pool.base() + listed->offset, pool.info().reserved_bytes);
+    if (!audited.problem()) {
+        found.problem = audited.problem().error().text();
+        return found;
+    }
+    const audit_report report = audit_open_pool(false);
+    for (const error& each : report.problems)
+        found.problem = found.problem.value_or("") + (found.problem ? "\n" : "") + each.text();
+    found.words = words_of(report);
+    if (!found.problem) list_owned(found.owned);
+    return found;
+}
+
+result<audit_report> mend_pool(const std::string& path) {
+    open_options options;
+    options.durability = level::process;
+    auto opened = engine::pool::open(path, options);
+    if (!opened) return std::move(opened).give_error();
+    auto in_pool = find_root(opened->core(), root::name, {sizeof(root), alignof(root), root::version});
+    if (!in_pool) return std::move(in_pool).give_error();
+    audit_report report;
+    if (*in_pool != nullptr) {
+        const attached audited(opened->core(), *in_pool, opened->info().reserved_bytes);
+        if (!audited.problem()) return audited.problem().error();
+        report = audit_open_pool(true);
+    }
+    if (auto closed = opened->close(); !closed) return std::move(closed).give_error();
+    return report;
+}
+
+}  // namespace holdfast::dnv

@@ -1,0 +1,24 @@
+// Checks a dnv pool that is not in use, for tools: what audit.hpp says of an open one.
+#pragma once
+
+#include <holdfast/dnv/audit.hpp>
+#include <holdfast/handle/check.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::dnv {
+
+inline constexpr std::string_view engine_name = "dnv";
+
+/// A contents_checker for pools of dnv. Requires: no dnv pool is open in this process. Not thread-safe.
+std::optional<contents_finding> check_contents(const open_pool& pool, const std::vector<root_listing>& roots);
+
+/// Opens the pool, corrects every word that can be corrected, and closes it. Words become durable as at `process`; one
+/// that does not is corrected again. Requires: no dnv pool is open in this process. Not thread-safe.
+/// Errors: those of an opening and a closing, corrupt (its root).
+result<audit_report> mend_pool(const std::string& path);
+
+}  // namespace holdfast::dnv

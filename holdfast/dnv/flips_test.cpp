@@ -1,0 +1,107 @@
+// Flipped bits in a dnv pool: corrected, or named and decided upon.
+#include <holdfast/dnv/dnv_test_support.hpp>
+
+namespace holdfast::dnv::test {
+namespace {
+
+TEST_F(Dnv, UpToSixFlippedBitsOfAWordAreCorrectedWhereItIsRead) {
+    open();
+    push_some(50);
+    workload::random random(7);
+    for (unsigned flips = 1; flips <= 6; ++flips) {
+        for (int round = 0; round < 20; ++round) {
+            // A link, an id, a word of the payload, a static variable, a bin, the Chunk Table.
+            long* const node = first_node();
+            const void* const candidates[] = {node, node + 1, node + 2, &the_space.staged->bins[1][3].free,
+                                              &the_space.staged->chunks[0],
+                                              reinterpret_cast<const void*>(the_placement.statics_begin)};
+            ecc::coded_word* const place = place_of(candidates[random.below(std::size(candidates))]);
+            const ecc::coded_word before = *place;
+            *place = ecc::flipped_by(before, ecc::random_pattern(flips, random));
+            expect_sound_list(50);
+            push_front(51, 8);
+            EXPECT_EQ(pop_front(), 51);
+            if (*place != before) {
+                // Not read on the way: by the audit.
+                const audit_report found = audit_open_pool(true);
+                EXPECT_TRUE(found.problems.empty());
+            }
+            EXPECT_TRUE(ecc::is_valid(*place));
+        }
+    }
+    EXPECT_GE(dnv_state().mended_words, 100u);
+    reopen();
+    expect_sound_list(50);
+}
+
+TEST_F(Dnv, AWordThatNothingCorrectsIsItsHandlersToDecide) {
+    open();
+    auto* const block = static_cast<std::uint64_t*>(dnv_malloc(64));
+    fill_words(block, 8, 5);
+    const auto break_word = [&] {
+        place_of(block + 3)->word ^= 0x0000'0F0F'0F0F'0000;
+        ASSERT_FALSE(ecc::is_valid(*place_of(block + 3)));
+    };
+    break_word();
+    damage told;
+    dnv_on_uncorrectable([&](const damage& found) {
+        told = found;
+        return verdict::leave();
+    });
+    std::uint64_t sum = 0;
+    const auto left = try_to_sum_words(block, 8, sum);
+    ASSERT_FALSE(left);
+    EXPECT_EQ(left.error().code, errc::corrupt);
+    EXPECT_EQ(told.address, block + 3);
+    EXPECT_EQ(told.block, block);
+    EXPECT_EQ(told.block_bytes, 64u);
+    EXPECT_EQ(sum_of_words(block, 3), 15u) << "the rest is usable";
+    dnv_on_uncorrectable_in_this_thread([](const damage&) { return verdict::supply(5); });
+    EXPECT_EQ(sum_of_words(block, 8), 40u);
+    EXPECT_TRUE(ecc::is_valid(*place_of(block + 3)));
+    dnv_on_uncorrectable_in_this_thread(nullptr);
+    dnv_on_uncorrectable(nullptr);
+}
+
+TEST_F(Dnv, AClosedPoolIsCheckedAndMendedByItsCodes) {
+    open();
+    push_some(30);
+    long* const node = first_node();
+    const std::uint64_t offset = the_space.offset_of(node);
+    ASSERT_TRUE(dnv_close());
+    const auto flip = [&](std::uint64_t bits) {
+        auto file = persist::file::open(path(), persist::file::access::read_write).value();
+        std::uint64_t word = 0;
+        file.read_at(offset, &word, sizeof word).value();
+        word ^= bits;
+        file.write_at(offset, &word, sizeof word, persist::site::measure).value();
+    };
+    flip(0x1000'0100);
+    auto report = check_pool(path(), check_contents);
+    ASSERT_TRUE(report);
+    EXPECT_TRUE(report->sound());
+    EXPECT_EQ(mend_pool(path()).value().flipped_words, 1u);
+    EXPECT_EQ(mend_pool(path()).value().flipped_words, 0u);
+    flip(0x00FF'00FF'00FF);
+    report = check_pool(path(), check_contents);
+    ASSERT_TRUE(report);
+    EXPECT_FALSE(report->sound());
+    flip(0x00FF'00FF'00FF);
+    open();
+    expect_sound_list(30);
+    expect_sound_pool(30);
+}
+
+TEST_F(Dnv, AnUnprotectedPoolHasNoCodes) {
+    options_.protect = false;
+    open();
+    push_some(20);
+    place_of(first_node())->code = 12345;
+    expect_sound_list(20);
+    options_.protect = true;
+    reopen();
+    expect_sound_list(20);
+}
+
+}  // namespace
+}  // namespace holdfast::dnv::test

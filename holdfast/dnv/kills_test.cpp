@@ -1,0 +1,154 @@
+// Kills of processes with a dnv pool: at moments and at instructions, with threads.
+#include <holdfast/dnv/dnv_test_support.hpp>
+
+namespace holdfast::dnv::test {
+namespace {
+
+TEST_F(Dnv, CommitsSurviveAKill) {
+    for (unsigned way = 0; way < ways; ++way) {
+        use_way(way);
+        in_killed_child([] { push_some(500); });
+        in_killed_child([] {
+            for (int i = 0; i < 100; ++i) pop_front();
+            push_and_cancel();
+        });
+        open();
+        expect_sound_list(400);
+        expect_sound_pool(400);
+        ASSERT_TRUE(dnv_close());
+    }
+}
+
+TEST_F(Dnv, ThreadsAreIsolatedAndWhatTheyDidSurvivesAKill) {
+    for (unsigned way = 0; way < ways; ++way) {
+        use_way(way);
+        static int transfers;
+        transfers = way == 2 ? 500 : 5000;
+        in_killed_child([] {
+            make_counters();
+            std::vector<std::thread> threads;
+            for (unsigned thread = 0; thread < 4; ++thread)
+                threads.emplace_back([thread] {
+                    std::mt19937 random(thread);
+                    for (int i = 0; i < transfers; ++i) {
+                        transfer(random() % 64, random() % 64);
+                        if (i % 4 == 0) push_front(i, random() % 300);
+                        if (i % 4 == 1) pop_front();
+                    }
+                });
+            for (auto& each : threads) each.join();
+            push_front(77, 0);
+        });
+        open();
+        EXPECT_EQ(sum_of_counters(), 64'000u);
+        const list_summary found = summary();
+        expect_sound_list(found.count);
+        expect_sound_pool(static_cast<std::uint64_t>(found.count) + 1);
+        ASSERT_TRUE(dnv_close());
+    }
+}
+
+/// A child is stopped at its instructions; the pool as a kill there would leave it is copied and opened.
+TEST_F(Dnv, AKillAtAnyInstructionLeavesAllOrNothing) {
+    options_.bytes = 1 << 20;
+    options_.accept_not_durable = true;
+    int first[2], last[2];
+    ASSERT_EQ(::pipe(first), 0);
+    ASSERT_EQ(::pipe(last), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (!dnv_open(path(), options_)) ::_exit(3);
+        push_some(5);
+        rotate();
+        ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        ::raise(SIGSTOP);
+        rotate();
+        ::raise(SIGSTOP);
+        ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSTOPPED(status));
+    const std::string copy = directory_ + "/copy";
+    long steps = 0, images = 0;
+    std::vector<long> sums;
+    for (bool is_over = false; !is_over; ++steps) {
+        // Each thirteenth: some thousand instructions, of which a few stores are what matters.
+        if (steps % 13 == 0) {
+            fs::copy_file(path(), copy, fs::copy_options::overwrite_existing);
+            open_at(copy);
+            const list_summary found = summary();
+            expect_sound_list(found.count);
+            expect_sound_pool(static_cast<std::uint64_t>(found.count));
+            if (sums.empty() || sums.back() != found.sum_said) sums.push_back(found.sum_said);
+            ASSERT_TRUE(dnv_close());
+            ++images;
+        }
+        ASSERT_EQ(::ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr), 0);
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        is_over = WIFEXITED(status) || (WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP && steps > 0);
+        ASSERT_LT(steps, 100'000);
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(sums.size(), 2u) << "the state before and the one after, in this order";
+    std::printf("%ld instructions, %ld images\n", steps, images);
+}
+
+TEST_F(Dnv, KillsAtRandomMomentsLeaveTheCommitsOfEveryThread) {
+    options_.bytes = 4 << 20;
+    std::mt19937 random(20261125);
+    const int rounds = ::getenv("HOLDFAST_SOAK") != nullptr ? 300 : 20;
+    for (int round = 0; round < rounds; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            if (!dnv_open(path(), options_)) ::_exit(3);
+            make_counters();
+            std::vector<std::thread> threads;
+            for (unsigned thread = 0; thread < 2; ++thread)
+                threads.emplace_back([thread, round] {
+                    std::mt19937 own(thread + static_cast<unsigned>(round) * 2);
+                    for (;;) {
+                        transfer(own() % 64, own() % 64);
+                        if (read_count() < 200) push_front(1, own() % 300);
+                        if (own() % 2 == 0) pop_front();
+                        rotate();
+                    }
+                });
+            for (auto& each : threads) each.join();
+        }
+        ::usleep(static_cast<useconds_t>(15'000 + random() % 10'000));
+        ::kill(child, SIGKILL);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        ASSERT_TRUE(WIFSIGNALED(status)) << status;
+        open();
+        make_counters();
+        EXPECT_EQ(sum_of_counters(), 64'000u);
+        const list_summary found = summary();
+        expect_sound_list(found.count);
+        expect_sound_pool(static_cast<std::uint64_t>(found.count) + 1);
+        ASSERT_TRUE(dnv_close());
+        if (HasFailure()) FAIL() << "round " << round;
+    }
+}
+
+TEST_F(Dnv, WhatCannotBeOpenedSaysWhy) {
+    open();
+    const auto twice = dnv_open(directory_ + "/other", options_);
+    ASSERT_FALSE(twice);
+    EXPECT_EQ(twice.error().code, errc::misuse);
+    ASSERT_TRUE(dnv_close());
+    EXPECT_EQ(dnv_close().error().code, errc::misuse);
+    {
+        create_options other;
+        other.durability = level::process;
+        ASSERT_TRUE(redo::pool::create(directory_ + "/redo", other));
+    }
+    const auto of_other_engine = dnv_open(directory_ + "/redo", options_);
+    ASSERT_FALSE(of_other_engine);
+    EXPECT_EQ(of_other_engine.error().code, errc::engine_mismatch) << of_other_engine.error().text();
+}
+
+}  // namespace
+}  // namespace holdfast::dnv::test
