@@ -1,0 +1,88 @@
+// Suite dnv-list: a list in dnv pools, with codes and without, in plain memory, and in a rival's pools.
+#include <bench/contest/list_runs.hpp>
+#include <bench/dnv/process.hpp>
+#include <bench/rivals/process.hpp>
+#include <bench/suites.hpp>
+
+#include <array>
+#include <memory>
+
+namespace holdfast::bench {
+namespace {
+
+/// One case of a contestant whose other cases are measured beside it: each has its own length of a batch.
+class shared_contestant final : public contestant {
+public:
+    explicit shared_contestant(std::shared_ptr<contestant> of) : of_(std::move(of)) {}
+    batch run(const std::string& name, std::uint64_t transactions) override { return of_->run(name, transactions); }
+
+private:
+    std::shared_ptr<contestant> of_;
+};
+
+struct list_size {
+    std::uint64_t bytes;
+    std::uint64_t elements;
+
+};
+
+/// The paper's: payloads at 500 elements, elements of 128 bytes. Beyond it, one that no cache holds.
+constexpr std::array all_sizes{list_size{8, 500},       list_size{128, 500},     list_size{1024, 500},
+                               list_size{4096, 500},    list_size{128, 10},      list_size{128, 100},
+                               list_size{128, 1'000},   list_size{128, 10'000},  list_size{128, 100'000},
+                               list_size{8, 2'000'000}};
+constexpr std::array quick_sizes{list_size{8, 500}, list_size{128, 500}, list_size{4096, 500}, list_size{128, 10'000}};
+
+/// A contestant's own parameters stand where the contract has them, before those of all.
+parameters parameters_of(const setting& where, parameters own) {
+    parameters all{{"level", where.level}, {"medium", where.medium}, {"delay_ns", std::uint64_t{0}}};
+    all.insert(all.end(), own.begin(), own.end());
+    all.emplace_back("bytes", where.bytes);
+    all.emplace_back("elements", where.elements);
+    return all;
+}
+
+match make_list_match(const setting& where, const options& wanted, scratch& space) {
+    const bool is_large = where.elements > most_ordered_elements;
+    match made;
+    made.suite = "dnv-list";
+    made.title = "dnv-list   level " + where.level + "   medium " + where.medium + "   threads 1   bytes " +
+                 std::to_string(where.bytes) + "   elements " + std::to_string(where.elements);
+    made.limits.wanted_ns = wanted.quick ? 4e6 : 20e6;
+    // One transaction of a rival's takes seconds.
+    if (is_large) made.limits.fixed_transactions = 1;
+    std::vector<std::string> cases{"push_back", "pop_front", "read", "write"};
+    if (is_large) cases = {"read", "write"};
+    const auto add = [&](const std::string& engine, std::shared_ptr<contestant> measured, const parameters& own) {
+        for (const std::string& name : cases)
+            made.entries.push_back(
+                {engine, std::make_unique<shared_contestant>(measured), {name}, parameters_of(where, own)});
+    };
+    for (const dnv_program& program : dnv_programs())
+        for (const std::string mode : {"rtx", "tx", "notx"})
+            if (chosen(wanted, "dnv"))
+                add("dnv", start_dnv_list(program, mode, where, space),
+                    {{"mode", mode}, {"algorithm", std::string(program.algorithm)}});
+    for (const std::string rival : {"libpmemobj", "libpmemobj_best"})
+        if (chosen(wanted, rival)) add(rival, start_rival(rival, "dnv-list", where, space), {});
+    return made;
+}
+
+}  // namespace
+
+std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space) {
+    const std::vector<list_size> sizes = wanted.quick ? std::vector(quick_sizes.begin(), quick_sizes.end())
+                                                      : std::vector(all_sizes.begin(), all_sizes.end());
+    std::vector<planned_match> plan;
+    for (const list_size& size : sizes)
+        for (const std::string level : {"process", "power"}) {
+            setting where;
+            where.level = level;
+            where.bytes = size.bytes;
+            where.elements = size.elements;
+            plan.push_back([where, &wanted, &space] { return make_list_match(where, wanted, space); });
+        }
+    return plan;
+}
+
+}  // namespace holdfast::bench
