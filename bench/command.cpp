@@ -117,7 +117,7 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->capture_default_str();
     bench->add_option("--delay-ns", all->asked.delay_ns,
                       "Extra time for each line written to nvram, by our engines and, on bounded-buffer, lines and\n"
-                      "wrap, by libpmemobj")
+                      "wrap, by libpmemobj; none on dnv-list")
         ->capture_default_str();
     bench->add_option("--records", setting::records,
                       "How our engines' log records reach nvram: streamed, written_back, or the cheaper way as each\n"

@@ -1,4 +1,7 @@
 // Suite dnv-list: a list in dnv pools, with codes and without, in plain memory, and in a rival's pools.
+//
+// What is read and written through is another list than what is pushed to and popped from, whose elements soon lie in
+// another order than they are linked in.
 #include <bench/contest/list_runs.hpp>
 #include <bench/dnv/process.hpp>
 #include <bench/rivals/process.hpp>
@@ -42,17 +45,16 @@ parameters parameters_of(const setting& where, parameters own) {
     return all;
 }
 
-match make_list_match(const setting& where, const options& wanted, scratch& space) {
-    const bool is_large = where.elements > most_ordered_elements;
+match make_list_match(const setting& where, const std::vector<std::string>& cases, const options& wanted,
+                      scratch& space) {
     match made;
     made.suite = "dnv-list";
-    made.title = "dnv-list   level " + where.level + "   medium " + where.medium + "   threads 1   bytes " +
-                 std::to_string(where.bytes) + "   elements " + std::to_string(where.elements);
+    made.title = "dnv-list: " + cases.front() + " and " + cases.back() + "   level " + where.level + "   medium " +
+                 where.medium + "   threads 1   bytes " + std::to_string(where.bytes) + "   elements " +
+                 std::to_string(where.elements);
     made.limits.wanted_ns = wanted.quick ? 4e6 : 20e6;
     // One transaction of a rival's takes seconds.
-    if (is_large) made.limits.fixed_transactions = 1;
-    std::vector<std::string> cases{"push_back", "pop_front", "read", "write"};
-    if (is_large) cases = {"read", "write"};
+    if (where.elements > most_ordered_elements) made.limits.fixed_transactions = 1;
     const auto add = [&](const std::string& engine, std::shared_ptr<contestant> measured, const parameters& own) {
         for (const std::string& name : cases)
             made.entries.push_back(
@@ -73,6 +75,8 @@ match make_list_match(const setting& where, const options& wanted, scratch& spac
 std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space) {
     const std::vector<list_size> sizes = wanted.quick ? std::vector(quick_sizes.begin(), quick_sizes.end())
                                                       : std::vector(all_sizes.begin(), all_sizes.end());
+    const std::vector<std::string> ends{"push_back", "pop_front"};
+    const std::vector<std::string> through{"read", "write"};
     std::vector<planned_match> plan;
     for (const list_size& size : sizes)
         for (const std::string level : {"process", "power"}) {
@@ -80,7 +84,10 @@ std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space) 
             where.level = level;
             where.bytes = size.bytes;
             where.elements = size.elements;
-            plan.push_back([where, &wanted, &space] { return make_list_match(where, wanted, space); });
+            for (const auto& cases : {ends, through})
+                if (cases != ends || size.elements <= most_ordered_elements)
+                    plan.push_back(
+                        [where, cases, &wanted, &space] { return make_list_match(where, cases, wanted, space); });
         }
     return plan;
 }
