@@ -32,6 +32,7 @@ constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_
                                 suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
                                 suite{"lines", plan_lines},   suite{"wrap", plan_wrap},
                                 suite{"intset", plan_intset}, suite{"itm", plan_itm, conclude_itm},
+                                suite{"dnv-list", plan_dnv_list},
                                 suite{"ecc", plan_ecc},       suite{"memory", plan_memory}};
 
 constexpr auto suite_names = [] {
@@ -116,7 +117,7 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->capture_default_str();
     bench->add_option("--delay-ns", all->asked.delay_ns,
                       "Extra time for each line written to nvram, by our engines and, on bounded-buffer, lines and\n"
-                      "wrap, by libpmemobj")
+                      "wrap, by libpmemobj; none on dnv-list")
         ->capture_default_str();
     bench->add_option("--records", setting::records,
                       "How our engines' log records reach nvram: streamed, written_back, or the cheaper way as each\n"

@@ -25,6 +25,7 @@ std::vector<planned_match> plan_lines(const options& wanted, scratch& space);
 std::vector<planned_match> plan_wrap(const options& wanted, scratch& space);
 std::vector<planned_match> plan_intset(const options& wanted, scratch& space);
 std::vector<planned_match> plan_itm(const options& wanted, scratch& space);
+std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space);
 std::vector<planned_match> plan_ecc(const options& wanted, scratch& space);
 
 /// Adds what each further word of an update costs, and prints it.

@@ -79,10 +79,12 @@ std::string times(std::optional<double> value) {
     return value ? fmt::format("{}x", short_number(value)) : std::string();
 }
 
-/// What an engine shares with others: a batch is its own.
+/// What an engine shares with others: a batch, a mode and an algorithm are its own.
 parameters conditions_of(const line& one) {
     parameters all = one.params;
-    std::erase_if(all, [](const auto& each) { return each.first == "batch"; });
+    std::erase_if(all, [](const auto& each) {
+        return each.first == "batch" || each.first == "mode" || each.first == "algorithm";
+    });
     return all;
 }
 

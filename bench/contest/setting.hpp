@@ -14,6 +14,7 @@ struct setting {
     std::string medium = "nvram";
     unsigned threads = 1;
     std::uint64_t elements = 0;
+    std::uint64_t bytes = 0;      ///< of an element's payload, where the suite varies it
     std::uint64_t swaps = 0;      ///< a transaction; 0 where the suite does not swap
     std::uint64_t log_bytes = 0;  ///< asked for; the log's division may take a little less
     std::uint32_t delay_ns = 0;

@@ -1,4 +1,4 @@
-// holdfast-rivals RIVAL fill|run SUITE LEVEL DIRECTORY ELEMENTS SWAPS THREADS shared|own DELAY_NS RATE
+// holdfast-rivals RIVAL fill|run SUITE LEVEL DIRECTORY ELEMENTS SWAPS THREADS shared|own DELAY_NS RATE BYTES
 //
 // The child process of `holdfast bench` in which a rival runs; bench/serve.hpp says what it answers.
 #include <bench/rivals/rival.hpp>
@@ -95,6 +95,8 @@ std::unique_ptr<rival> make(const std::string& name, const rival_job& job) {
     const bool objects = job.suite == "bounded-buffer" || job.suite == "lines";
     if (objects && name.starts_with("libpmemobj")) return make_libpmemobj_objects(job, name == "libpmemobj");
     if (job.suite == "wrap" && name.starts_with("libpmemobj")) return make_libpmemobj_tree(job, name == "libpmemobj");
+    if (job.suite == "dnv-list" && name.starts_with("libpmemobj"))
+        return make_libpmemobj_list(job, name == "libpmemobj");
     if (name == "libpmemobj") return make_libpmemobj(job);
     if (name == "lmdb") return make_lmdb(job);
     if (name == "sqlite") return make_sqlite(job);
@@ -102,7 +104,7 @@ std::unique_ptr<rival> make(const std::string& name, const rival_job& job) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-    if (arguments.size() != 12) child_failed("started by `holdfast bench` only");
+    if (arguments.size() != 13) child_failed("started by `holdfast bench` only");
     rival_job job;
     job.suite = arguments[3];
     job.power = arguments[4] == "power";
@@ -112,6 +114,7 @@ int run(const std::vector<std::string>& arguments) {
     const auto threads = static_cast<unsigned>(std::strtoul(arguments[8].c_str(), nullptr, 10));
     job.delay_ns = static_cast<std::uint32_t>(std::strtoul(arguments[10].c_str(), nullptr, 10));
     job.rate = std::strtoull(arguments[11].c_str(), nullptr, 10);
+    job.bytes = std::strtoull(arguments[12].c_str(), nullptr, 10);
     auto data = make(arguments[1], job);
     if (arguments[2] == "fill") {
         data->fill();

@@ -51,7 +51,8 @@ private:
                                                  std::to_string(where.threads),
                                                  where.shared_lock ? "shared" : "own",
                                                  std::to_string(where.delay_ns),
-                                                 std::to_string(where.rate)};
+                                                 std::to_string(where.rate),
+                                                 std::to_string(where.bytes)};
         child_ = std::make_unique<child_process>(rival_, arguments, environment);
         child_->wait_until_ready();
     }

@@ -15,10 +15,11 @@ namespace holdfast::bench {
 
 /// One rival's task, as the parent process gave it.
 struct rival_job {
-    std::string suite;      ///< sps, hash, btree, rbtree, bounded-buffer, lines or wrap
+    std::string suite;      ///< sps, hash, btree, rbtree, bounded-buffer, lines, wrap or dnv-list
     bool power = true;      ///< durable against a power cut; otherwise against a killed process
     std::string directory;  ///< exists, empty before the data are filled in
     std::uint64_t elements = 0;  ///< bytes of the object in suite lines
+    std::uint64_t bytes = 0;     ///< of an element's payload in suite dnv-list
     std::uint64_t swaps = 1;
     std::uint64_t rate = 0;      ///< of the requests in suite wrap; 0: one after another
     std::uint32_t delay_ns = 0;  ///< added for each line that goes to the medium; libpmemobj alone knows it
@@ -66,6 +67,8 @@ std::unique_ptr<rival> make_libpmemobj(const rival_job& job);
 std::unique_ptr<rival> make_libpmemobj_objects(const rival_job& job, bool as_paper);
 /// The tree of suite wrap; `each_store`: a snapshot for each word stored, else for each node touched.
 std::unique_ptr<rival> make_libpmemobj_tree(const rival_job& job, bool each_store);
+/// The list of suite dnv-list; `as_paper` as above.
+std::unique_ptr<rival> make_libpmemobj_list(const rival_job& job, bool as_paper);
 std::unique_ptr<rival> make_lmdb(const rival_job& job);
 std::unique_ptr<rival> make_sqlite(const rival_job& job);
 

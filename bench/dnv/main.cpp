@@ -1,0 +1,86 @@
+// holdfast-dnv-ALGORITHM rtx|tx|notx LEVEL POOL BYTES ELEMENTS
+//
+// The child process of `holdfast bench dnv-list` in which a dnv pool is open, of which a process has one;
+// bench/contest/serve.hpp says what it answers. The paper's modes: rtx, words have codes; tx, they have none; notx, the
+// same list in memory of malloc, without blocks and without a pool.
+#include <bench/contest/list_runs.hpp>
+#include <bench/contest/serve.hpp>
+#include <bench/dnv/list.hpp>
+
+#include <holdfast/dnv/dnv.hpp>
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <bit>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::bench {
+namespace {
+
+struct in_blocks {
+    static void* allocate(std::size_t bytes) { return dnv_malloc(bytes); }
+    static void free(void* block) { dnv_free(block); }
+    template <class F>
+    static void atomically(F&& f) {
+        __transaction_atomic { f(); }
+    }
+};
+
+struct in_plain_memory {
+    static void* allocate(std::size_t bytes) { return std::malloc(bytes); }
+    static void free(void* block) { std::free(block); }
+    template <class F>
+    static void atomically(F&& f) {
+        f();
+    }
+};
+
+DNV_POD list_node ends;
+list_node plain_ends;
+
+dnv_options options_for(const std::string& mode, const std::string& level, const list_job& job) {
+    // Blocks are powers of two, and take twice their size; the longest record is that of a write, which has a tag, a
+    // word and a code for each element.
+    const std::uint64_t blocks = job.elements * std::bit_ceil(sizeof(list_node) + job.bytes) * 2;
+    const std::uint64_t record = job.elements * 24;
+    dnv_options asked;
+    // What a pool of this size has unless told, or more if one write would fill most of it.
+    asked.log_bytes = std::max<std::uint64_t>(4u << 20, std::bit_ceil(record * 2));
+    asked.bytes = (64u << 20) + blocks * 3 / 2 + asked.log_bytes;
+    asked.durability = level == "power" ? level::power : level::process;
+    asked.protect = mode == "rtx";
+    asked.tmpfs_is_nvram = true;
+    return asked;
+}
+
+template <class List>
+int serve_list(List list, const list_job& job) {
+    list_runs<List> runs(std::move(list), job);
+    runs.fill();
+    return serve([&](const std::string& name, std::uint64_t transactions) { return runs.run(name, transactions); });
+}
+
+int run(const std::vector<std::string>& arguments) {
+    if (arguments.size() != 6) child_failed("started by `holdfast bench` only");
+    const auto number = [&](std::size_t i) { return std::strtoull(arguments[i].c_str(), nullptr, 10); };
+    const std::string& mode = arguments[1];
+    const list_job job{number(5), number(4)};
+    if (mode == "notx") return serve_list(linked_list<in_plain_memory>(&plain_ends, job.bytes), job);
+    if (auto opened = dnv_open(arguments[3], options_for(mode, arguments[2], job)); !opened)
+        child_failed(opened.error().text());
+    return serve_list(linked_list<in_blocks>(&ends, job.bytes), job);
+}
+
+}  // namespace
+}  // namespace holdfast::bench
+
+int main(int count, char** arguments) {
+    // Goes with its parent, however that ends.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return holdfast::bench::run({arguments, arguments + count});
+}
