@@ -17,6 +17,7 @@
 #include <holdfast/dnv/damage_handler.hpp>
 #include <holdfast/dnv/placement.hpp>
 #include <holdfast/dnv/space.hpp>
+#include <holdfast/dnv/thread_heap.hpp>
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/private_pages.hpp>
@@ -41,6 +42,7 @@ struct record_builder {
     alignas(private_pages::storing) std::byte room_for_gate[sizeof(private_pages::storing)] = {};
 
     void begin() {
+        if (words.data() == nullptr) release_record_at_end_of_thread();
         words.clear();
         run_end = 0;
         words.room_for(format::record_header_words);
@@ -167,5 +169,7 @@ void settle_commit() noexcept {
     }
     if (!mine.leaves) end_for(*mine.problem);
 }
+
+void release_commit_record() noexcept { making.words.release(); }
 
 }  // namespace holdfast::dnv

@@ -22,5 +22,7 @@ void retire_commit() noexcept;
 /// On a file at `power`: waits until the group that the commit joined is durable. Where it never will be, the program
 /// ends, or the thread's attempt says so if it is one that can be left. Elsewhere nothing.
 void settle_commit() noexcept;
+/// At the end of a thread.
+void release_commit_record() noexcept;
 
 }  // namespace holdfast::dnv

@@ -151,5 +151,47 @@ TEST_F(Dnv, AnEarlierHandlerOfFaultsIsStillCalled) {
     EXPECT_EQ(said, "");
 }
 
+TEST_F(Dnv, AForkedChildHasNoPoolAndMayOpenAnother) {
+    open();
+    push_some(3);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (dnv_close() || !dnv_open(directory_ + "/of_child", options_)) ::_exit(1);
+        push_some(2);
+        ::_exit(summary().count == 2 && dnv_close() ? 0 : 2);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    expect_sound_list(3);
+    const pid_t toucher = ::fork();
+    if (toucher == 0) {
+        ::close(STDERR_FILENO);
+        touch_count_plainly();
+        ::_exit(0);
+    }
+    ::waitpid(toucher, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    expect_sound_list(3);
+    expect_sound_pool(3);
+}
+
+TEST_F(Dnv, WhatCannotBeOpenedSaysWhy) {
+    open();
+    const auto twice = dnv_open(directory_ + "/other", options_);
+    ASSERT_FALSE(twice);
+    EXPECT_EQ(twice.error().code, errc::misuse);
+    ASSERT_TRUE(dnv_close());
+    EXPECT_EQ(dnv_close().error().code, errc::misuse);
+    {
+        create_options other;
+        other.durability = level::process;
+        ASSERT_TRUE(redo::pool::create(directory_ + "/redo", other));
+    }
+    const auto of_other_engine = dnv_open(directory_ + "/redo", options_);
+    ASSERT_FALSE(of_other_engine);
+    EXPECT_EQ(of_other_engine.error().code, errc::engine_mismatch) << of_other_engine.error().text();
+}
+
 }  // namespace
 }  // namespace holdfast::dnv::test

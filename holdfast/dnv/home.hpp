@@ -57,7 +57,7 @@ struct home {
     static bool between_attempts() noexcept;
 
 private:
-    static ecc::coded_word load(const ecc::coded_word* place) noexcept {
+    [[gnu::always_inline]] static ecc::coded_word load(const ecc::coded_word* place) noexcept {
         return {stm::detail::load_home(&place->word), stm::detail::load_home(&place->code)};
     }
 };

@@ -133,22 +133,5 @@ TEST_F(Dnv, KillsAtRandomMomentsLeaveTheCommitsOfEveryThread) {
     }
 }
 
-TEST_F(Dnv, WhatCannotBeOpenedSaysWhy) {
-    open();
-    const auto twice = dnv_open(directory_ + "/other", options_);
-    ASSERT_FALSE(twice);
-    EXPECT_EQ(twice.error().code, errc::misuse);
-    ASSERT_TRUE(dnv_close());
-    EXPECT_EQ(dnv_close().error().code, errc::misuse);
-    {
-        create_options other;
-        other.durability = level::process;
-        ASSERT_TRUE(redo::pool::create(directory_ + "/redo", other));
-    }
-    const auto of_other_engine = dnv_open(directory_ + "/redo", options_);
-    ASSERT_FALSE(of_other_engine);
-    EXPECT_EQ(of_other_engine.error().code, errc::engine_mismatch) << of_other_engine.error().text();
-}
-
 }  // namespace
 }  // namespace holdfast::dnv::test

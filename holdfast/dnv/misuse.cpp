@@ -50,6 +50,8 @@ const void* code_of(const void* context) noexcept {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
+    if (the_space.of_parent.holds(info->si_addr))
+        end_for_touch(info->si_addr, "a touch in a forked child, which does not have the pool,", code_of(context));
     if (the_placement.holds(info->si_addr)) end_for_touch(info->si_addr, "a touch outside of blocks", code_of(context));
     if ((handler_before.sa_flags & SA_SIGINFO) != 0) return handler_before.sa_sigaction(signal, info, context);
     if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)

@@ -17,9 +17,10 @@
 #include <holdfast/dnv/thread_heap.hpp>
 #include <holdfast/pool/address.hpp>
 
-#include <cstring>
-#include <random>
+#include <new>
 #include <utility>
+
+#include <pthread.h>
 
 namespace holdfast::dnv {
 namespace {
@@ -89,12 +90,30 @@ result<void> settle_chunks() {
 
 void forget() noexcept {
     close_statics();
+    the_space.of_parent = {};
     detach();
     the_space.window = {};
     the_space.handle.reset();
 }
 
+/// A forked child has neither the pool's pages nor its threads.
+void leave_pool_to_parent() noexcept {
+    if (the_space.pool == nullptr) return;
+    the_space.of_parent = the_placement;
+    the_placement = {};
+    the_space.pool = nullptr;
+    the_space.staged = nullptr;
+}
+
+void notice_forks() {
+    static const int registered = pthread_atfork(nullptr, nullptr, leave_pool_to_parent);
+    if (registered != 0) throw std::bad_alloc();
+}
+
 result<void> open_parts(const std::string& path, const dnv_options& options) {
+    // What a fork has left here.
+    if (the_space.handle) forget();
+    notice_forks();
     auto opened = open_or_create(path, options);
     if (!opened) return std::move(opened).give_error();
     the_space.handle.emplace(std::move(*opened));

@@ -27,18 +27,18 @@ struct placement {
     std::uintptr_t statics_distance = 0;  ///< from twice an address in the statics' window to its place
     bool is_coded = false;
 
-    bool holds(const void* at) const noexcept {
+    [[gnu::always_inline]] bool holds(const void* at) const noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(at);
         return address - heap_begin < heap_bytes || address - statics_begin < statics_bytes;
     }
-    bool heap_holds(const void* at) const noexcept {
+    [[gnu::always_inline]] bool heap_holds(const void* at) const noexcept {
         return reinterpret_cast<std::uintptr_t>(at) - heap_begin < heap_bytes;
     }
 };
 inline constinit placement the_placement;
 
 /// Where the word of a window address is. Requires: the placement holds it; 8-aligned.
-inline ecc::coded_word* place_of(const void* at) noexcept {
+[[gnu::always_inline]] inline ecc::coded_word* place_of(const void* at) noexcept {
     const std::uintptr_t doubled = reinterpret_cast<std::uintptr_t>(at) * expansion;
     return reinterpret_cast<ecc::coded_word*>(the_placement.heap_holds(at) ? doubled
                                                                            : doubled + the_placement.statics_distance);

@@ -60,6 +60,9 @@ struct space {
     std::vector<unsigned> idle[classes];  ///< chunks that the Chunk Table may not name
     std::vector<bool> slot_is_used;
 
+    /// In a forked child what the parent's window was: nothing is mapped behind it.
+    placement of_parent;
+
     std::atomic<std::uint64_t> mended_words{0};
     std::atomic<std::uint64_t> mended_bits{0};
 

@@ -1,5 +1,6 @@
 #include <holdfast/dnv/thread_heap.hpp>
 
+#include <holdfast/dnv/commit_log.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
 
@@ -51,17 +52,24 @@ void end_of_thread(void* of_thread) {
         return;
     }
     give_back(ending.heap);
+    release_commit_record();
+}
+
+bool notice_end() noexcept {
+    return the_exit_key().is_made && pthread_setspecific(the_exit_key().key, &mine) == 0;
 }
 
 /// 0 where all others are claimed, or where the thread's end would not be noticed.
 unsigned claim() noexcept {
-    if (!the_exit_key().is_made || pthread_setspecific(the_exit_key().key, &mine) != 0) return 0;
+    if (!notice_end()) return 0;
     for (unsigned number = 1; number < heaps; ++number)
         if (!claimed[number].exchange(true, std::memory_order_acquire)) return number;
     return 0;
 }
 
 }  // namespace
+
+void release_record_at_end_of_thread() noexcept { notice_end(); }
 
 void forget_heap_claims() noexcept {
     for (auto& each : claimed) each.store(false, std::memory_order_release);

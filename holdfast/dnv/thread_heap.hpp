@@ -45,6 +45,8 @@ private:
 
 /// Claims one if the thread has none of the open pool.
 thread_heap& heap_of_this_thread() noexcept;
+/// The memory of this thread's records is released when it ends. Called before it has any.
+void release_record_at_end_of_thread() noexcept;
 /// Nobody has a heap of the pool that is being opened. Requires: no other thread is in a call of dnv.
 void forget_heap_claims() noexcept;
 
