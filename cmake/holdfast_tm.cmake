@@ -96,6 +96,8 @@ function(holdfast_target_dnv target)
     endif()
     holdfast_compile_blocks(${target})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    # Static variables lie in the order of their definitions: a new one behind the old ones.
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-toplevel-reorder>")
     target_link_options(${target} PRIVATE -no-pie "LINKER:-T,${HOLDFAST_DNV_LINKER_SCRIPT}")
     target_link_libraries(${target} PRIVATE holdfast::dnv_${dnv_ALGORITHM})
 endfunction()

@@ -93,13 +93,17 @@ error not_placed() {
     return reason;
 }
 
+std::string place_of_variable(const static_variable& each) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%llu bytes at 0x%zx", static_cast<unsigned long long>(each.bytes),
+                  static_cast<std::size_t>(each.address));
+    return text;
+}
+
 error mismatch(const space& open, const static_variable& variable, std::string what, std::string found) {
     error reason{.code = errc::layout_mismatch, .what = std::move(what)};
     reason.path = open.pool->path();
-    char expected[64];
-    std::snprintf(expected, sizeof expected, "%llu bytes at 0x%zx", static_cast<unsigned long long>(variable.bytes),
-                  static_cast<std::size_t>(variable.address));
-    reason.expected = variable.name + ", " + expected;
+    reason.expected = variable.name + ", " + place_of_variable(variable);
     reason.found = std::move(found);
     reason.remedy = "keep the old variables, their order and their types; put new ones behind them";
     return reason;
@@ -138,7 +142,7 @@ result<void> compare(const space& open, const std::vector<static_variable>& in_p
         const static_variable& now = *found->second;
         if (now.address != each.address || now.bytes != each.bytes)
             return mismatch(open, each, "a static variable of the pool is another one in the program",
-                            std::to_string(now.bytes) + " bytes at " + std::to_string(now.address));
+                            place_of_variable(now));
         by_name.erase(found);
     }
     for (const auto& [name, each] : by_name)

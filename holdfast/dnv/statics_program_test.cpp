@@ -1,0 +1,38 @@
+// One program in several builds: its static variables are the same, more, fewer, or others. It opens the pool that it
+// is told, adds to each variable and prints them; the error instead, if there is one.
+#include <holdfast/dnv/dnv.hpp>
+
+#include <cstdio>
+
+DNV_POD static long first = 1;
+#if defined(CHANGED)
+DNV_POD static int second[4] = {2};
+#elif !defined(FEWER)
+DNV_POD static long second[1] = {2};
+#endif
+#if defined(MORE)
+DNV_POD static long third = 3;
+#endif
+
+int main(int count, char** arguments) {
+    dnv_options options;
+    options.bytes = 4 << 20;
+    options.durability = holdfast::level::process;
+    if (count != 2) return 2;
+    if (auto opened = dnv_open(arguments[1], options); !opened) {
+        std::printf("%s", opened.error().text().c_str());
+        return 1;
+    }
+    long found[3] = {};
+    __transaction_atomic {
+        found[0] = first += 10;
+#if !defined(FEWER)
+        found[1] = second[0] += 10;
+#endif
+#if defined(MORE)
+        found[2] = third += 10;
+#endif
+    }
+    std::printf("%ld %ld %ld", found[0], found[1], found[2]);
+    return dnv_close() ? 0 : 1;
+}
