@@ -1,6 +1,6 @@
 #include <holdfast/dnv/attach.hpp>
 
-#include <holdfast/dnv/attempt.hpp>
+#include <holdfast/base/checksum.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/ecc/repair.hpp>
@@ -26,6 +26,16 @@ bool is_inside(std::uint64_t offset, std::uint64_t bytes) noexcept {
     return offset % sizeof(ecc::coded_word) == 0 && offset != 0 && offset <= size && bytes <= size - offset;
 }
 
+/// What has no codes has checksums.
+result<void> compare_checksums() {
+    const root& in_pool = *the_space.in_pool;
+    const auto offset =
+        static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&in_pool) - the_space.pool->base());
+    if (in_pool.checksum.get() == in_pool.checksum_of_words()) return {};
+    return corrupt("the root of a dnv pool has flipped bits", offset, std::to_string(in_pool.checksum_of_words()),
+                   std::to_string(in_pool.checksum.get()));
+}
+
 result<void> attach_parts() {
     const root& in_pool = *the_space.in_pool;
     const struct {
@@ -36,6 +46,7 @@ result<void> attach_parts() {
                  {"the directory of chunks", in_pool.directory.get(), most_chunks * sizeof(directory_entry)},
                  {"the region of static variables", in_pool.statics.get(), in_pool.statics_room.get() * expansion},
                  {"the names of static variables", in_pool.names.get(), in_pool.names_room.get()}};
+    if (auto same = compare_checksums(); !same) return same;
     for (const auto& each : parts)
         if ((each.offset != 0 || each.bytes != 0) && !is_inside(each.offset, each.bytes))
             return corrupt(std::string(each.what) + " of a dnv pool is not inside of it", each.offset,
@@ -61,8 +72,9 @@ result<void> attach_chunks() {
         auto named = table_word(slot);
         if (!named) return std::move(named).give_error();
         const std::uint64_t word = entry.word.get();
-        if (*named == 0 && word == 0) continue;
-        if ((*named != 0 && *named != word) || !is_chunk_inside(chunk::of(word), entry.bytes.get()))
+        if (*named == 0 && (word == 0 || entry.checksum.get() != entry.checksum_of_words())) continue;
+        if ((*named != 0 && *named != word) || entry.checksum.get() != entry.checksum_of_words() ||
+            !is_chunk_inside(chunk::of(word), entry.bytes.get()))
             return corrupt("the table and the directory of chunks disagree",
                            static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&entry) - the_space.pool->base()),
                            "a chunk as in the table, " + std::to_string(*named),
@@ -98,11 +110,22 @@ result<void> attach(root* in_pool, std::uint64_t reserved_bytes) {
     // For an audit; a program's own begin here when it opens the pool.
     if (in_pool->statics_bytes.get() != 0) {
         the_placement.statics_begin = statics_address;
-        the_placement.statics_bytes = in_pool->statics_bytes.get();
+        the_placement.statics_bytes = (in_pool->statics_bytes.get() + 7) / 8 * 8;
         the_placement.statics_distance =
             reinterpret_cast<std::uintptr_t>(base) + in_pool->statics.get() - statics_address * expansion;
     }
     return attach_chunks();
+}
+
+result<std::string> names_of_statics() {
+    const root& in_pool = *the_space.in_pool;
+    const std::uint64_t offset = in_pool.names.get();
+    std::string text(reinterpret_cast<const char*>(the_space.pool->base() + offset), in_pool.names_bytes.get());
+    const std::uint32_t sum = crc32c(text.data(), text.size());
+    if (sum == in_pool.names_checksum.get()) return text;
+    return corrupt("the names of static variables have flipped bits", offset,
+                   std::to_string(in_pool.names_checksum.get()),
+                   std::to_string(sum));
 }
 
 void detach() noexcept {

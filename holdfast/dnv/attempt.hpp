@@ -14,11 +14,25 @@ struct attempt {
     static constexpr unsigned nothing = ~0u;
 
     unsigned wanted_class = nothing;   ///< of blocks that a chunk is needed for
-    unsigned refused_class = nothing;  ///< there is no chunk for it: the next attempt's allocation fails
     error* problem = nullptr;          ///< why the transaction cannot be; owned
     bool is_damaged = false;
     damage found;                ///< if is_damaged: a word that cannot be corrected
     bool leaves = false;         ///< the transaction is one that can be left: dnv_atomically
+
+    /// Whether there is no room for blocks of the class, as the attempt before this one found out.
+    bool is_refused(unsigned of_class, std::uint64_t attempt_number) const noexcept {
+        return refused_in_ == attempt_number && (refused_[of_class / 64] >> of_class % 64 & 1) != 0;
+    }
+    /// Refusals of the attempt that has ended hold in the next one, too.
+    void keep_refusals(std::uint64_t ended, std::uint64_t next) noexcept {
+        if (refused_in_ != ended) refused_[0] = refused_[1] = 0;
+        refused_in_ = next;
+    }
+    void refuse(unsigned of_class) noexcept { refused_[of_class / 64] |= std::uint64_t{1} << of_class % 64; }
+
+private:
+    std::uint64_t refused_in_ = 0;
+    std::uint64_t refused_[2] = {};  ///< a bit for each class
 };
 
 extern constinit thread_local attempt attempt_of_this_thread __attribute__((tls_model("initial-exec")));

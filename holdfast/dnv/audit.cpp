@@ -30,6 +30,8 @@ public:
         }
         for (auto& heap : the_space.staged->bins)
             for (unsigned of_class = 0; of_class < classes; ++of_class) follow(heap[of_class], of_class);
+        for (unsigned of_class = 0; of_class < classes; ++of_class)
+            follow_list(&the_space.staged->parked[of_class], of_class);
         report_.blocks = blocks_left_ - report_.free_blocks - report_.unused_blocks;
         return std::move(report_);
     }
@@ -81,13 +83,16 @@ private:
         return true;
     }
 
-    void follow(const bin& from, unsigned of_class) {
-        const stm::word* link = &from.free;
+    void follow_list(const stm::word* link, unsigned of_class) {
         for (stm::word each = value_of(link); each != 0; each = value_of(link)) {
             if (!mark_free(each, of_class, link)) return;
             ++report_.free_blocks;
             link = reinterpret_cast<const stm::word*>(each);
         }
+    }
+
+    void follow(const bin& from, unsigned of_class) {
+        follow_list(&from.free, of_class);
         const stm::word end = value_of(&from.unused_end);
         for (stm::word each = value_of(&from.unused); each != end; each += block_bytes(of_class)) {
             if (each > end || !mark_free(each, of_class, &from.unused)) return;

@@ -15,14 +15,37 @@ namespace holdfast::dnv {
 /// A list that another heap has too much of, or a chunk, or whatever others have.
 template <class Algorithm>
 void find_room(attempt& mine) noexcept {
+    const auto number = [] { return Algorithm::of_this_thread().number_of_attempt(); };
+    const std::uint64_t ended = number();
     const unsigned of_class = std::exchange(mine.wanted_class, attempt::nothing);
-    if (staged_heap<Algorithm>::take_over(of_class, false)) return;
-    const unsigned slot = the_space.acquire_chunk(of_class);
-    if (slot != most_chunks) {
-        heap_of_this_thread().granted[of_class] = slot;
-    } else if (!staged_heap<Algorithm>::take_over(of_class, true)) {
-        mine.refused_class = of_class;
-    }
+    unsigned slot = most_chunks;
+    const bool has_room = staged_heap<Algorithm>::take_over(of_class, false) ||
+                          (slot = the_space.acquire_chunk(of_class)) != most_chunks ||
+                          staged_heap<Algorithm>::take_over(of_class, true);
+    if (slot != most_chunks) heap_of_this_thread().granted.push({of_class, slot});
+    mine.keep_refusals(ended, number() + 1);
+    if (!has_room) mine.refuse(of_class);
+}
+
+/// Asks with nothing of the attempt left: the handler may run blocks of its own.
+inline verdict ask(attempt& mine) noexcept {
+    const bool leaves = std::exchange(mine.leaves, false);
+    const verdict given = ask_about(mine.found);
+    mine.leaves = leaves;
+    return given;
+}
+
+/// Stores the word, if nobody has stored there since it was found.
+template <class Algorithm>
+void supply(const damage& found, stm::word word) noexcept {
+    auto* const at = const_cast<stm::word*>(static_cast<const stm::word*>(found.address));
+    stm::atomically<Algorithm>([&] {
+        Algorithm& open = Algorithm::of_this_thread();
+        // Alone from here on.
+        if (!open.become_irrevocable()) open.begin_again();
+        const ecc::coded_word now = *place_of(at);
+        if (now.word == found.word && now.code == found.code) open.store(at, word, 0xFF);
+    });
 }
 
 /// Returns whether the transaction runs again.
@@ -30,29 +53,19 @@ template <class Algorithm>
 bool settle_attempt() noexcept {
     attempt& mine = this_attempt();
     if (mine.wanted_class != attempt::nothing) find_room<Algorithm>(mine);
-    if (mine.is_damaged) {
-        mine.is_damaged = false;
+    if (std::exchange(mine.is_damaged, false)) {
         const damage found = mine.found;
-        const verdict given = ask_about(found);
+        const verdict given = ask(mine);
         if (given.what == verdict::choice::supply) {
-            stm::atomically<Algorithm>([&] {
-                // Whole, so that nothing of what is there is read.
-                Algorithm::of_this_thread().store(
-                    const_cast<stm::word*>(static_cast<const stm::word*>(found.address)), given.word, 0xFF);
-            });
+            supply<Algorithm>(found, given.word);
             return true;
         }
-        if (mine.leaves && given.what == verdict::choice::leave) {
-            mine.problem = holdfast::detail::keep(error_of(found)).release();
-            return false;
-        }
-        end_for(error_of(found));
+        if (!mine.leaves || given.what != verdict::choice::leave) end_for(error_of(found));
+        mine.problem = holdfast::detail::keep(error_of(found)).release();
     }
-    if (mine.problem != nullptr) {
-        if (mine.leaves) return false;
-        end_for(*mine.problem);
-    }
-    return true;
+    if (mine.problem == nullptr) return true;
+    if (!mine.leaves) end_for(*mine.problem);
+    return false;
 }
 
 }  // namespace holdfast::dnv

@@ -69,7 +69,8 @@ std::optional<contents_finding> check_contents(const open_pool& pool, const std:
         found.problem = audited.problem().error().text();
         return found;
     }
-    const audit_report report = audit_open_pool(false);
+    audit_report report = audit_open_pool(false);
+    if (auto names = names_of_statics(); !names) report.problems.push_back(names.error());
     for (const error& each : report.problems)
         found.problem = found.problem.value_or("") + (found.problem ? "\n" : "") + each.text();
     found.words = words_of(report);

@@ -76,8 +76,7 @@ result<std::uintptr_t> take_run(unsigned slot, unsigned of_class, std::size_t by
         HOLDFAST_ASSERT_ALWAYS(reinterpret_cast<std::uintptr_t>(made) % (window_page * expansion) == 0,
                                "what is as large as a chunk is a run of whole pages");
         const chunk each{reinterpret_cast<std::uintptr_t>(window_of(made)), of_class};
-        the_space.directory[slot].word = each.word();
-        the_space.directory[slot].bytes = bytes;
+        the_space.directory[slot].set(each.word(), bytes);
         return each.begin;
     });
 }

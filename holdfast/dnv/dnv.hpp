@@ -83,6 +83,9 @@ public:
     leavable& operator=(const leavable&) = delete;
 
     HOLDFAST_DNV_PURE result<void> outcome(bool committed) noexcept;
+
+private:
+    bool before_ = false;
 };
 }  // namespace holdfast::dnv::detail
 

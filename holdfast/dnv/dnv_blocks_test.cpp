@@ -205,6 +205,54 @@ void free_all() {
     }
 }
 
+long allocate_together(std::size_t bytes, long wanted) {
+    long made = 0;
+    __transaction_atomic {
+        made = 0;
+        for (long each = 0; each < wanted; ++each) {
+            auto* const block = static_cast<node*>(dnv_malloc(bytes));
+            if (block == nullptr) continue;
+            block->next = all;
+            all = block;
+            ++made;
+        }
+    }
+    return made;
+}
+
+[[gnu::transaction_pure, gnu::noinline]] static void call(void (*flip)(void*), void* block) { flip(block); }
+
+std::uint64_t store_around_a_flip(void (*flip)(void* block)) {
+    std::uint64_t found = 0;
+    __transaction_atomic {
+        auto* const block = static_cast<std::uint32_t*>(dnv_malloc(64));
+        block[2] = 0x10;
+        call(flip, block + 2);
+        block[3] = 0x20;
+        found = *reinterpret_cast<std::uint64_t*>(block + 2);
+        dnv_free(block);
+    }
+    return found;
+}
+
+bool step_pair(std::uint64_t* pair) {
+    bool were_equal = false;
+    __transaction_atomic {
+        were_equal = pair[0] == pair[1];
+        ++pair[0];
+        ++pair[1];
+    }
+    return were_equal;
+}
+
+std::uint64_t read_in_block(const std::uint64_t* at) {
+    __transaction_atomic { return *at; }
+}
+
+void add_one(std::uint64_t* at) {
+    __transaction_atomic { ++*at; }
+}
+
 void store_parts(unsigned char* at) {
     __transaction_atomic {
         at[3] = 0xAB;

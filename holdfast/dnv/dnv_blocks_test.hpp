@@ -48,6 +48,15 @@ result<void> try_to_sum_words(const std::uint64_t* words, std::size_t count, std
 /// Allocates in a block, as much as there is; the blocks are linked, and freed by the other one.
 long allocate_all(std::size_t bytes);
 void free_all();
+/// `count` blocks in one block of code, linked as those of allocate_all; how many there were.
+long allocate_together(std::size_t bytes, long count);
+/// The first byte in one half of a word, a flipped bit, the other half; the word that is read at last.
+std::uint64_t store_around_a_flip(void (*flip)(void* block));
+/// Adds one to each of a pair, which must be equal; whether they were.
+bool step_pair(std::uint64_t* pair);
+/// As a handler of damage may: what another block says.
+std::uint64_t read_in_block(const std::uint64_t* at);
+void add_one(std::uint64_t* at);
 /// One byte, and one of four, in the middle of words.
 void store_parts(unsigned char* at);
 

@@ -73,6 +73,47 @@ TEST_F(Dnv, AFullPoolSaysSoAndGivesBackWhatIsFreed) {
     expect_sound_pool(0);
 }
 
+TEST_F(Dnv, ABlockMayNeedSeveralChunks) {
+    open();
+    EXPECT_EQ(allocate_together(32'768, 3), 3);
+    EXPECT_EQ(allocate_together(16, 5000), 5000);
+    EXPECT_EQ(allocate_together(4096, 40), 40);
+    free_all();
+    expect_sound_pool(0);
+}
+
+TEST_F(Dnv, ABlockInAFullPoolGetsWhatThereIs) {
+    options_.bytes = 4 << 20;
+    open();
+    const long all = allocate_all(100'000);
+    EXPECT_EQ(allocate_together(100'000, 3), 0);
+    free_all();
+    EXPECT_EQ(allocate_together(100'000, all + 3), all);
+    free_all();
+    EXPECT_NE(dnv_malloc(100'000), nullptr) << "a refusal is of one transaction";
+}
+
+TEST_F(Dnv, MoreThreadsThanHeapsShareWhatThereIs) {
+    options_.bytes = 4 << 20;
+    open();
+    std::vector<std::thread> threads;
+    for (unsigned thread = 0; thread < 24; ++thread)
+        threads.emplace_back([thread] {
+            std::mt19937 random(thread);
+            for (int i = 0; i < 300; ++i) {
+                void* const kept[3] = {dnv_malloc(20'000), dnv_malloc(20'000), dnv_malloc(100)};
+                auto* const words = static_cast<std::uint64_t*>(kept[random() % 3]);
+                if (words != nullptr) {
+                    fill_words(words, 8, thread);
+                    EXPECT_EQ(sum_of_words(words, 8), 8u * thread);
+                }
+                for (void* each : kept) dnv_free(each);
+            }
+        });
+    for (auto& each : threads) each.join();
+    expect_sound_pool(0);
+}
+
 TEST_F(Dnv, WhatOneThreadFreesAnotherAllocates) {
     options_.bytes = 4 << 20;
     open();

@@ -63,6 +63,71 @@ TEST_F(Dnv, AWordThatNothingCorrectsIsItsHandlersToDecide) {
     dnv_on_uncorrectable(nullptr);
 }
 
+TEST_F(Dnv, FlippedBitsInABlockOfTheTransactionAreCorrected) {
+    open();
+    const auto flip = [](void* at) {
+        if (!the_space.stores_fresh_home) return;
+        place_of(at)->word ^= 1;
+    };
+    EXPECT_EQ(store_around_a_flip(flip), 0x20'0000'0010u);
+}
+
+TEST_F(Dnv, AHandlerMayRunBlocksAndSuppliesOnlyWhatNobodyHasStored) {
+    open();
+    auto* const block = static_cast<std::uint64_t*>(dnv_malloc(64));
+    fill_words(block, 8, 1000);
+    place_of(block)->word ^= 0x0000'0F0F'0F0F'0000;
+    std::atomic<int> asked{0};
+    dnv_on_uncorrectable([&](const damage&) {
+        // The second to be asked answers when the first has gone on.
+        const bool is_late = asked.fetch_add(1) != 0;
+        if (is_late) ::usleep(20'000);
+        return verdict::supply(read_in_block(block + 1));
+    });
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 2; ++thread)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 200; ++i) add_one(block);
+        });
+    for (auto& each : threads) each.join();
+    EXPECT_EQ(read_in_block(block), 1400u);
+    dnv_on_uncorrectable(nullptr);
+}
+
+/// The root and the directory of chunks, which have no codes.
+TEST_F(Dnv, AFlippedBitInTheMetadataIsNamed) {
+    options_.bytes = 2 << 20;
+    open();
+    push_some(30);
+    const std::byte* const base = the_space.pool->base();
+    const auto offset_of = [&](const void* at) {
+        return static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - base);
+    };
+    std::vector<std::uint64_t> places;
+    for (std::size_t at = 0; at < sizeof(root); at += 8) places.push_back(offset_of(the_space.in_pool) + at);
+    for (std::size_t at = 0; at < sizeof(directory_entry); at += 8)
+        places.push_back(offset_of(the_space.directory) + at);
+    places.push_back(the_space.in_pool->names.get());
+    ASSERT_TRUE(dnv_close());
+    workload::random random(11);
+    for (const std::uint64_t place : places) {
+        for (int round = 0; round < 6; ++round) {
+            const std::string copy = directory_ + "/copy";
+            fs::copy_file(path(), copy, fs::copy_options::overwrite_existing);
+            auto file = persist::file::open(copy, persist::file::access::read_write).value();
+            std::uint64_t word = 0;
+            file.read_at(place, &word, sizeof word).value();
+            word ^= std::uint64_t{1} << random.below(64);
+            file.write_at(place, &word, sizeof word, persist::site::measure).value();
+            const auto opened = dnv_open(copy, options_);
+            EXPECT_EQ(opened ? errc{} : opened.error().code, errc::corrupt) << "offset " << place << ", now " << word;
+            if (opened) static_cast<void>(dnv_close());
+            const auto checked = check_pool(copy, check_contents);
+            EXPECT_TRUE(!checked || !checked->sound());
+        }
+    }
+}
+
 TEST_F(Dnv, AClosedPoolIsCheckedAndMendedByItsCodes) {
     open();
     push_some(30);

@@ -36,7 +36,7 @@ struct home {
     [[gnu::always_inline]] static void store(stm::word* at, stm::word value, std::uint8_t mask) noexcept {
         if (!keeps(at)) return stm::detail::store_home(at, value, mask);
         ecc::coded_word* const place = place_of(at);
-        if (mask != 0xFF) value = merged(load(place).word, value, mask);
+        if (mask != 0xFF) value = merged(word_of_fresh(at), value, mask);
         if (the_placement.is_coded) {
             persist::store_pair(&place->word, value, ecc::encode(value), persist::site::dnv_home);
         } else {
@@ -48,6 +48,7 @@ struct home {
 
     [[noreturn]] static void refuse_store(const void* at) noexcept;
     static bool mend(const stm::word* at) noexcept;
+    static stm::word mend_fresh(const stm::word* at) noexcept;
 
     static bool prepare(const stm::write_log& writes) noexcept { return prepare_commit(writes); }
     static void log() noexcept { log_commit(); }
@@ -57,6 +58,10 @@ struct home {
     static bool between_attempts() noexcept;
 
 private:
+    static stm::word word_of_fresh(const stm::word* at) noexcept {
+        const found there = look(at);
+        return there.sound ? there.value : mend_fresh(at);
+    }
     [[gnu::always_inline]] static ecc::coded_word load(const ecc::coded_word* place) noexcept {
         return {stm::detail::load_home(&place->word), stm::detail::load_home(&place->code)};
     }

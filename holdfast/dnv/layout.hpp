@@ -10,23 +10,36 @@
 
 namespace holdfast::dnv {
 
-/// Blocks of class c have smallest_block << c bytes of the window.
+/// Sizes of blocks, in the window: multiples of the smallest up to four of them, then four sizes in each doubling.
 inline constexpr std::size_t smallest_block = 16;
-inline constexpr unsigned classes = 32;
+inline constexpr unsigned steps = 4;
+inline constexpr unsigned classes = 112;
 /// The first is for all threads that have none of their own.
 inline constexpr unsigned heaps = 16;
 inline constexpr std::size_t most_chunks = 4096;
 /// A chunk is whole pages of the pool.
 inline constexpr std::size_t window_page = 2048;
 
-constexpr std::size_t block_bytes(unsigned of_class) noexcept { return smallest_block << of_class; }
+constexpr std::size_t block_bytes(unsigned of_class) noexcept {
+    if (of_class < steps) return smallest_block * (of_class + 1);
+    const unsigned doubling = of_class / steps;
+    return (smallest_block * (of_class % steps + steps + 1)) << (doubling - 1);
+}
 /// The smallest class that has room. `classes` or more: none has.
 constexpr unsigned class_for(std::size_t bytes) noexcept {
-    if (bytes <= smallest_block) return 0;
-    return static_cast<unsigned>(std::bit_width(bytes - 1) - std::bit_width(smallest_block - 1));
+    constexpr std::size_t largest_step = smallest_block * steps;
+    if (bytes <= largest_step) return bytes == 0 ? 0 : static_cast<unsigned>((bytes - 1) / smallest_block);
+    const auto doubling = static_cast<unsigned>(std::bit_width(bytes - 1) - std::bit_width(largest_step - 1));
+    const auto step = static_cast<unsigned>((bytes - 1) / (smallest_block << (doubling - 1)) - steps);
+    return doubling * steps + step;
 }
-static_assert(class_for(0) == 0 && class_for(16) == 0 && class_for(17) == 1);
-static_assert(class_for(32) == 1 && class_for(33) == 2);
+/// Whether each size has its class, and a byte more the next one.
+constexpr bool classes_fit() noexcept {
+    for (unsigned each = 0; each < classes; ++each)
+        if (class_for(block_bytes(each)) != each || class_for(block_bytes(each) + 1) != each + 1) return false;
+    return block_bytes(0) == smallest_block && block_bytes(steps) == 80 && block_bytes(2 * steps - 1) == 128;
+}
+static_assert(classes_fit());
 
 /// Where the linker puts static variables (holdfast_dnv.ld): their window.
 inline constexpr std::uintptr_t statics_address = 0x2000'0000;
@@ -43,6 +56,8 @@ struct header {
     bin bins[heaps][classes];
     /// The Chunk Table: address of a chunk | class of its blocks; 0: none.
     stm::word chunks[most_chunks];
+    /// For each class a list on its way from one heap to another; 0: none.
+    stm::word parked[classes];
 };
 
 /// A chunk in a word of the table.
@@ -71,12 +86,25 @@ struct root {
     engine::field<std::uint64_t> names;          ///< offset of what statics.cpp says of them
     engine::field<std::uint64_t> names_bytes;
     engine::field<std::uint64_t> names_room;
+    engine::field<std::uint64_t> names_checksum;
+    engine::field<std::uint64_t> checksum;  ///< of the words before it
+
+    std::uint64_t checksum_of_words() const;
 };
 
 /// A chunk that the pool's heap has given out. It is the staged heap's when the Chunk Table names it, too.
 struct directory_entry {
     engine::field<std::uint64_t> word;   ///< as in the table; 0: none
     engine::field<std::uint64_t> bytes;  ///< of the window
+    engine::field<std::uint64_t> checksum;
+
+    std::uint64_t checksum_of_words() const;
+    /// Requires: a transaction of the pool is open.
+    void set(std::uint64_t new_word, std::uint64_t new_bytes) {
+        word = new_word;
+        bytes = new_bytes;
+        checksum = checksum_of_words();
+    }
 };
 
 }  // namespace holdfast::dnv

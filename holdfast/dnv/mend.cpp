@@ -26,8 +26,19 @@ bool home::look_at_many(const stm::word* first, std::size_t count, void* to) noe
 }
 
 void home::store_range(void* to, const void* from, std::size_t bytes) noexcept {
+    if ((reinterpret_cast<std::uintptr_t>(to) | bytes) % sizeof(stm::word) == 0 && the_placement.is_coded) [[likely]] {
+        // Whole words: nothing is read, and nothing asked of each.
+        ecc::coded_word* place = place_of(to);
+        const auto* in = static_cast<const unsigned char*>(from);
+        for (std::size_t at = 0; at < bytes; at += sizeof(stm::word), ++place) {
+            stm::word value;
+            std::memcpy(&value, in + at, sizeof value);
+            persist::store_pair(&place->word, value, ecc::encode(value), persist::site::dnv_home);
+        }
+        return;
+    }
     struct words_at_home {
-        std::uint64_t load(const pool_word* at) { return look(reinterpret_cast<const stm::word*>(at)).value; }
+        std::uint64_t load(const pool_word* at) { return word_of_fresh(reinterpret_cast<const stm::word*>(at)); }
         void store(pool_word* at, std::uint64_t value, std::uint8_t mask) {
             home::store(reinterpret_cast<stm::word*>(at), value, mask);
         }
@@ -35,19 +46,32 @@ void home::store_range(void* to, const void* from, std::size_t bytes) noexcept {
     store_bytes(words, to, from, bytes);
 }
 
+namespace {
+
+/// Whether the word can be corrected, and is now.
+bool correct(ecc::coded_word* place, const ecc::coded_word& found) noexcept {
+    const ecc::repair_result repaired = ecc::repair(found);
+    if (!repaired) return false;
+    // Without a record: what a cut leaves of this store is found again, with no more bits flipped than now.
+    persist::store_pair(&place->word, repaired.right.word, repaired.right.code, persist::site::dnv_mended);
+    if (repaired.flips() != 0) {
+        the_space.mended_words.fetch_add(1, std::memory_order_relaxed);
+        the_space.mended_bits.fetch_add(repaired.flips(), std::memory_order_relaxed);
+    }
+    return true;
+}
+
+}  // namespace
+
+stm::word home::mend_fresh(const stm::word* at) noexcept {
+    correct(place_of(at), load(place_of(at)));
+    return load(place_of(at)).word;
+}
+
 bool home::mend(const stm::word* at) noexcept {
     ecc::coded_word* const place = place_of(at);
     const ecc::coded_word found = load(place);
-    const ecc::repair_result repaired = ecc::repair(found);
-    if (repaired) {
-        // Without a record: what a cut leaves of this store is found again, with no more bits flipped than now.
-        persist::store_pair(&place->word, repaired.right.word, repaired.right.code, persist::site::dnv_mended);
-        if (repaired.flips() != 0) {
-            the_space.mended_words.fetch_add(1, std::memory_order_relaxed);
-            the_space.mended_bits.fetch_add(repaired.flips(), std::memory_order_relaxed);
-        }
-        return true;
-    }
+    if (correct(place, found)) return true;
     attempt& mine = this_attempt();
     mine.is_damaged = true;
     mine.found = {.address = at, .word = found.word, .code = found.code};

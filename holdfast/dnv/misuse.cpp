@@ -50,14 +50,18 @@ const void* code_of(const void* context) noexcept {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-    if (the_space.of_parent.holds(info->si_addr))
+    // Sent by somebody, who gave no address.
+    const bool is_access = info->si_code > 0;
+    if (is_access && the_space.of_parent.holds(info->si_addr))
         end_for_touch(info->si_addr, "a touch in a forked child, which does not have the pool,", code_of(context));
-    if (the_placement.holds(info->si_addr)) end_for_touch(info->si_addr, "a touch outside of blocks", code_of(context));
+    if (is_access && the_placement.holds(info->si_addr))
+        end_for_touch(info->si_addr, "a touch outside of blocks", code_of(context));
     if ((handler_before.sa_flags & SA_SIGINFO) != 0) return handler_before.sa_sigaction(signal, info, context);
     if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)
         return handler_before.sa_handler(signal);
-    // As it would have been: the instruction is executed once more.
+    // As it would have been: the instruction is executed once more, or the signal sent.
     ::sigaction(SIGSEGV, &handler_before, nullptr);
+    if (!is_access) ::raise(signal);
 }
 
 }  // namespace
@@ -75,7 +79,8 @@ void end_for_touch(const void* at, const char* what, const void* code) noexcept 
     char line[768];
     const int length = std::snprintf(line, sizeof line,
                                      "holdfast: %s, of persistent memory at %p (%s)%s: expected an access in "
-                                     "__transaction_atomic, by code that was compiled for it (holdfast_target_dnv)\n",
+                                     "__transaction_atomic, by code that was compiled for it (holdfast_target_dnv). A "
+                                     "__transaction_relaxed block that always calls an unsafe function has none\n",
                                      what, at, where, from);
     if (length > 0) {
         const std::size_t size = std::min(static_cast<std::size_t>(length), sizeof line - 1);

@@ -64,6 +64,7 @@ result<root*> open_root(bool is_coded) {
         made.is_coded = is_coded ? 1 : 0;
         made.header = make_zeros(sizeof(header) * expansion);
         made.directory = make_zeros(most_chunks * sizeof(directory_entry));
+        made.checksum = made.checksum_of_words();
     });
     if (!done) return std::move(done).give_error();
     return &made;
@@ -77,11 +78,13 @@ result<void> settle_chunks() {
         directory_entry& entry = the_space.directory[slot];
         const std::uint64_t word = entry.word.get();
         the_space.slot_is_used[slot] = the_space.chunks.at_slot(slot).has_value();
-        if (word == 0 || the_space.slot_is_used[slot]) continue;
+        if (the_space.slot_is_used[slot] || (word == 0 && entry.checksum.get() == 0)) continue;
+        // Where bits were flipped it is not known which run it was: the pool's repair finds it.
+        const bool is_known = entry.checksum.get() == entry.checksum_of_words();
         auto freed = the_space.handle->atomically([&] {
-            engine::deallocate(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
-            entry.word = 0;
-            entry.bytes = 0;
+            if (is_known)
+                engine::deallocate(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
+            entry.set(0, 0);
         });
         if (!freed) return freed;
     }
@@ -118,6 +121,7 @@ result<void> open_parts(const std::string& path, const dnv_options& options) {
     if (!opened) return std::move(opened).give_error();
     the_space.handle.emplace(std::move(*opened));
     the_space.pool = &the_space.handle->core();
+    the_space.mended_words = the_space.mended_bits = 0;
     the_space.stores_fresh_home = the_space.pool->lanes() != nullptr && !the_space.pool->persists_lines();
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
@@ -138,8 +142,8 @@ result<void> open_parts(const std::string& path, const dnv_options& options) {
 
 namespace detail {
 
-leavable::leavable() noexcept { this_attempt().leaves = true; }
-leavable::~leavable() { this_attempt().leaves = false; }
+leavable::leavable() noexcept : before_(std::exchange(this_attempt().leaves, true)) {}
+leavable::~leavable() { this_attempt().leaves = before_; }
 
 result<void> leavable::outcome(bool committed) noexcept {
     attempt& mine = this_attempt();
@@ -162,6 +166,9 @@ result<void> dnv_open(const std::string& path, const dnv_options& options) {
     } catch (const failure& reason) {
         dnv::forget();
         return reason.reason();
+    } catch (const std::bad_alloc&) {
+        dnv::forget();
+        throw;
     }
 }
 

@@ -56,7 +56,8 @@ struct space {
     /// Records are withdrawn when homes are stored, so that none in the log names words of a block that is free.
     bool stores_fresh_home = false;
 
-    std::mutex mutex;  ///< of what follows
+    std::mutex taking;  ///< held by the thread that takes a list over
+    std::mutex mutex;   ///< of what follows
     std::vector<unsigned> idle[classes];  ///< chunks that the Chunk Table may not name
     std::vector<bool> slot_is_used;
 

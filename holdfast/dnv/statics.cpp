@@ -10,8 +10,11 @@
 // Source: DNV Memory, section 3.2, Figure 3; section 4.1.
 #include <holdfast/dnv/statics.hpp>
 
+#include <holdfast/base/checksum.hpp>
+#include <holdfast/dnv/attach.hpp>
 #include <holdfast/dnv/placement.hpp>
 #include <holdfast/dnv/space.hpp>
+#include <holdfast/ecc/repair.hpp>
 #include <holdfast/persist/addresses.hpp>
 
 #include <algorithm>
@@ -151,16 +154,26 @@ result<void> compare(const space& open, const std::vector<static_variable>& in_p
     return {};
 }
 
+/// As it is once its flipped bits are corrected.
+std::uint64_t word_in_pool(const std::byte* region, std::uint64_t at) noexcept {
+    const auto& place = *reinterpret_cast<const ecc::coded_word*>(region + at * expansion);
+    return the_placement.is_coded ? ecc::repair(place).right.word : place.word;
+}
+
 /// Stores the program's initial values of [from, to) of the window in the pool. Nothing names them yet. The window is
 /// accessible.
 result<void> store_initial_values(space& open, std::byte* region, std::uint64_t from, std::uint64_t to) {
     // Transactions of this size fit into any log.
     constexpr std::uint64_t at_once = 8 << 10;
-    for (std::uint64_t begin = from; begin < to; begin += at_once) {
+    for (std::uint64_t begin = from / sizeof(stm::word) * sizeof(stm::word); begin < to; begin += at_once) {
         auto stored = open.handle->atomically([&] {
             for (std::uint64_t at = begin; at < std::min(to, begin + at_once); at += sizeof(stm::word)) {
                 ecc::coded_word both;
                 std::memcpy(&both.word, holdfast_dnv_statics_begin + at, sizeof both.word);
+                // A variable of the pool may end in the middle of the word in which the first new one begins.
+                const std::size_t kept = at < from ? from - at : 0;
+                const std::uint64_t there = kept != 0 ? word_in_pool(region, at) : 0;
+                std::memcpy(&both.word, &there, kept);
                 if (the_placement.is_coded) both.code = ecc::encode(both.word);
                 store_bytes(current_transaction<engine>(), region + at * expansion, &both, sizeof both);
             }
@@ -168,11 +181,6 @@ result<void> store_initial_values(space& open, std::byte* region, std::uint64_t 
         if (!stored) return stored;
     }
     return {};
-}
-
-std::string names_in_pool(const space& open) {
-    const auto* const text = reinterpret_cast<const char*>(open.pool->base() + open.in_pool->names.get());
-    return std::string(text, open.in_pool->names_bytes.get());
 }
 
 /// A region with room to grow, or the one that there is.
@@ -184,6 +192,7 @@ result<std::uint64_t> region_for(space& open, std::uint64_t bytes) {
         std::byte* const made = engine::allocate(wanted * expansion, 64);
         open.in_pool->statics = static_cast<std::uint64_t>(made - open.pool->base());
         open.in_pool->statics_room = wanted;
+        open.in_pool->checksum = open.in_pool->checksum_of_words();
         return open.in_pool->statics.get();
     });
 }
@@ -200,7 +209,9 @@ result<void> enter_names(space& open, const std::string& names, std::uint64_t by
         store_bytes(current_transaction<engine>(), open.pool->base() + open.in_pool->names.get(), names.data(),
                     names.size());
         open.in_pool->names_bytes = names.size();
+        open.in_pool->names_checksum = crc32c(names.data(), names.size());
         open.in_pool->statics_bytes = bytes;
+        open.in_pool->checksum = open.in_pool->checksum_of_words();
     });
 }
 
@@ -241,14 +252,16 @@ result<void> open_statics(space& open) {
     auto variables = list_program_statics();
     if (!variables) return std::move(variables).give_error();
     if (!has_statics() && open.in_pool->statics_bytes.get() == 0) return {};
-    const std::uint64_t bytes = up_to(section_bytes(), sizeof(stm::word));
+    const std::uint64_t bytes = section_bytes();
     const std::uint64_t bytes_in_pool = open.in_pool->statics_bytes.get();
     if (bytes_in_pool != 0) {
-        if (auto same = compare(open, read(names_in_pool(open)), *variables, bytes_in_pool); !same) return same;
+        auto names = names_of_statics();
+        if (!names) return std::move(names).give_error();
+        if (auto same = compare(open, read(*names), *variables, bytes_in_pool); !same) return same;
     }
     auto region = region_for(open, bytes);
     if (!region) return std::move(region).give_error();
-    if (bytes > open.in_pool->statics_room.get()) return no_room(open, bytes);
+    if (up_to(bytes, sizeof(stm::word)) > open.in_pool->statics_room.get()) return no_room(open, bytes);
     if (bytes > bytes_in_pool) {
         auto stored = store_initial_values(open, open.pool->base() + *region, bytes_in_pool, bytes);
         if (!stored) return stored;
@@ -259,7 +272,7 @@ result<void> open_statics(space& open) {
     the_placement.statics_distance =
         reinterpret_cast<std::uintptr_t>(open.pool->base()) + *region - statics_address * expansion;
     the_placement.statics_begin = statics_address;
-    the_placement.statics_bytes = bytes;
+    the_placement.statics_bytes = up_to(bytes, sizeof(stm::word));
     open_variables = std::move(*variables);
     return {};
 }

@@ -8,10 +8,10 @@ DNV_POD static long first = 1;
 #if defined(CHANGED)
 DNV_POD static int second[4] = {2};
 #elif !defined(FEWER)
-DNV_POD static long second[1] = {2};
+DNV_POD static int second[1] = {2};  // half of a word
 #endif
 #if defined(MORE)
-DNV_POD static long third = 3;
+DNV_POD static int third = 3;  // the other half
 #endif
 
 int main(int count, char** arguments) {

@@ -23,11 +23,9 @@ bool still_of_open_pool(const thread_heap& heap) noexcept {
 
 void give_back(thread_heap& heap) noexcept {
     if (heap.number == thread_heap::unclaimed || !still_of_open_pool(heap)) return;
-    for (unsigned of_class = 0; of_class < classes; ++of_class) {
-        const std::uint32_t slot = heap.granted[of_class];
-        if (slot != thread_heap::none && home::look(&the_space.staged->chunks[slot]).value == 0)
-            the_space.give_chunk_back(of_class, slot);
-    }
+    for (const thread_heap::grant& each : heap.granted)
+        if (home::look(&the_space.staged->chunks[each.slot]).value == 0)
+            the_space.give_chunk_back(each.of_class, each.slot);
     if (heap.is_own()) claimed[heap.number].store(false, std::memory_order_release);
     heap.number = thread_heap::unclaimed;
 }
@@ -52,6 +50,7 @@ void end_of_thread(void* of_thread) {
         return;
     }
     give_back(ending.heap);
+    ending.heap.granted.release();
     release_commit_record();
 }
 
@@ -81,7 +80,7 @@ thread_heap& heap_of_this_thread() noexcept {
         return heap;
     heap.number = mine.is_ending ? 0 : claim();
     heap.of_opening = the_space.pool->instance();
-    for (std::uint32_t& each : heap.granted) each = thread_heap::none;
+    heap.granted.clear();
     return heap;
 }
 

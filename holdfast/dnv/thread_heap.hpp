@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/dnv/layout.hpp>
+#include <holdfast/stm/grown_array.hpp>
 
 #include <cstdint>
 
@@ -10,12 +11,17 @@ namespace holdfast::dnv {
 /// One for each thread, constant-initialised. A thread claims a heap at its first allocation and gives it back when it
 /// ends; who finds all claimed uses the first one, with the others.
 struct thread_heap {
-    static constexpr std::uint32_t none = ~std::uint32_t{0};
     static constexpr unsigned unclaimed = ~0u;
+
+    /// A chunk that the thread was given and no transaction of its has used, as far as known.
+    struct grant {
+        unsigned of_class;
+        unsigned slot;
+    };
 
     unsigned number = unclaimed;
     std::uint64_t of_opening = 0;  ///< the pool's instance when it was claimed
-    std::uint32_t granted[classes] = {};  ///< slots of chunks; set with the claim
+    stm::grown_array<grant> granted;
 
     bool is_own() const noexcept { return number != 0; }
 

@@ -151,7 +151,7 @@ public:
         Algorithm& algorithm = Algorithm::of_this_thread();
         take_all_back(algorithm, thread);
         if constexpr (requires { Algorithm::home_policy::between_attempts(); }) {
-            if (!Algorithm::home_policy::between_attempts()) {
+            if (!may_begin_again(thread)) {
                 finish(thread);
                 leave(thread.outermost);
             }
@@ -165,6 +165,20 @@ public:
         thread.depth = 1;
         algorithm.begin(start);
         stm::resume(thread.outermost, action::run_instrumented | action::restore_live_variables);
+    }
+
+    /// What the algorithm's home does between two attempts, which may run blocks of its own. False: there is no other.
+    static bool may_begin_again(thread_state& thread) noexcept {
+        const stm::checkpoint outermost = thread.outermost;
+        const auto patience = thread.patience;
+        const bool wants_serial = thread.wants_serial;
+        const std::uintptr_t frames_below = thread.frames_below;
+        const bool again = Algorithm::home_policy::between_attempts();
+        thread.outermost = outermost;
+        thread.patience = patience;
+        thread.wants_serial = wants_serial;
+        thread.frames_below = frames_below;
+        return again;
     }
 
     /// Goes on alone, with stores that are home at once; begins again that way if others are in between.

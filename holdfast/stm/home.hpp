@@ -19,6 +19,7 @@ class write_log;
 ///   refuse_store(home)        a store to a word that it keeps, outside of transactions. Ends the program
 ///   mend(home)                corrects flipped bits. Requires: nobody else looks or stores. False: it cannot; the
 ///                             attempt is over
+///   mend_fresh(home)          the same in a block of the open transaction; returns the word
 ///   prepare(writes), log(), retire()   in this order at a commit, which nothing but prepare can still end: all that
 ///                             can fail (false: it did, and the attempt is over); what must be there before words are
 ///                             stored; what follows when they are
@@ -44,6 +45,7 @@ struct plain_home {
     static constexpr bool keeps(const void*) noexcept { return false; }
     static void refuse_store(const void*) noexcept {}
     static bool mend(const word*) noexcept { return true; }
+    static word mend_fresh(const word* home) noexcept { return look(home).value; }
     static bool prepare(const write_log&) noexcept { return true; }
     static void log() noexcept {}
     static void retire() noexcept {}

@@ -93,10 +93,11 @@ word basic_value<Home>::load_moved(const word* home) {
     }
 }
 
-/// Bits were flipped, if not the transaction's own block is read before anything was stored there.
+/// Bits were flipped. In a block of the transaction nobody else looks, and what cannot be corrected there is no loss.
 template <class Home>
 word basic_value<Home>::load_unsound(const word* home) {
-    if (!active_ || blocks_.fresh().holds(home)) return Home::look(home).value;
+    if (!active_) return Home::look(home).value;
+    if (blocks_.fresh().holds(home)) return Home::mend_fresh(home);
     // Alone, so that nobody stores there meanwhile. What was read still holds.
     const bool was_alone = alone_;
     if (!was_alone && !take_sequence()) conflict();

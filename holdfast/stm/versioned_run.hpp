@@ -103,10 +103,11 @@ word basic_versioned<Home>::load_slowly(const word* home) {
     }
 }
 
-/// Bits were flipped, if not the transaction's own block is read before anything was stored there.
+/// Bits were flipped. In a block of the transaction nobody else looks, and what cannot be corrected there is no loss.
 template <class Home>
 word basic_versioned<Home>::load_unsound(const word* home) {
-    if (!active_ || blocks_.fresh().holds(home)) return Home::look(home).value;
+    if (!active_) return Home::look(home).value;
+    if (blocks_.fresh().holds(home)) return Home::mend_fresh(home);
     // With the line's lock, so that nobody looks or stores there meanwhile.
     if (!is_own(lock_of(home).load(std::memory_order_relaxed))) lock_line_of(home);
     if (!Home::mend(home)) {
