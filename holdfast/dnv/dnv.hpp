@@ -54,7 +54,7 @@ extern "C" {
 /// Requires: a pool is open. Thread-safe.
 HOLDFAST_DNV_SAFE void* dnv_malloc(std::size_t bytes) noexcept;
 /// Frees a block; in an atomic block at its commit. nullptr does nothing. Another address ends the program with a
-/// message. Thread-safe.
+/// message; a block that is free already is not noticed. Thread-safe.
 HOLDFAST_DNV_SAFE void dnv_free(void* block) noexcept;
 }
 
