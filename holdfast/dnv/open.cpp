@@ -11,6 +11,7 @@
 #include <holdfast/dnv/attempt.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/misuse.hpp>
+#include <holdfast/dnv/opening.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/dnv/statics.hpp>
 #include <holdfast/dnv/thread_heap.hpp>
@@ -129,21 +130,19 @@ void forget() noexcept {
     the_space.staged = nullptr;
 }
 
-result<void> open_parts(const std::string& path, const dnv_options& options) {
-    auto opened = open_or_create(path, options);
-    if (!opened) return std::move(opened).give_error();
-    the_space.handle.emplace(std::move(*opened));
+result<void> open_parts(engine::pool opened, bool protects) {
+    the_space.handle.emplace(std::move(opened));
     the_space.pool = &the_space.handle->core();
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
-    auto window = persist::address_range::reserve(path, base / expansion, reserved / expansion);
+    auto window = persist::address_range::reserve(the_space.pool->path(), base / expansion, reserved / expansion);
     if (!window) return std::move(window).give_error();
     the_space.window = std::move(*window);
     the_placement.heap_begin = base / expansion;
     the_placement.heap_bytes = reserved / expansion;
     auto mapped = the_space.chunks.reserve(the_placement.heap_begin, the_placement.heap_bytes);
     if (!mapped) return mapped;
-    if (auto made = open_root(options.protect); !made) return made;
+    if (auto made = open_root(protects); !made) return made;
     if (auto made = open_chunks(); !made) return made;
     forget_heap_claims();
     if (auto made = open_statics(the_space); !made) return made;
@@ -152,6 +151,22 @@ result<void> open_parts(const std::string& path, const dnv_options& options) {
 }
 
 }  // namespace
+
+result<void> take_over(engine::pool opened, bool protects) {
+    try {
+        auto made = open_parts(std::move(opened), protects);
+        if (!made) forget();
+        return made;
+    } catch (const failure& reason) {
+        forget();
+        return reason.reason();
+    }
+}
+
+void abandon() noexcept {
+    if (the_space.handle) the_space.handle->abandon();
+    forget();
+}
 
 namespace detail {
 
@@ -180,11 +195,10 @@ using namespace holdfast;
 result<void> dnv_open(const std::string& path, const dnv_options& options) {
     if (dnv::the_space.pool != nullptr) return dnv::misuse("a pool is open in this process; dnv_close it first");
     try {
-        auto opened = dnv::open_parts(path, options);
-        if (!opened) dnv::forget();
-        return opened;
+        auto opened = dnv::open_or_create(path, options);
+        if (!opened) return std::move(opened).give_error();
+        return dnv::take_over(std::move(*opened), options.protect);
     } catch (const failure& reason) {
-        dnv::forget();
         return reason.reason();
     }
 }

@@ -5,7 +5,8 @@
 //               2 a + 8  code     8 bytes, the word's code (ecc/word_code.hpp), if the pool has codes
 //
 // A pool's window begins at half of the pool's address. Static variables have a window of their own, the section of the
-// program that they are in, and behind it, at twice its address, a second mapping of their part of the pool.
+// program that they are in, and behind it, at twice its address, a second mapping of their part of the pool. (The
+// observed build has no second mapping: who observes stores and loads knows the pool at one place.)
 // Source: DNV Memory, section 3.2, Figure 3.
 #pragma once
 
@@ -25,6 +26,9 @@ struct placement {
     std::uintptr_t statics_begin = 0;
     std::uintptr_t statics_bytes = 0;
     bool is_coded = false;
+#ifdef HOLDFAST_OBSERVED
+    std::uintptr_t statics_homes = 0;  ///< where the static variables' part of the pool is mapped
+#endif
 
     bool holds(const void* at) const noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(at);
@@ -38,6 +42,11 @@ inline constinit placement the_placement;
 
 /// Where the word of a window address is. Requires: the placement holds it; 8-aligned.
 inline ecc::coded_word* place_of(const void* at) noexcept {
+#ifdef HOLDFAST_OBSERVED
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(at) - the_placement.statics_begin;
+    if (offset < the_placement.statics_bytes)
+        return reinterpret_cast<ecc::coded_word*>(the_placement.statics_homes + offset * expansion);
+#endif
     return reinterpret_cast<ecc::coded_word*>(reinterpret_cast<std::uintptr_t>(at) * expansion);
 }
 /// The window address of a word of the pool.

@@ -199,6 +199,19 @@ result<void> enter_names(space& open, const std::string& names, std::uint64_t by
     });
 }
 
+/// The region of the pool, where place_of finds it.
+result<void> map_homes(const space& open, std::uint64_t region, std::uint64_t bytes) {
+#ifdef HOLDFAST_OBSERVED
+    static_cast<void>(bytes);
+    the_placement.statics_homes = reinterpret_cast<std::uintptr_t>(open.pool->base() + region);
+    return {};
+#else
+    auto* const homes = reinterpret_cast<void*>(statics_address * expansion);
+    return persist::map_part_again(open.pool->backing_file(), homes, region, up_to(bytes * expansion, 4096),
+                                   open.pool->storage().kind == persist::medium::dax);
+#endif
+}
+
 error no_room(const space& open, std::uint64_t bytes) {
     error reason{.code = errc::out_of_space, .what = "the pool's region for static variables is too small"};
     reason.path = open.pool->path();
@@ -210,8 +223,10 @@ error no_room(const space& open, std::uint64_t bytes) {
 }  // namespace
 
 result<std::vector<static_variable>> list_program_statics() {
+    // A program's variables stay as they are, and its file may be large.
+    static std::vector<static_variable> known;
+    if (!known.empty() || !has_statics()) return known;
     std::vector<static_variable> variables;
-    if (!has_statics()) return variables;
     if (reinterpret_cast<std::uintptr_t>(holdfast_dnv_statics_begin) != statics_address) return not_placed();
     auto all = symbols::read();
     if (!all) return std::move(all).give_error();
@@ -229,7 +244,8 @@ result<std::vector<static_variable>> list_program_statics() {
     std::map<std::string, unsigned> times;
     for (static_variable& each : variables)
         if (const unsigned number = ++times[each.name]; number > 1) each.name += "#" + std::to_string(number);
-    return variables;
+    known = std::move(variables);
+    return known;
 }
 
 result<void> open_statics(space& open) {
@@ -249,11 +265,7 @@ result<void> open_statics(space& open) {
         if (auto entered = enter_names(open, written(*variables), bytes); !entered) return entered;
     }
     const std::uint64_t window = up_to(bytes, window_page * expansion);
-    auto* const homes = reinterpret_cast<void*>(statics_address * expansion);
-    if (auto mapped = persist::map_part_again(open.pool->backing_file(), homes, *region, up_to(bytes * expansion, 4096),
-                                              open.pool->storage().kind == persist::medium::dax);
-        !mapped)
-        return mapped;
+    if (auto mapped = map_homes(open, *region, bytes); !mapped) return mapped;
     if (auto taken = persist::allow_access(holdfast_dnv_statics_begin, window, false); !taken) return taken;
     open.statics_offset = *region;
     the_placement.statics_begin = statics_address;
