@@ -1,5 +1,5 @@
-// The blocks of the list that dnv_list.hpp describes. Compiled with -fgnu-tm and without the explorer's instrumentation:
-// each access is a call of dnv, which has it.
+// The blocks of the list that dnv_list.hpp describes. Compiled with -fgnu-tm and without the explorer's
+// instrumentation: each access is a call of dnv, which has it.
 #include <crash/subjects/dnv_list.hpp>
 
 #include <holdfast/dnv/dnv.hpp>

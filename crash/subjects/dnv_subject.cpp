@@ -49,13 +49,23 @@ private:
     persist::observer* before_;
 };
 
+/// Begins with a pool that has a list, or with one that dnv opens for the first time.
 class dnv_subject final : public pool_subject {
 public:
+    explicit dnv_subject(bool is_first_opening) : is_first_opening_(is_first_opening) {}
+
     std::string_view engine() const override { return dnv::engine::description.name; }
-    std::string_view name() const override { return "list"; }
-    bool knows(const model& how) const override { return !how.is_file; }
-    bool has_lives() const override { return true; }
-    unsigned universe() const override { return std::size(operations_of_list); }
+    std::string_view name() const override { return is_first_opening_ ? "first_opening" : "list"; }
+    /// A first opening stores thousands of zeros: each would be a cut where stores are durable.
+    bool knows(const model& how) const override {
+        return !how.is_file && !(is_first_opening_ && how.stores_are_durable);
+    }
+    bool has_lives() const override { return !is_first_opening_; }
+    unsigned universe() const override { return is_first_opening_ ? 1 : std::size(operations_of_list); }
+    unsigned longest_workload(unsigned wanted) const override { return is_first_opening_ ? 1 : wanted; }
+    /// Each is opened, and every word of it is looked at.
+    std::uint64_t images_of_a_cut() const override { return 128; }
+    std::uint64_t nested_less_often() const override { return is_first_opening_ ? 64 : 8; }
     std::string describe(unsigned each) const override { return std::string(operations_of_list[each]); }
     /// Header, directory, static variables and four chunks.
     std::size_t size() const override { return 768 << 10; }
@@ -72,16 +82,8 @@ public:
         set_boot(0);
         path_ = recorded_path();
         auto made = dnv::engine::pool::create(path_, options_).value();
-        dnv::take_over(std::move(made), true).value();
-        prepare();
-        expected_.begin(contents_now());
-        trace recorded;
-        {
-            seam_recorder seen(base(), file_now(pool(), size()));
-            run(operations, seen);
-            pool().checkpoint().value();
-            recorded = std::move(seen.recorded());
-        }
+        trace recorded = is_first_opening_ ? record_opening(std::move(made), operations)
+                                           : record_use(std::move(made), operations);
         close();
         ::unlink(path_.c_str());
         set_boot(boot_after_cut());
@@ -159,6 +161,28 @@ private:
         return std::move(now.all);
     }
 
+    trace record_use(dnv::engine::pool made, const workload& operations) {
+        dnv::take_over(std::move(made), true).value();
+        prepare();
+        expected_.begin(contents_now());
+        seam_recorder seen(base(), file_now(pool(), size()));
+        run(operations, seen);
+        pool().checkpoint().value();
+        return std::move(seen.recorded());
+    }
+    trace record_opening(dnv::engine::pool made, const workload& operations) {
+        const contents initial{0, 0, 0, operations_at_first};
+        expected_.begin(initial);
+        made.checkpoint().value();
+        seam_recorder seen(base(), file_now(made.core(), size()));
+        seen.operation_begins();
+        dnv::take_over(std::move(made), true).value();
+        seen.operation_done();
+        expected_.add(initial);
+        run(operations, seen);
+        return std::move(seen.recorded());
+    }
+
     /// Free blocks, unused ones, and one that is left of a chunk.
     void prepare() {
         for (const std::uint64_t value : {1u, 2u, 3u}) dnv_push(value, small_node_bytes);
@@ -171,7 +195,7 @@ private:
         const unsigned thread = is_first_life() ? 0 : thread_afterwards;
         dnv_model model(contents_now());
         for (std::size_t i = 0; i < operations.size(); ++i) {
-            if (is_first_life() && i + 1 == operations.size()) seen.explore_from_here();
+            if (is_first_life() && !is_first_opening_ && i + 1 == operations.size()) seen.explore_from_here();
             const std::uint64_t value = 10'000 * (boots_.size() - 1) + 100 * (i + 1) + operations[i];
             seen.operation_begins(thread);
             apply(static_cast<operation>(operations[i]), value, model);
@@ -206,6 +230,7 @@ private:
         dnv::take_over(std::move(opened), true).value();
     }
 
+    bool is_first_opening_;
     create_options options_;
     std::string path_;
     bool durable_at_once_ = false;
@@ -215,6 +240,9 @@ private:
 
 }  // namespace
 
-void add_subjects_of_dnv(std::vector<std::unique_ptr<subject>>& all) { all.push_back(std::make_unique<dnv_subject>()); }
+void add_subjects_of_dnv(std::vector<std::unique_ptr<subject>>& all) {
+    all.push_back(std::make_unique<dnv_subject>(false));
+    all.push_back(std::make_unique<dnv_subject>(true));
+}
 
 }  // namespace holdfast::crash

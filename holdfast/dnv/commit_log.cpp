@@ -11,7 +11,9 @@
 
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/placement.hpp>
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/pool/open_pool.hpp>
@@ -50,6 +52,33 @@ struct record_builder {
 };
 constinit thread_local record_builder making;
 
+/// What a record has of a word.
+std::uint64_t logged_value(const stm::write_log::entry& each) noexcept {
+    if (is_planted(planted::stale_rest_logged)) return merged(home::look(each.home()).value, each.value, 0x0F);
+    return each.value;
+}
+
+/// Into the log, and durable where the pool is to be.
+void send_record() noexcept {
+    open_pool& pool = *the_space.pool;
+    lane_log& log = *pool.lanes();
+    const std::uint64_t sequence = log.draw_sequence(*making.lane);
+    log.append(*making.lane, making.words.begin(), making.payload_words(), sequence, format::record_kind::redo);
+    if (pool.persists_lines()) {
+        persist::fence(pool.lines(), persist::site::log_commit_fence);
+    } else {
+        persist::order_for_kill();
+    }
+    HOLDFAST_ASSERT(log.is_sent(*making.lane, sequence), "a home is stored after its record is sealed");
+}
+
+/// The lane is free, and the log empty.
+void take_record_back() noexcept {
+    the_space.pool->lanes()->release(*making.lane);
+    making.lane = nullptr;
+    static_cast<void>(the_space.pool->checkpoint());
+}
+
 }  // namespace
 
 bool prepare_commit(const stm::write_log& writes) noexcept {
@@ -59,8 +88,10 @@ bool prepare_commit(const stm::write_log& writes) noexcept {
         if (!the_placement.holds(each.home())) continue;
         HOLDFAST_ASSERT(each.mask() == 0xFF, "a word that the pool keeps is stored to whole");
         const std::uint64_t offset = the_space.offset_of(each.home());
-        making.add(offset, each.value);
-        if (the_placement.is_coded) making.add(offset + sizeof each.value, ecc::encode(each.value));
+        const std::uint64_t value = logged_value(each);
+        making.add(offset, value);
+        if (the_placement.is_coded && !is_planted(planted::code_not_logged))
+            making.add(offset + sizeof value, ecc::encode(value));
     }
     if (making.empty()) return true;
     // A record is sent in whole lines.
@@ -83,21 +114,14 @@ bool prepare_commit(const stm::write_log& writes) noexcept {
 }
 
 void log_commit() noexcept {
-    if (making.lane == nullptr) return;
-    open_pool& pool = *the_space.pool;
-    lane_log& log = *pool.lanes();
-    const std::uint64_t sequence = log.draw_sequence(*making.lane);
-    log.append(*making.lane, making.words.begin(), making.payload_words(), sequence, format::record_kind::redo);
-    if (pool.persists_lines()) {
-        persist::fence(pool.lines(), persist::site::log_commit_fence);
-    } else {
-        persist::order_for_kill();
-    }
-    HOLDFAST_ASSERT(log.is_sent(*making.lane, sequence), "a home is stored after its record is sealed");
+    if (making.lane == nullptr || is_planted(planted::homes_before_record)) return;
+    send_record();
+    if (is_planted(planted::record_taken_back)) take_record_back();
 }
 
 void retire_commit() noexcept {
     if (making.lane == nullptr) return;
+    if (is_planted(planted::homes_before_record)) send_record();
     the_space.pool->lanes()->release(*making.lane);
     making.lane = nullptr;
     ++this_attempt().commits;

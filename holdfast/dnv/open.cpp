@@ -12,6 +12,7 @@
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/misuse.hpp>
 #include <holdfast/dnv/opening.hpp>
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/dnv/statics.hpp>
 #include <holdfast/dnv/thread_heap.hpp>
@@ -97,6 +98,7 @@ result<void> open_chunks() {
         if (!named) return std::move(named).give_error();
         if (*named == 0 && word == 0) continue;
         if (*named == 0) {
+            if (is_planted(planted::unnamed_chunk_kept)) continue;
             auto freed = the_space.handle->atomically([&] {
                 engine::deallocate(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
                 entry.word = 0;

@@ -11,6 +11,7 @@
 #include <holdfast/dnv/statics.hpp>
 
 #include <holdfast/dnv/placement.hpp>
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/dnv/sites.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/persist/addresses.hpp>
@@ -261,8 +262,10 @@ result<void> open_statics(space& open) {
     if (!region) return std::move(region).give_error();
     if (bytes > open.in_pool->statics_room.get()) return no_room(open, bytes);
     if (bytes > bytes_in_pool) {
-        store_initial_values(open, open.pool->base() + *region, bytes_in_pool, bytes);
+        const bool too_late = is_planted(planted::statics_named_first);
+        if (!too_late) store_initial_values(open, open.pool->base() + *region, bytes_in_pool, bytes);
         if (auto entered = enter_names(open, written(*variables), bytes); !entered) return entered;
+        if (too_late) store_initial_values(open, open.pool->base() + *region, bytes_in_pool, bytes);
     }
     const std::uint64_t window = up_to(bytes, window_page * expansion);
     if (auto mapped = map_homes(open, *region, bytes); !mapped) return mapped;
