@@ -183,11 +183,11 @@ private:
         return std::move(seen.recorded());
     }
 
-    /// Free blocks, unused ones, and one that is left of a chunk.
+    /// Free blocks, unused ones, and one that is left of a chunk. The first node is a small one.
     void prepare() {
-        for (const std::uint64_t value : {1u, 2u, 3u}) dnv_push(value, small_node_bytes);
+        dnv_push(1, large_node_bytes);
+        for (const std::uint64_t value : {2u, 3u, 4u}) dnv_push(value, small_node_bytes);
         dnv_pop();
-        dnv_push(4, large_node_bytes);
         pool().checkpoint().value();
     }
 
