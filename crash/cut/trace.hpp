@@ -41,6 +41,7 @@ struct event {
     const void* code = nullptr;  ///< the instruction that stored
     std::uint8_t thread = 0;
     stack_id stack = 0;          ///< who called, where that is noted
+    bool with_before = false;    ///< store: by the instruction of the event before, which no kill splits
 };
 
 /// The write-back of every line that holds a byte of the range, which begins at `offset` of the pool.

@@ -39,7 +39,9 @@ explorer::~explorer() = default;
 /// but for stores that are durable at once.
 bool explorer::changes_what_a_cut_leaves(const event& next) const {
     switch (next.kind) {
-        case event_kind::store: return model_.stores_are_durable && !model_.is_file;
+        // Where a power failure may cut, too, nothing is promised of an instruction.
+        case event_kind::store:
+            return model_.stores_are_durable && !model_.is_file && !(model_.streams_are_durable && next.with_before);
         case event_kind::stream: return model_.streams_are_durable && !model_.is_file;
         case event_kind::file_word:
         case event_kind::file_resize:
@@ -51,6 +53,7 @@ bool explorer::changes_what_a_cut_leaves(const event& next) const {
 
 bool explorer::changes_what_a_kill_leaves(const event& next) const {
     if (model_.is_file) return next.kind == event_kind::file_word;
+    if (next.with_before) return false;
     return next.kind == event_kind::store || next.kind == event_kind::stream || next.kind == event_kind::write_back;
 }
 

@@ -1,5 +1,7 @@
 #include <crash/explore/named.hpp>
 
+#include <holdfast/dnv/planted.hpp>
+#include <holdfast/dnv/sites.hpp>
 #include <holdfast/engine/planted.hpp>
 #include <holdfast/engine/sites.hpp>
 #include <holdfast/handle/planted.hpp>
@@ -19,7 +21,7 @@ std::span<const persist::site_id> all_sites() {
     static constexpr persist::site_id all[] = {
         HOLDFAST_PERSIST_SITES(HOLDFAST_SITE_OF) HOLDFAST_POOL_SITES(HOLDFAST_SITE_OF)
         HOLDFAST_LOG_SITES(HOLDFAST_SITE_OF) HOLDFAST_ENGINE_SITES(HOLDFAST_SITE_OF)
-        HOLDFAST_LINE_SITES(HOLDFAST_SITE_OF)};
+        HOLDFAST_LINE_SITES(HOLDFAST_SITE_OF) HOLDFAST_DNV_SITES(HOLDFAST_SITE_OF)};
 #undef HOLDFAST_SITE_OF
     return all;
 }
@@ -29,7 +31,8 @@ std::span<const planted_fault* const> all_planted_faults() {
     static constexpr const planted_fault* all[] = {
         HOLDFAST_LOG_FAULTS(HOLDFAST_FAULT_OF) HOLDFAST_HEAP_FAULTS(HOLDFAST_FAULT_OF)
         HOLDFAST_ENGINE_FAULTS(HOLDFAST_FAULT_OF) HOLDFAST_POOL_FAULTS(HOLDFAST_FAULT_OF)
-        HOLDFAST_HANDLE_FAULTS(HOLDFAST_FAULT_OF) HOLDFAST_LINE_FAULTS(HOLDFAST_FAULT_OF)};
+        HOLDFAST_HANDLE_FAULTS(HOLDFAST_FAULT_OF) HOLDFAST_LINE_FAULTS(HOLDFAST_FAULT_OF)
+        HOLDFAST_DNV_FAULTS(HOLDFAST_FAULT_OF)};
 #undef HOLDFAST_FAULT_OF
     return all;
 }

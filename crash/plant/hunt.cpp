@@ -26,10 +26,14 @@ constexpr std::string_view lines_hunted_under[] = {"x86", "arm", "x86-torn"};
 
 bool is_undo(std::string_view engine) { return engine == "undo" || engine == "undo_paper"; }
 bool is_of_wraps(std::string_view engine) { return engine == "softwrap_lat" || engine == "softwrap"; }
-bool is_of_lines(std::string_view engine) { return engine != "redo" && !is_undo(engine) && !is_of_wraps(engine); }
+bool is_of_lines(std::string_view engine) {
+    return engine != "redo" && engine != "dnv" && !is_undo(engine) && !is_of_wraps(engine);
+}
 
 bool is_in(std::string_view engine, planted_in places) {
     if (is_of_lines(engine)) return places == (engine == "lines" ? planted_in::lines : planted_in::line);
+    // The rest of a dnv pool is redo's.
+    if (engine == "dnv") return places == planted_in::dnv;
     // Recovery, levels and files of wraps are redo's, where they are hunted.
     switch (places) {
         case planted_in::all: return !is_of_lines(engine) && !is_of_wraps(engine);
@@ -39,7 +43,8 @@ bool is_in(std::string_view engine, planted_in places) {
         case planted_in::softwrap: return engine == "softwrap";
         case planted_in::wraps: return is_of_wraps(engine);
         case planted_in::line:
-        case planted_in::lines: break;
+        case planted_in::lines:
+        case planted_in::dnv: break;
     }
     return false;
 }
@@ -54,6 +59,7 @@ bool is_own(std::string_view engine, const fault& planted) {
     const std::string_view where = name_of(planted.where);
     if (planted.how == fault::change::in_code) return true;
     if (is_of_lines(engine)) return where.starts_with("line");
+    if (engine == "dnv") return where.starts_with("dnv") || where.starts_with("log_commit") || where == "log_record";
     constexpr std::string_view of_files[] = {"log_group", "log_checkpoint"};
     const auto begins = [&](std::string_view name) { return where.starts_with(name); };
     return !is_of_wraps(engine) || where.starts_with("wrap") || where.starts_with("retire") ||

@@ -49,8 +49,14 @@ public:
     void store(const void* home, std::size_t size, persist::site_id where) override {
         add_stores(event_kind::store, home, size, where);
     }
+    void store_pair(const void* home, persist::site_id where) override {
+        constexpr std::size_t size = 2 * sizeof(std::uint64_t);
+        if (instrumented_memory != nullptr) instrumented_memory->write(home, size);
+        add_stores(event_kind::store, home, size, where);
+        if (inside(home) && !stores_reach_file_) trace_.events.back().with_before = true;
+    }
     void stream(const void* home, std::size_t size, persist::site_id where) override {
-        // Instructions that the compiler does not instrument.
+        // Instructions that the compiler does not instrument, as those above.
         if (instrumented_memory != nullptr) instrumented_memory->write(home, size);
         add_stores(event_kind::stream, home, size, where);
     }

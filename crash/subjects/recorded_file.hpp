@@ -1,6 +1,7 @@
 // What subjects share whose pool is an ordinary file, opened as a program opens it.
 #pragma once
 
+#include <holdfast/persist/file.hpp>
 #include <holdfast/pool/open_pool.hpp>
 #include <holdfast/pool/stand_ins.hpp>
 

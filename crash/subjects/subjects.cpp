@@ -1,4 +1,5 @@
 #include <crash/subjects/subject.hpp>
+#include <crash/subjects/subjects_dnv.hpp>
 #include <crash/subjects/subjects_lines.hpp>
 
 #include <holdfast/engine/engines.hpp>
@@ -16,6 +17,9 @@ std::vector<std::unique_ptr<subject>> all_subjects() {
     HOLDFAST_ENGINES(HOLDFAST_ADD)
 #undef HOLDFAST_ADD
     add_subjects_of_lines(all);
+#ifdef HOLDFAST_HAS_DNV_SUBJECTS
+    add_subjects_of_dnv(all);
+#endif
 #ifdef HOLDFAST_HAS_WOVEN_SUBJECTS
     add_woven_subjects(all);
 #endif

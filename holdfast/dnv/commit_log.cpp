@@ -15,7 +15,9 @@
 #include <holdfast/base/threads.hpp>
 #include <holdfast/dnv/attempt.hpp>
 #include <holdfast/dnv/damage_handler.hpp>
+#include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/placement.hpp>
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/dnv/thread_heap.hpp>
 #include <holdfast/log/groups.hpp>
@@ -63,6 +65,12 @@ struct record_builder {
 };
 constinit thread_local record_builder making;
 
+/// What a record has of a word.
+std::uint64_t logged_value(const stm::write_log::entry& each) noexcept {
+    if (is_planted(planted::stale_rest_logged)) return merged(home::look(each.home()).value, each.value, 0x0F);
+    return each.value;
+}
+
 /// What the pool keeps of the stores, as the payload of a record.
 void make_record(const stm::write_log& writes) {
     making.begin();
@@ -70,8 +78,10 @@ void make_record(const stm::write_log& writes) {
         if (!the_placement.holds(each.home())) continue;
         HOLDFAST_ASSERT(each.mask() == 0xFF, "a word that the pool keeps is stored to whole");
         const std::uint64_t offset = the_space.offset_of(each.home());
-        making.add(offset, each.value);
-        if (the_placement.is_coded) making.add(offset + sizeof each.value, ecc::encode(each.value));
+        const std::uint64_t value = logged_value(each);
+        making.add(offset, value);
+        if (the_placement.is_coded && !is_planted(planted::code_not_logged))
+            making.add(offset + sizeof value, ecc::encode(value));
     }
     // A record is sent in whole lines.
     making.words.room_for(8);
@@ -102,6 +112,27 @@ result<void> join_group() {
     const std::uint64_t new_pages = pages != nullptr ? pages->prepare(payload(), making.payload_words()) : 0;
     making.group = log.append(payload(), making.payload_words(), false, new_pages).group;
     return {};
+}
+
+/// Into the log, and durable where the pool is to be.
+void send_record() noexcept {
+    open_pool& pool = *the_space.pool;
+    lane_log& log = *pool.lanes();
+    const std::uint64_t sequence = log.draw_sequence(*making.lane);
+    log.append(*making.lane, making.words.begin(), making.payload_words(), sequence, format::record_kind::redo);
+    if (pool.persists_lines()) {
+        persist::fence(pool.lines(), persist::site::log_commit_fence);
+    } else {
+        persist::order_for_kill();
+    }
+    HOLDFAST_ASSERT(log.is_sent(*making.lane, sequence), "a home is stored after its record is sealed");
+}
+
+/// The lane is free, and the log empty.
+void take_record_back() noexcept {
+    the_space.pool->lanes()->release(*making.lane);
+    making.lane = nullptr;
+    static_cast<void>(the_space.pool->checkpoint());
 }
 
 /// No page of homes is given back until the gate is opened again.
@@ -135,22 +166,15 @@ bool prepare_commit(const stm::write_log& writes) noexcept {
 
 void log_commit() noexcept {
     if (making.group != 0) return close_gate();
-    if (making.lane == nullptr) return;
-    open_pool& pool = *the_space.pool;
-    lane_log& log = *pool.lanes();
-    const std::uint64_t sequence = log.draw_sequence(*making.lane);
-    log.append(*making.lane, making.words.begin(), making.payload_words(), sequence, format::record_kind::redo);
-    if (pool.persists_lines()) {
-        persist::fence(pool.lines(), persist::site::log_commit_fence);
-    } else {
-        persist::order_for_kill();
-    }
-    HOLDFAST_ASSERT(log.is_sent(*making.lane, sequence), "a home is stored after its record is sealed");
+    if (making.lane == nullptr || is_planted(planted::homes_before_record)) return;
+    send_record();
+    if (is_planted(planted::record_taken_back)) take_record_back();
 }
 
 void retire_commit() noexcept {
     if (making.gate != nullptr) std::destroy_at(std::exchange(making.gate, nullptr));
     if (making.lane == nullptr) return;
+    if (is_planted(planted::homes_before_record)) send_record();
     the_space.pool->lanes()->release(*making.lane);
     making.lane = nullptr;
 }

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/dnv/thread_heap.hpp>
 #include <holdfast/itm/barriers.hpp>
@@ -50,8 +51,7 @@ public:
         if (block == nullptr) block = take_from_grant(from, heap, of_class);
         if (block == nullptr) return start_over(open, heap, of_class, bytes);
         if (stores_fresh_home(heap) && open.may_store_to_fresh_blocks() && !heap.has_freed(block, transaction_of(open)))
-            open.note_allocated(static_cast<stm::word*>(block) + 1, block_bytes(of_class) - sizeof(stm::word), 0,
-                                &stays);
+            note_fresh(open, static_cast<stm::word*>(block), block_bytes(of_class));
         return block;
     }
 
@@ -65,7 +65,8 @@ public:
         bin& to = the_space.staged->bins[heap.number][in->which.of_class];
         store(static_cast<stm::word*>(block), load(&to.free));
         store(&to.free, reinterpret_cast<stm::word>(block));
-        if (stores_fresh_home(heap)) heap.note_freed(block, transaction_of(open));
+        if (stores_fresh_home(heap) && !is_planted(planted::freed_block_fresh))
+            heap.note_freed(block, transaction_of(open));
     }
 
     /// Takes over what another heap has free, if it is much, or if there is no room otherwise. Returns whether it did.
@@ -80,9 +81,14 @@ private:
     }
 
     static void stays(void*, std::size_t, std::size_t) {}
+    /// All but the link.
+    static void note_fresh(Algorithm& open, stm::word* block, std::size_t bytes) noexcept {
+        const std::size_t skipped = is_planted(planted::fresh_link_stored) ? 0 : 1;
+        open.note_allocated(block + skipped, bytes - skipped * sizeof *block, 0, &stays);
+    }
 
     static bool stores_fresh_home(const thread_heap& heap) noexcept {
-        return heap.is_own() && the_space.stores_fresh_home;
+        return heap.is_own() && (the_space.stores_fresh_home || is_planted(planted::fresh_block_not_logged));
     }
     static std::uint64_t transaction_of(const Algorithm& open) noexcept { return open.number_of_attempt(); }
 

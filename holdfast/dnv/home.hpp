@@ -10,6 +10,7 @@
 
 #include <holdfast/dnv/commit_log.hpp>
 #include <holdfast/dnv/placement.hpp>
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/dnv/sites.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/stm/home.hpp>
@@ -37,7 +38,7 @@ struct home {
         if (!keeps(at)) return stm::detail::store_home(at, value, mask);
         ecc::coded_word* const place = place_of(at);
         if (mask != 0xFF) value = merged(word_of_fresh(at), value, mask);
-        if (the_placement.is_coded) {
+        if (the_placement.is_coded && !is_planted(planted::code_not_stored)) {
             persist::store_pair(&place->word, value, ecc::encode(value), persist::site::dnv_home);
         } else {
             persist::store_word(&place->word, value, 0xFF, persist::site::dnv_home);

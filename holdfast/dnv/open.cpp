@@ -12,6 +12,8 @@
 #include <holdfast/dnv/attempt.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/misuse.hpp>
+#include <holdfast/dnv/opening.hpp>
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/dnv/statics.hpp>
 #include <holdfast/dnv/thread_heap.hpp>
@@ -79,6 +81,7 @@ result<void> settle_chunks() {
         const std::uint64_t word = entry.word.get();
         the_space.slot_is_used[slot] = the_space.chunks.at_slot(slot).has_value();
         if (the_space.slot_is_used[slot] || (word == 0 && entry.checksum.get() == 0)) continue;
+        if (is_planted(planted::unnamed_chunk_kept)) continue;
         // Where bits were flipped it is not known which run it was: the pool's repair finds it.
         const bool is_known = entry.checksum.get() == entry.checksum_of_words();
         auto freed = the_space.handle->atomically([&] {
@@ -113,22 +116,20 @@ void notice_forks() {
     if (registered != 0) throw std::bad_alloc();
 }
 
-result<void> open_parts(const std::string& path, const dnv_options& options) {
+result<void> open_parts(engine::pool opened, bool protects) {
     // What a fork has left here.
     if (the_space.handle) forget();
     notice_forks();
-    auto opened = open_or_create(path, options);
-    if (!opened) return std::move(opened).give_error();
-    the_space.handle.emplace(std::move(*opened));
+    the_space.handle.emplace(std::move(opened));
     the_space.pool = &the_space.handle->core();
     the_space.mended_words = the_space.mended_bits = 0;
     the_space.stores_fresh_home = the_space.pool->lanes() != nullptr && !the_space.pool->persists_lines();
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
-    auto window = persist::address_range::reserve(path, base / expansion, reserved / expansion);
+    auto window = persist::address_range::reserve(the_space.pool->path(), base / expansion, reserved / expansion);
     if (!window) return std::move(window).give_error();
     the_space.window = std::move(*window);
-    auto in_pool = open_root(options.protect);
+    auto in_pool = open_root(protects);
     if (!in_pool) return std::move(in_pool).give_error();
     if (auto attached = attach(*in_pool, reserved); !attached) return attached;
     if (auto settled = settle_chunks(); !settled) return settled;
@@ -139,6 +140,25 @@ result<void> open_parts(const std::string& path, const dnv_options& options) {
 }
 
 }  // namespace
+
+result<void> take_over(engine::pool opened, bool protects) {
+    try {
+        auto made = open_parts(std::move(opened), protects);
+        if (!made) forget();
+        return made;
+    } catch (const failure& reason) {
+        forget();
+        return reason.reason();
+    } catch (const std::bad_alloc&) {
+        forget();
+        throw;
+    }
+}
+
+void abandon() noexcept {
+    if (the_space.handle) the_space.handle->abandon();
+    forget();
+}
 
 namespace detail {
 
@@ -160,15 +180,11 @@ using namespace holdfast;
 result<void> dnv_open(const std::string& path, const dnv_options& options) {
     if (dnv::the_space.pool != nullptr) return dnv::misuse("a pool is open in this process; dnv_close it first");
     try {
-        auto opened = dnv::open_parts(path, options);
-        if (!opened) dnv::forget();
-        return opened;
+        auto opened = dnv::open_or_create(path, options);
+        if (!opened) return std::move(opened).give_error();
+        return dnv::take_over(std::move(*opened), options.protect);
     } catch (const failure& reason) {
-        dnv::forget();
         return reason.reason();
-    } catch (const std::bad_alloc&) {
-        dnv::forget();
-        throw;
     }
 }
 

@@ -13,6 +13,7 @@
 #include <holdfast/base/checksum.hpp>
 #include <holdfast/dnv/attach.hpp>
 #include <holdfast/dnv/placement.hpp>
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/ecc/repair.hpp>
 #include <holdfast/persist/addresses.hpp>
@@ -226,8 +227,10 @@ error no_room(const space& open, std::uint64_t bytes) {
 }  // namespace
 
 result<std::vector<static_variable>> list_program_statics() {
+    // A program's variables stay as they are, and its file may be large.
+    static std::vector<static_variable> known;
+    if (!known.empty() || !has_statics()) return known;
     std::vector<static_variable> variables;
-    if (!has_statics()) return variables;
     if (reinterpret_cast<std::uintptr_t>(holdfast_dnv_statics_begin) != statics_address) return not_placed();
     auto all = symbols::read();
     if (!all) return std::move(all).give_error();
@@ -245,7 +248,8 @@ result<std::vector<static_variable>> list_program_statics() {
     std::map<std::string, unsigned> times;
     for (static_variable& each : variables)
         if (const unsigned number = ++times[each.name]; number > 1) each.name += "#" + std::to_string(number);
-    return variables;
+    known = std::move(variables);
+    return known;
 }
 
 result<void> open_statics(space& open) {
@@ -263,9 +267,12 @@ result<void> open_statics(space& open) {
     if (!region) return std::move(region).give_error();
     if (up_to(bytes, sizeof(stm::word)) > open.in_pool->statics_room.get()) return no_room(open, bytes);
     if (bytes > bytes_in_pool) {
-        auto stored = store_initial_values(open, open.pool->base() + *region, bytes_in_pool, bytes);
-        if (!stored) return stored;
+        std::byte* const homes = open.pool->base() + *region;
+        const auto store = [&] { return store_initial_values(open, homes, bytes_in_pool, bytes); };
+        const bool too_late = is_planted(planted::statics_named_first);
+        if (auto stored = too_late ? result<void>{} : store(); !stored) return stored;
         if (auto entered = enter_names(open, written(*variables), bytes); !entered) return entered;
+        if (auto stored = too_late ? store() : result<void>{}; !stored) return stored;
     }
     const std::uint64_t window = up_to(bytes, window_page * expansion);
     if (auto taken = persist::allow_access(holdfast_dnv_statics_begin, window, false); !taken) return taken;

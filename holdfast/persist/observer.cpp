@@ -18,6 +18,10 @@ void observe_store(const void* home, std::size_t size, site_id where) {
     if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->store(home, size, where);
 }
 
+void observe_store_pair(const void* home, site_id where) {
+    if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->store_pair(home, where);
+}
+
 void observe_write_back(const void* begin, std::size_t size, site_id where) {
     if (auto* watcher = installed.load(std::memory_order_acquire)) watcher->write_back(begin, size, where);
 }

@@ -18,6 +18,8 @@ class observer {
 public:
     virtual ~observer() = default;
     virtual void store(const void* home, std::size_t size, site_id where) = 0;
+    /// Of two words that a killed process leaves both or none of.
+    virtual void store_pair(const void* home, site_id where) { store(home, 2 * sizeof(std::uint64_t), where); }
     virtual void write_back(const void* begin, std::size_t size, site_id where) = 0;
     virtual void stream(const void* home, std::size_t size, site_id where) = 0;
     virtual void before_fence(site_id where) = 0;
@@ -42,6 +44,7 @@ public:
 observer* observe(observer* next) noexcept;
 
 void observe_store(const void* home, std::size_t size, site_id where);
+void observe_store_pair(const void* home, site_id where);
 void observe_write_back(const void* begin, std::size_t size, site_id where);
 void observe_stream(const void* home, std::size_t size, site_id where);
 void observe_before_fence(site_id where);

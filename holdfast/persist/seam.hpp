@@ -65,7 +65,7 @@ inline void store_pair(std::uint64_t* home, std::uint64_t first, std::uint64_t s
     HOLDFAST_ASSERT(reinterpret_cast<std::uintptr_t>(home) % 16 == 0, "a pair of words is stored to its own address");
     store_both_words(home, first, second);
 #ifdef HOLDFAST_OBSERVED
-    observe_store(home, 2 * sizeof *home, where);
+    observe_store_pair(home, where);
 #endif
 }
 

@@ -1,0 +1,145 @@
+// Instrumented: it reads what recovery left.
+#include <crash/subjects/dnv_state.hpp>
+
+#include <crash/subjects/inspect.hpp>
+
+#include <holdfast/dnv/audit.hpp>
+#include <holdfast/dnv/home.hpp>
+#include <holdfast/dnv/space.hpp>
+
+#include <cstring>
+
+namespace holdfast::crash {
+namespace {
+
+constexpr std::size_t most_nodes = 1000;
+
+/// Reads words of the window, as long as they are sound.
+class reader {
+public:
+    template <class T>
+    std::uint64_t word(const T* at) {
+        static_assert(sizeof(T) == 8);
+        return word_at(reinterpret_cast<const stm::word*>(at));
+    }
+    std::uint64_t word_at(const stm::word* at) {
+        if (wrong) return 0;
+        const auto found = dnv::home::look(at);
+        if (!found.sound) wrong = "a word of the list does not fit its code";
+        return found.value;
+    }
+    /// A node in a block, or nullptr.
+    const dnv_node* node_at(std::uint64_t address) {
+        const auto* const at = reinterpret_cast<const dnv_node*>(address);
+        if (wrong || at == nullptr) return nullptr;
+        if (address % 16 == 0 && dnv::the_space.chunks.find(at)) return at;
+        wrong = "the list leads to where no block is";
+        return nullptr;
+    }
+
+    std::optional<std::string> wrong;
+};
+
+}  // namespace
+
+dnv_state look_at_dnv_list() {
+    reader read;
+    dnv_state found;
+    const dnv_list* const list = address_of_dnv_list();
+    found.all = {read.word(&list->count), read.word(&list->sum),
+                 read.word_at(reinterpret_cast<const stm::word*>(list->marks)),
+                 read.word(address_of_dnv_operations())};
+    for (auto* at = read.node_at(read.word(&list->head)); at != nullptr; at = read.node_at(read.word(&at->next))) {
+        if (++found.nodes == most_nodes) read.wrong = "the list has no end";
+        found.all.push_back(read.word(&at->value));
+        found.all.push_back(read.word(&at->bytes));
+        for (std::size_t i = 0; i < dnv_node::payload_bytes; i += 8)
+            found.all.push_back(read.word_at(reinterpret_cast<const stm::word*>(at->payload + i)));
+    }
+    found.wrong = std::move(read.wrong);
+    if (!found.wrong && found.all[0] != found.nodes) found.wrong = "the counter is not the number of nodes";
+    return found;
+}
+
+std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found) {
+    const dnv::audit_report report = dnv::audit_open_pool(false);
+    if (!report.problems.empty()) return "the audit of dnv: " + report.problems.front().text();
+    if (report.blocks != found.nodes)
+        return "of the blocks that are given out " + std::to_string(found.nodes) + " are in the list, expected " +
+               std::to_string(report.blocks);
+    const open_pool& pool = *dnv::the_space.pool;
+    const auto roots = list_roots(pool);
+    if (!roots) return "the roots are damaged: " + roots.error().text();
+    std::vector<const void*> owned;
+    for (const root_listing& each : *roots) owned.push_back(pool.base() + each.offset);
+    const dnv::root& root = *dnv::the_space.in_pool;
+    for (const auto* each : {&root.header, &root.directory, &root.statics, &root.names})
+        owned.push_back(pool.base() + each->get());
+    for (unsigned slot = 0; slot < dnv::most_chunks; ++slot)
+        if (dnv::home::look(&dnv::the_space.staged->chunks[slot]).value != 0)
+            if (const auto chunk = dnv::the_space.chunks.at_slot(slot))
+                owned.push_back(dnv::place_of(reinterpret_cast<const void*>(chunk->which.begin)));
+    return wrong_in_heap(pool, owned, true);
+}
+
+dnv_model::dnv_model(const contents& from)
+    : count_(from[0]), sum_(from[1]), marks_(from[2]), operations_(from[3]) {
+    constexpr std::size_t of_node = 2 + payload_words;
+    for (std::size_t at = from.size(); at > 4; at -= of_node) {
+        const std::uint64_t* const words = &from[at - of_node];
+        node made{words[0], words[1], {}};
+        std::memcpy(made.payload, words + 2, sizeof made.payload);
+        nodes_.push_back(made);
+    }
+}
+
+void dnv_model::push_uncounted(std::uint64_t value, std::uint64_t bytes) {
+    node made{value, bytes, {}};
+    std::memset(made.payload, static_cast<int>(value & 0xFF), sizeof made.payload);
+    nodes_.push_back(made);
+    ++count_;
+    sum_ += value;
+}
+void dnv_model::pop_uncounted() {
+    if (nodes_.empty()) return;
+    --count_;
+    sum_ -= nodes_.back().value;
+    nodes_.pop_back();
+}
+
+void dnv_model::push(std::uint64_t value, std::uint64_t bytes) {
+    push_uncounted(value, bytes);
+    ++operations_;
+}
+void dnv_model::pop() {
+    pop_uncounted();
+    ++operations_;
+}
+void dnv_model::replace(std::uint64_t value) {
+    reinterpret_cast<unsigned char*>(&marks_)[1] = static_cast<unsigned char>(value);
+    reinterpret_cast<unsigned char*>(&marks_)[5] = static_cast<unsigned char>(value + 1);
+    if (!nodes_.empty()) {
+        auto* const bytes = reinterpret_cast<unsigned char*>(nodes_.back().payload);
+        bytes[3] = static_cast<unsigned char>(value);
+        const auto half = static_cast<std::uint32_t>(value);
+        std::memcpy(bytes + 12, &half, sizeof half);
+    }
+    ++operations_;
+}
+void dnv_model::rotate(std::uint64_t value) {
+    pop_uncounted();
+    push_uncounted(value, small_node_bytes);
+    ++operations_;
+}
+
+contents dnv_model::all() const {
+    contents all{count_, sum_, marks_, operations_};
+    for (auto each = nodes_.rbegin(); each != nodes_.rend(); ++each) {
+        all.push_back(each->value);
+        all.push_back(each->bytes);
+        all.insert(all.end(), std::begin(each->payload), std::end(each->payload));
+    }
+    return all;
+}
+
+}  // namespace holdfast::crash

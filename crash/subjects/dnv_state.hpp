@@ -1,0 +1,51 @@
+// What a dnv pool with a list of dnv_list.hpp holds, looked at without transactions: a torn list leads anywhere.
+#pragma once
+
+#include <crash/subjects/dnv_list.hpp>
+#include <crash/subjects/expectation.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::crash {
+
+struct dnv_state {
+    contents all;
+    std::uint64_t nodes = 0;
+    std::optional<std::string> wrong;  ///< then the rest is not there
+};
+
+/// Requires: a dnv pool is open.
+dnv_state look_at_dnv_list();
+
+/// After a look: words, bins and chunks are sound, every block has an owner, and nothing of the pool's heap is lost.
+std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found);
+
+/// The same operations on ordinary memory.
+class dnv_model {
+public:
+    explicit dnv_model(const contents& from);
+
+    void push(std::uint64_t value, std::uint64_t bytes);
+    void pop();
+    void replace(std::uint64_t value);
+    void rotate(std::uint64_t value);
+    contents all() const;
+
+private:
+    static constexpr std::size_t payload_words = dnv_node::payload_bytes / 8;
+    struct node {
+        std::uint64_t value;
+        std::uint64_t bytes;
+        std::uint64_t payload[payload_words];
+    };
+    void push_uncounted(std::uint64_t value, std::uint64_t bytes);
+    void pop_uncounted();
+
+    std::vector<node> nodes_;  ///< the first one last
+    std::uint64_t count_, sum_, marks_, operations_;
+};
+
+}  // namespace holdfast::crash

@@ -1,0 +1,20 @@
+// The faults of dnv that the crash explorer plants.
+#pragma once
+
+#include <holdfast/base/planted.hpp>
+
+#define HOLDFAST_DNV_FAULTS(X) \
+    X(homes_before_record, dnv, "a commit stores homes before its record is fenced") \
+    X(record_taken_back, dnv, "a commit's record is gone before its homes are stored") \
+    X(code_not_stored, dnv, "a word is stored without its code") \
+    X(code_not_logged, dnv, "a record has words without their codes") \
+    X(stale_rest_logged, dnv, "a record has one half of a word as it was before") \
+    X(fresh_link_stored, dnv, "the link of a block that a transaction allocates is stored at once") \
+    X(fresh_block_not_logged, dnv, "at power a block that a transaction allocates is stored to at once") \
+    X(freed_block_fresh, dnv, "a block that the transaction freed itself is stored to at once") \
+    X(unnamed_chunk_kept, dnv, "opening leaves a chunk to nobody that the Chunk Table does not name") \
+    X(statics_named_first, dnv, "static variables are the pool's before their values are durable")
+
+namespace holdfast::planted {
+HOLDFAST_DNV_FAULTS(HOLDFAST_PLANTED_FAULT)
+}  // namespace holdfast::planted
