@@ -1,4 +1,4 @@
-// What dnv_open does with a pool that is open already. The crash explorer opens pools in another way.
+// What dnv_open does with a pool that is open already: the crash explorer opens pools in another way.
 #pragma once
 
 #include <holdfast/base/result.hpp>
