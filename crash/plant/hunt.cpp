@@ -59,7 +59,9 @@ bool is_own(std::string_view engine, const fault& planted) {
     const std::string_view where = name_of(planted.where);
     if (planted.how == fault::change::in_code) return true;
     if (is_of_lines(engine)) return where.starts_with("line");
-    if (engine == "dnv") return where.starts_with("dnv") || where.starts_with("log_commit") || where == "log_record";
+    constexpr std::string_view of_commits[] = {"dnv", "log_commit", "log_record", "log_group"};
+    if (engine == "dnv")
+        return std::ranges::any_of(of_commits, [&](std::string_view name) { return where.starts_with(name); });
     constexpr std::string_view of_files[] = {"log_group", "log_checkpoint"};
     const auto begins = [&](std::string_view name) { return where.starts_with(name); };
     return !is_of_wraps(engine) || where.starts_with("wrap") || where.starts_with("retire") ||

@@ -58,7 +58,7 @@ public:
     std::string_view name() const override { return is_first_opening_ ? "first_opening" : "list"; }
     /// A first opening stores thousands of zeros: each would be a cut where stores are durable.
     bool knows(const model& how) const override {
-        return !how.is_file && !(is_first_opening_ && how.stores_are_durable);
+        return how.is_file || !(is_first_opening_ && how.stores_are_durable);
     }
     bool has_lives() const override { return !is_first_opening_; }
     unsigned universe() const override { return is_first_opening_ ? 1 : std::size(operations_of_list); }
@@ -74,7 +74,6 @@ public:
     trace record(const workload& operations, const model& how, std::size_t) override {
         const closed_afterwards afterwards(*this);
         durable_at_once_ = how.writes_are_durable;
-        promises_ = !how.streams_are_durable;
         boots_.assign(1, 0);
         options_ = recorded_pool_options(how);
         options_.bytes = options_.reserved_bytes = size();
@@ -107,7 +106,7 @@ public:
         return wrong_in_dnv_pool(now);
     }
 
-    bool has_promised(const progress& made) const override { return promises_ && made.is_at_rest(); }
+    bool has_promised(const progress& made) const override { return !durable_at_once_ && made.is_at_rest(); }
     recovered_pool recovered() override {
         const open_pool& core = pool();
         return recovered_of({core.base(), core.size()}, {core.zones().begin(), core.zones().end()});
@@ -234,7 +233,6 @@ private:
     create_options options_;
     std::string path_;
     bool durable_at_once_ = false;
-    bool promises_ = false;
     std::vector<unsigned> boots_{0};  ///< of the first life, and of each that follows a recovery
 };
 
