@@ -64,8 +64,8 @@ public:
     unsigned universe() const override { return is_first_opening_ ? 1 : std::size(operations_of_list); }
     unsigned longest_workload(unsigned wanted) const override { return is_first_opening_ ? 1 : wanted; }
     /// Each is opened, and every word of it is looked at.
-    std::uint64_t images_of_a_cut() const override { return 128; }
-    std::uint64_t nested_less_often() const override { return is_first_opening_ ? 64 : 8; }
+    std::uint64_t images_of_a_cut() const override { return 48; }
+    std::uint64_t nested_less_often() const override { return is_first_opening_ ? 64 : 16; }
     std::string describe(unsigned each) const override { return std::string(operations_of_list[each]); }
     /// Header, directory, static variables and four chunks.
     std::size_t size() const override { return 768 << 10; }
