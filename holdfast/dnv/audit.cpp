@@ -68,7 +68,7 @@ private:
     /// Marks a block as free. Returns false, and complains, if it is none of that class, or was free already.
     bool mark_free(stm::word block, unsigned of_class, const void* link) {
         const auto found = the_space.chunks.find(reinterpret_cast<const void*>(block));
-        if (!found || found->which.of_class != of_class || (block - found->which.begin) % block_bytes(of_class) != 0) {
+        if (!found || found->which.of_class != of_class || !found->begins_block(reinterpret_cast<const void*>(block))) {
             complain("a free list leads to what is no block of its size", link);
             return false;
         }

@@ -59,7 +59,7 @@ public:
     static void free(Algorithm& open, void* block) noexcept {
         if (block == nullptr) return;
         const auto in = the_space.chunks.find(block);
-        if (!in || (reinterpret_cast<std::uintptr_t>(block) - in->which.begin) % block_bytes(in->which.of_class) != 0)
+        if (!in || !in->begins_block(block))
             stm::stop("dnv_free", "expected a block of dnv_malloc, found another address");
         thread_heap& heap = heap_of_this_thread();
         bin& to = the_space.staged->bins[heap.number][in->which.of_class];

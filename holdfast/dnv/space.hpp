@@ -28,6 +28,13 @@ public:
         unsigned slot;
         chunk which;
         std::uint64_t bytes;
+
+        /// Requires: `at` is in the chunk, whose end may be no block.
+        bool begins_block(const void* at) const noexcept {
+            const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(at) - which.begin;
+            const std::uint64_t of_block = block_bytes(which.of_class);
+            return offset % of_block == 0 && offset + of_block <= bytes;
+        }
     };
     std::optional<found> find(const void* at) const noexcept;
     std::optional<found> at_slot(unsigned slot) const noexcept;

@@ -108,10 +108,9 @@ inline void persist_fence() noexcept { asm volatile("dsb sy" ::: "memory"); }
 
 inline void order_visible_stores() noexcept { asm volatile("dmb ishst" ::: "memory"); }
 
-/// The second one behind the first: a kill may come in between.
+/// By one instruction, behind all stores before it: a kill leaves both or none, another thread may see the first alone.
 inline void store_both_words(std::uint64_t* home, std::uint64_t first, std::uint64_t second) noexcept {
-    __atomic_store_n(home, first, __ATOMIC_RELEASE);
-    __atomic_store_n(home + 1, second, __ATOMIC_RELEASE);
+    asm volatile("dmb ish\n\tstp %1, %2, [%0]" : : "r"(home), "r"(first), "r"(second) : "memory");
 }
 
 inline void prefetch_line_for_store(const void* at) noexcept { __builtin_prefetch(at, 1); }

@@ -58,8 +58,8 @@ inline void store_word(std::uint64_t* home, std::uint64_t value, std::uint8_t ma
 #endif
 }
 
-/// Stores two words that follow each other, as store_word; on x86-64 by one instruction, so that a kill leaves both or
-/// none. Requires: `home` 16-aligned.
+/// Stores two words that follow each other, as store_word, by one instruction, so that a kill leaves both or none.
+/// Requires: `home` 16-aligned.
 inline void store_pair(std::uint64_t* home, std::uint64_t first, std::uint64_t second,
                        [[maybe_unused]] site_id where) noexcept(noexcept_seam) {
     HOLDFAST_ASSERT(reinterpret_cast<std::uintptr_t>(home) % 16 == 0, "a pair of words is stored to its own address");
