@@ -389,10 +389,10 @@ result<void> group_log::reset(persist::file& file, const log_geometry& geometry,
         !written)
         return written;
     // Also those that look empty: that may be so in the page cache only.
-    const format::segment_header empty{};
+    const auto empty = emptied_begin({});
     if (is_planted(planted::headers_kept)) return file.sync(site::log_checkpoint_home_sync);
     for (std::uint32_t index = 0; index < geometry.segment_count(); ++index)
-        if (auto written = file.write_at(geometry.segment_offset(index), &empty, sizeof empty, site::log_salt);
+        if (auto written = file.write_at(geometry.segment_offset(index), empty.data(), empty.size(), site::log_salt);
             !written)
             return written;
     return file.sync(site::log_checkpoint_home_sync);

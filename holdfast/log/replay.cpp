@@ -64,6 +64,12 @@ format::segment_header emptied_header(const format::segment_header& header, cons
     return make_segment_header(geometry, index, 0, header.acknowledged, header.truncated);
 }
 
+/// A first record that was torn in front of no header leaves its line, too.
+bool is_first_line_zero(const std::byte* segment) noexcept {
+    static constexpr std::byte zeros[format::record_alignment]{};
+    return std::memcmp(segment + format::segment_header_bytes, zeros, sizeof zeros) == 0;
+}
+
 }  // namespace
 
 result<void> log_replay::find_truncation_point(std::span<const std::byte> pool, const log_geometry& geometry,
@@ -358,10 +364,10 @@ void reset_log(std::byte* pool, const log_geometry& geometry, std::uint64_t last
         std::byte* segment = pool + geometry.segment_offset(index);
         format::segment_header header;
         std::memcpy(&header, segment, sizeof header);
-        if (is_unused(header) || is_planted(planted::headers_kept)) continue;
-        header = emptied_header(header, geometry, index, last_sequence);
-        persist::copy(segment, &header, sizeof header, site::log_salt);
-        if (persists) persist::write_back(lines, segment, sizeof header, site::log_salt);
+        if ((is_unused(header) && is_first_line_zero(segment)) || is_planted(planted::headers_kept)) continue;
+        const auto emptied = emptied_begin(emptied_header(header, geometry, index, last_sequence));
+        persist::copy(segment, emptied.data(), emptied.size(), site::log_salt);
+        if (persists) persist::write_back(lines, segment, emptied.size(), site::log_salt);
     }
     // Orders the emptied salts before any new commit: a torn record of before may carry the very
     // sequence that the next commit draws.

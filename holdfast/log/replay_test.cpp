@@ -367,6 +367,29 @@ TEST(Replay, ATornRecordOverAnOlderOneInFrontOfNoHeaderIsNoDamage) {
     EXPECT_TRUE(pool.recover());
 }
 
+TEST(Replay, ATornRecordInASegmentThatRecoveryEmptiedIsNoDamageWhateverItsWords) {
+    log_in_memory pool;
+    auto at = pool.put(2, 64, 11, 1, run(pool.offset(0), {1}));
+    at = pool.put(2, at, 11, 2, run(pool.offset(1), {2}));
+    pool.put(2, at, 11, 3, run(pool.offset(2), {3}));
+    reset_log(pool.data(), pool.geometry(), pool.recover().value().last_sequence, true, {});
+    const auto before = pool.bytes();
+    // Its tenth word is a number that a commit could have, and stands where the second record had its own.
+    pool.put(2, 64, 12, 4, run(pool.offset(0), {4, 4, 4, 4, 4, 5, 4, 4, 4, 4, 4}));
+    const auto after = pool.bytes();
+    const std::uint64_t first = pool.geometry().segment_offset(2);
+    for (unsigned torn = 0; torn < 1u << 16; ++torn) {
+        if ((torn & 0xF0F8) != 0) continue;  // some words of either line are enough
+        for (unsigned word = 0; word < 16; ++word) {
+            const auto& from = (torn >> word & 1) != 0 ? after : before;
+            std::memcpy(pool.data() + first + 64 + word * 8, from.data() + first + 64 + word * 8, 8);
+        }
+        std::memset(pool.segment(2), 0, 64);
+        const auto found = pool.recover();
+        EXPECT_TRUE(found) << torn << ": " << found.error().text();
+    }
+}
+
 TEST(Replay, AnUndoHeaderHalfWayToEmptiedIsNoDamage) {
     for (const unsigned word : {0u, 3u}) {
         log_in_memory pool;

@@ -179,10 +179,13 @@ private:
             const auto kind = static_cast<record_kind>(payload_kind(words));
             // Each redo commit above the truncation point has a line of the log. What says more is a torn record, of
             // whose words some are of one that stood here before.
-            const bool is_beyond = kind == record_kind::redo && sequence_of(words) > most_;
-            if (is_beyond || !entries_fit(words)) break;
+            const bool is_redo = kind == record_kind::redo;
+            const bool is_beyond = is_redo && sequence_of(words) > most_;
+            // No commit is empty: here the length has not arrived, over the zeros that recovery left.
+            const bool is_empty = is_redo && payload_words_of(words) == 0;
+            if (is_beyond || is_empty || !entries_fit(words)) break;
             chain.push_back({sequence_of(words), 0, 1, kind, 0, payload_words_of(words)});
-            least = sequence_of(words) + (kind == record_kind::redo ? 1 : 0);
+            least = sequence_of(words) + (is_redo ? 1 : 0);
             at += format::record_bytes(payload_words_of(words));
         }
         return acknowledged(chain);

@@ -4,6 +4,7 @@
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/geometry.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,15 @@ inline format::segment_header make_segment_header(const log_geometry& geometry, 
                                                   std::uint64_t truncated) noexcept {
     if (!geometry.sealed_segments) return {salt, 0, 0, 0, {}};
     return {salt, acknowledged, truncated, salt ^ format::segment_mark(index, acknowledged, truncated), {}};
+}
+
+/// What an emptied segment begins with: its header, and zeros where its first record was. Without them a torn record of
+/// the next lap could keep the older one's length, and what stands behind that be taken for another record.
+using segment_begin = std::array<std::byte, format::segment_header_bytes + format::record_alignment>;
+inline segment_begin emptied_begin(const format::segment_header& header) noexcept {
+    segment_begin bytes{};
+    std::memcpy(bytes.data(), &header, sizeof header);
+    return bytes;
 }
 
 /// Whether nothing at all stands there. A torn header may lack its salt and still lead to it.
