@@ -135,6 +135,8 @@ TEST(LoadTrap, EveryLoadAndStoreOfRecoveryAndItsChecksIsReportedFirst) {
             // Its large blocks cost a trap for each of their words, and the same code reads them under each model of a
             // processor.
             if (what->is_for_lives() && how.name != "kill" && !how.is_file) continue;
+            // An audit reads every word of a dnv pool, by the same code under each model.
+            if (what->engine() == "dnv" && (what->name() != "list" || how.name != "x86")) continue;
             totals of_model;
             run_workload(*what, how, {0, what->universe() - 1}, 2, of_model);
             EXPECT_GT(of_model.loads, 100u) << what->engine() << " " << what->name() << " " << how.name;
