@@ -26,7 +26,6 @@ private:
 struct list_size {
     std::uint64_t bytes;
     std::uint64_t elements;
-
 };
 
 /// The paper's: payloads at 500 elements, elements of 128 bytes. Beyond it, one that no cache holds.
@@ -62,7 +61,8 @@ match make_list_match(const setting& where, const std::vector<std::string>& case
     };
     for (const dnv_program& program : dnv_programs())
         for (const std::string mode : {"rtx", "tx", "notx"})
-            if (chosen(wanted, "dnv"))
+            // Without blocks the algorithm makes no difference.
+            if (chosen(wanted, "dnv") && (mode != "notx" || &program == dnv_programs().data()))
                 add("dnv", start_dnv_list(program, mode, where, space),
                     {{"mode", mode}, {"algorithm", std::string(program.algorithm)}});
     for (const std::string rival : {"libpmemobj", "libpmemobj_best"})

@@ -18,11 +18,12 @@
 namespace {
 
 using nlohmann::json;
-using key = std::tuple<std::string, std::string, std::string, int, int, std::string>;
+using key = std::tuple<std::string, std::string, std::string, std::string, int, int, std::string>;
 
 key key_of(const json& one) {
     const auto& params = one["params"];
-    return {one["case"], params["mode"], params["level"], params["bytes"], params["elements"], one["metric"]};
+    return {one["case"],     params["mode"],     params["algorithm"], params["level"],
+            params["bytes"], params["elements"], one["metric"]};
 }
 
 json quick_records() {
@@ -56,7 +57,6 @@ TEST(DnvList, HasARecordForEachCombination) {
         EXPECT_EQ(one["suite"], "dnv-list");
         EXPECT_EQ(one["engine"], "dnv");
         EXPECT_EQ(one["threads"], 1);
-        EXPECT_EQ(params["algorithm"], "value");
         EXPECT_EQ(params["medium"], "nvram");
         EXPECT_EQ(params["delay_ns"], 0);
         EXPECT_EQ(params.size(), 7u) << params.dump();
@@ -64,16 +64,18 @@ TEST(DnvList, HasARecordForEachCombination) {
         if (one["metric"] == "fences_per_tx") expect_fences(one);
     }
     for (const auto& [bytes, elements] : {std::pair(8, 500), {128, 500}, {4096, 500}, {128, 10'000}})
-        for (const char* mode : {"rtx", "tx", "notx"})
+        for (const auto& [mode, algorithm] : {std::pair("rtx", "value"), {"tx", "value"}, {"notx", "value"},
+                                              {"rtx", "versioned"}, {"tx", "versioned"}})
             for (const char* level : {"process", "power"}) {
                 for (const char* name : {"push_back", "pop_front", "read", "write"})
                     for (const char* metric : {"ns_per_tx", "tx_per_s", "write_backs_per_tx", "fences_per_tx",
                                                "pm_bytes_per_tx", "syncs_per_tx"})
-                        EXPECT_TRUE(all.contains(key(name, mode, level, bytes, elements, metric)))
-                            << name << " " << mode << " " << level << " " << bytes << " " << elements << " " << metric;
+                        EXPECT_TRUE(all.contains(key(name, mode, algorithm, level, bytes, elements, metric)))
+                            << name << " " << mode << " " << algorithm << " " << level << " " << bytes << " "
+                            << elements << " " << metric;
                 for (const char* name : {"read", "write"})
-                    EXPECT_TRUE(all.contains(key(name, mode, level, bytes, elements, "ns_per_element")))
-                        << name << " " << mode << " " << level << " " << bytes << " " << elements;
+                    EXPECT_TRUE(all.contains(key(name, mode, algorithm, level, bytes, elements, "ns_per_element")))
+                        << name << " " << mode << " " << algorithm << " " << level << " " << bytes << " " << elements;
             }
 }
 

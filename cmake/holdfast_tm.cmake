@@ -44,60 +44,50 @@ function(holdfast_find_tm_check found)
     set(${found} "${plugin}" PARENT_SCOPE)
 endfunction()
 
-# holdfast_target_tm(target [ALGORITHM value|versioned]): compiles the C++ sources of `target` with atomic blocks and links
-# this library's runtime over the algorithm, `value` unless told. Only g++ can. A program has one runtime: say the same
-# algorithm for all targets that end in one program, and give it to the program itself.
-function(holdfast_target_tm target)
-    cmake_parse_arguments(PARSE_ARGV 1 tm "" "ALGORITHM" "")
+# Compiles the C++ sources of a target with atomic blocks and links the runtime KIND over the algorithm that the call of
+# `function` asks for.
+function(holdfast_use_blocks function kind target)
+    cmake_parse_arguments(PARSE_ARGV 3 tm "" "ALGORITHM" "")
     if(NOT tm_ALGORITHM)
         set(tm_ALGORITHM value)
     endif()
     if(tm_UNPARSED_ARGUMENTS OR NOT tm_ALGORITHM MATCHES "^(value|versioned)$")
-        message(FATAL_ERROR "holdfast_target_tm(${target} [ALGORITHM value|versioned]): "
+        message(FATAL_ERROR "${function}(${target} [ALGORITHM value|versioned]): "
                             "found ${tm_ALGORITHM} ${tm_UNPARSED_ARGUMENTS}")
     endif()
-    if(NOT TARGET holdfast::itm_${tm_ALGORITHM})
-        message(FATAL_ERROR "holdfast_target_tm(${target}): this holdfast was built without atomic blocks, which need g++ "
-                            "and x86-64 or aarch64")
+    if(NOT TARGET holdfast::${kind}_${tm_ALGORITHM})
+        message(FATAL_ERROR "${function}(${target}): this holdfast was built without atomic blocks, which need g++ and "
+                            "x86-64 or aarch64")
     endif()
-    holdfast_compile_blocks(${target})
-    # Not -fgnu-tm: at the link it would add -litm, the compiler's own runtime.
-    target_link_libraries(${target} PRIVATE holdfast::itm_${tm_ALGORITHM})
-endfunction()
-
-function(holdfast_compile_blocks target)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${HOLDFAST_TM_OPTIONS}>")
     holdfast_find_tm_check(check)
     if(check)
         target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fplugin=${check}>")
     endif()
     target_compile_definitions(${target} PRIVATE ${HOLDFAST_TM_DEFINITIONS})
+    # Not -fgnu-tm: at the link it would add -litm, the compiler's own runtime.
+    target_link_libraries(${target} PRIVATE holdfast::${kind}_${tm_ALGORITHM})
 endfunction()
 
-# holdfast_target_dnv(target [ALGORITHM value|versioned]): the same for a program whose blocks are on a dnv pool
-# (holdfast/dnv/dnv.hpp). Its static variables need fixed addresses, so it is not position-independent.
+# holdfast_target_tm(target [ALGORITHM value|versioned]): compiles the C++ sources of `target` with atomic blocks and links
+# this library's runtime over the algorithm, `value` unless told. Only g++ can. A program has one runtime: say the same
+# algorithm for all targets that end in one program, and give it to the program itself.
+function(holdfast_target_tm target)
+    holdfast_use_blocks(holdfast_target_tm itm ${target} ${ARGN})
+endfunction()
+
 # Beside this file in an installation.
 set(HOLDFAST_DNV_LINKER_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/holdfast_dnv.ld")
 if(NOT EXISTS "${HOLDFAST_DNV_LINKER_SCRIPT}")
     cmake_path(SET HOLDFAST_DNV_LINKER_SCRIPT NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../holdfast/dnv/holdfast_dnv.ld")
 endif()
+
+# holdfast_target_dnv(target [ALGORITHM value|versioned]): the same for a program whose blocks are on a dnv pool
+# (holdfast/dnv/dnv.hpp). Its static variables need fixed addresses, so it is not position-independent.
 function(holdfast_target_dnv target)
-    cmake_parse_arguments(PARSE_ARGV 1 dnv "" "ALGORITHM" "")
-    if(NOT dnv_ALGORITHM)
-        set(dnv_ALGORITHM value)
-    endif()
-    if(dnv_UNPARSED_ARGUMENTS OR NOT dnv_ALGORITHM MATCHES "^(value|versioned)$")
-        message(FATAL_ERROR "holdfast_target_dnv(${target} [ALGORITHM value|versioned]): "
-                            "found ${dnv_ALGORITHM} ${dnv_UNPARSED_ARGUMENTS}")
-    endif()
-    if(NOT TARGET holdfast::dnv_${dnv_ALGORITHM})
-        message(FATAL_ERROR "holdfast_target_dnv(${target}): this holdfast was built without atomic blocks, which need g++ "
-                            "and x86-64 or aarch64")
-    endif()
-    holdfast_compile_blocks(${target})
+    holdfast_use_blocks(holdfast_target_dnv dnv ${target} ${ARGN})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     # Static variables lie in the order of their definitions: a new one behind the old ones.
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-toplevel-reorder>")
     target_link_options(${target} PRIVATE -no-pie "LINKER:-T,${HOLDFAST_DNV_LINKER_SCRIPT}")
-    target_link_libraries(${target} PRIVATE holdfast::dnv_${dnv_ALGORITHM})
 endfunction()

@@ -9,7 +9,8 @@ namespace holdfast::bench {
 namespace {
 
 #ifdef HOLDFAST_HAS_DNV
-constexpr std::array programs{dnv_program{"value", "holdfast-dnv-value"}};
+constexpr std::array programs{dnv_program{"value", "holdfast-dnv-value"},
+                              dnv_program{"versioned", "holdfast-dnv-versioned"}};
 #else
 constexpr std::array<dnv_program, 0> programs{};
 #endif

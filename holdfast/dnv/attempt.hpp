@@ -1,5 +1,5 @@
 // What a thread's attempt at a transaction could not get, or find out, inside: it is rolled back first, and then served
-// with nothing open (between_attempts.cpp).
+// with nothing open (between_attempts_run.hpp).
 #pragma once
 
 #include <holdfast/base/result.hpp>

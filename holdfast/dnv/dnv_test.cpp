@@ -182,12 +182,28 @@ TEST_F(Dnv, AnAccessOutsideOfBlocksEndsTheProgramWithItsPlace) {
     EXPECT_NE(said.find("dnv_free"), std::string::npos) << said;
 }
 
+void say_earlier(int) {
+    const char text[] = "the earlier handler\n";
+    if (::write(STDERR_FILENO, text, sizeof text - 1) > 0) ::_exit(5);
+}
+
 TEST_F(Dnv, AnEarlierHandlerOfFaultsIsStillCalled) {
-    open();
-    ASSERT_TRUE(dnv_close());
+    for (void (*const fault)() : {+[] { *reinterpret_cast<volatile int*>(8) = 1; }, &touch_count_plainly}) {
+        int status = 0;
+        const std::string said = said_by_child(
+            [&] {
+                ::signal(SIGSEGV, &say_earlier);
+                // The guard is found to be gone, and comes back in front of the handler.
+                if (!dnv_close() || !dnv_open(path(), options_)) ::_exit(3);
+                fault();
+            },
+            status);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << status;
+        EXPECT_EQ(said.ends_with("the earlier handler\n"), true) << said;
+        EXPECT_EQ(said.find("a touch outside of blocks") != std::string::npos, fault == &touch_count_plainly) << said;
+    }
     int status = 0;
-    const std::string said = said_by_child(
-        [] { *reinterpret_cast<volatile int*>(8) = 1; }, status);
+    const std::string said = said_by_child([] { *reinterpret_cast<volatile int*>(8) = 1; }, status);
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     EXPECT_EQ(said, "");
 }

@@ -20,6 +20,7 @@ namespace holdfast::dnv {
 /// A home of stm/. Words outside the window are ordinary memory.
 struct home {
     static constexpr bool stores_early = false;
+    static constexpr bool counts_attempts = true;
     struct found {
         stm::word value;
         bool sound;

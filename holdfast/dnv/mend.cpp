@@ -84,6 +84,6 @@ bool home::mend(const stm::word* at) noexcept {
     return false;
 }
 
-void home::refuse_store(const void* at) noexcept { end_for_touch(at, "a store outside of blocks", nullptr); }
+void home::refuse_store(const void* at) noexcept { end_for_touch(at, "a store outside of blocks"); }
 
 }  // namespace holdfast::dnv

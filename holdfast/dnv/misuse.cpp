@@ -49,24 +49,8 @@ const void* code_of(const void* context) noexcept {
 #endif
 }
 
-void on_fault(int signal, siginfo_t* info, void* context) {
-    // Sent by somebody, who gave no address.
-    const bool is_access = info->si_code > 0;
-    if (is_access && the_space.of_parent.holds(info->si_addr))
-        end_for_touch(info->si_addr, "a touch in a forked child, which does not have the pool,", code_of(context));
-    if (is_access && the_placement.holds(info->si_addr))
-        end_for_touch(info->si_addr, "a touch outside of blocks", code_of(context));
-    if ((handler_before.sa_flags & SA_SIGINFO) != 0) return handler_before.sa_sigaction(signal, info, context);
-    if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN)
-        return handler_before.sa_handler(signal);
-    // As it would have been: the instruction is executed once more, or the signal sent.
-    ::sigaction(SIGSEGV, &handler_before, nullptr);
-    if (!is_access) ::raise(signal);
-}
-
-}  // namespace
-
-void end_for_touch(const void* at, const char* what, const void* code) noexcept {
+/// One line by write(2).
+void say_touch(const void* at, const char* what, const void* code) noexcept {
     char where[256];
     describe(at, where, sizeof where);
     char from[256] = "";
@@ -86,20 +70,43 @@ void end_for_touch(const void* at, const char* what, const void* code) noexcept 
         const std::size_t size = std::min(static_cast<std::size_t>(length), sizeof line - 1);
         [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, size);
     }
-    // Not abort(): a core dump shows the access, and the shell "Segmentation fault".
+}
+
+/// The access is executed once more, or the signal sent, under the handler that was there before.
+void leave_to_handler_before(const siginfo_t* info) noexcept {
+    ::sigaction(SIGSEGV, &handler_before, nullptr);
+    if (info->si_code <= 0) ::raise(SIGSEGV);
+}
+
+void on_fault(int, siginfo_t* info, void* context) {
+    // Who sends a signal gives no address.
+    if (info->si_code > 0) {
+        if (the_space.of_parent.holds(info->si_addr))
+            say_touch(info->si_addr, "a touch in a forked child, which does not have the pool,", code_of(context));
+        else if (the_placement.holds(info->si_addr))
+            say_touch(info->si_addr, "a touch outside of blocks", code_of(context));
+    }
+    leave_to_handler_before(info);
+}
+
+}  // namespace
+
+void end_for_touch(const void* at, const char* what) noexcept {
+    say_touch(at, what, nullptr);
+    // Not abort(): the shell says "Segmentation fault", as for every other touch.
     ::signal(SIGSEGV, SIG_DFL);
     ::raise(SIGSEGV);
     std::abort();
 }
 
 void guard_window() noexcept {
-    static const bool is_installed = [] {
-        struct sigaction ours{};
-        ours.sa_sigaction = &on_fault;
-        ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
-        return ::sigaction(SIGSEGV, &ours, &handler_before) == 0;
-    }();
-    static_cast<void>(is_installed);
+    struct sigaction now{};
+    if (::sigaction(SIGSEGV, nullptr, &now) != 0 || ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &on_fault))
+        return;
+    struct sigaction ours{};
+    ours.sa_sigaction = &on_fault;
+    ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    ::sigaction(SIGSEGV, &ours, &handler_before);
 }
 
 }  // namespace holdfast::dnv

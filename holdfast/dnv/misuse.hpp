@@ -3,11 +3,11 @@
 
 namespace holdfast::dnv {
 
-/// Prints which variable or block, where in it, and from where it was touched, and aborts. `what`: e.g. "a store".
-[[noreturn]] void end_for_touch(const void* at, const char* what, const void* code) noexcept;
+/// Prints which variable or block was touched, and ends the program as a touch does. `what`: e.g. "a store".
+[[noreturn]] void end_for_touch(const void* at, const char* what) noexcept;
 
-/// Handles SIGSEGV: a touch of the window ends the program with that line; everything else goes to the handler that was
-/// there before. Once a process is enough.
+/// Handles SIGSEGV: a touch of the window is told in one line (what was touched, where in it, by which code). Then, as
+/// for every other fault, the handler that was there before has it; without one the program ends.
 void guard_window() noexcept;
 
 }  // namespace holdfast::dnv

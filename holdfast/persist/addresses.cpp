@@ -3,8 +3,6 @@
 #include <holdfast/persist/system_error.hpp>
 
 #include <cerrno>
-#include <cstdio>
-#include <string>
 #include <utility>
 
 #include <sys/mman.h>
@@ -14,22 +12,9 @@ namespace holdfast::persist {
 using detail::system_error;
 
 result<address_range> address_range::reserve(const std::string& path, std::uintptr_t base, std::uint64_t bytes) {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-    void* const wanted = reinterpret_cast<void*>(base);
-    void* const got = ::mmap(wanted, bytes, PROT_NONE, flags, -1, 0);
-    if (got == wanted) return address_range(static_cast<std::byte*>(got), bytes);
-    const int number = errno;
-    if (got != MAP_FAILED) ::munmap(got, bytes);
-    error reason = system_error("mmap", path, number);
-    if (got != MAP_FAILED || number == EEXIST) {
-        reason.code = errc::address_taken;
-        reason.what = "the address range is in use in this process";
-    }
-    char range[48];
-    std::snprintf(range, sizeof range, "0x%zx to 0x%zx", static_cast<std::size_t>(base),
-                  static_cast<std::size_t>(base + bytes));
-    reason.expected = std::string("nothing mapped at ") + range;
-    return reason;
+    auto reserved = detail::reserve_addresses(path, base, bytes);
+    if (!reserved) return std::move(reserved).give_error();
+    return address_range(*reserved, bytes);
 }
 
 result<address_range> address_range::zeros(std::uint64_t bytes) {

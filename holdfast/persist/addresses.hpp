@@ -33,6 +33,11 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
+namespace detail {
+/// [base, base + bytes) without access, which the caller unmaps; base 0: anywhere. Errors: as address_range::reserve.
+result<std::byte*> reserve_addresses(const std::string& path, std::uintptr_t base, std::uint64_t bytes);
+}  // namespace detail
+
 /// Takes all access from whole pages, or gives it back. What is there stays. Errors: io.
 result<void> allow_access(void* at, std::uint64_t bytes, bool allowed);
 

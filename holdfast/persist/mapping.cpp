@@ -1,3 +1,4 @@
+#include <holdfast/persist/addresses.hpp>
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/lock_table.hpp>
@@ -92,22 +93,6 @@ result<void> check_arguments(const file& from, std::uintptr_t base, std::uint64_
                  .found = std::to_string(*file_bytes) + " bytes"};
 }
 
-result<std::byte*> reserve(const std::string& path, std::uintptr_t base, std::uint64_t reserved) {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (base != 0 ? MAP_FIXED_NOREPLACE : 0);
-    void* wanted = reinterpret_cast<void*>(base);
-    void* got = ::mmap(wanted, reserved, PROT_NONE, flags, -1, 0);
-    if (got == MAP_FAILED) {
-        // ENOMEM for a fixed range means that it lies outside what the processor or kernel offers.
-        if (errno == EEXIST) return address_taken(path, base, reserved);
-        return no_addresses(path, base, reserved, errno);
-    }
-    if (base != 0 && got != wanted) {  // a kernel before 4.17 takes the flag for a hint
-        ::munmap(got, reserved);
-        return address_taken(path, base, reserved);
-    }
-    return static_cast<std::byte*>(got);
-}
-
 /// Maps the file's bytes from `offset` to `end` at their places behind `base`.
 result<void> map_file(const file& from, std::byte* base, std::uint64_t offset, std::uint64_t end, mapping::kind how) {
     const int protection = how == mapping::kind::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
@@ -144,6 +129,22 @@ void touch_pages(std::byte* base, std::uint64_t size, bool writing) noexcept {
 }
 
 }  // namespace
+
+result<std::byte*> detail::reserve_addresses(const std::string& path, std::uintptr_t base, std::uint64_t reserved) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (base != 0 ? MAP_FIXED_NOREPLACE : 0);
+    void* wanted = reinterpret_cast<void*>(base);
+    void* got = ::mmap(wanted, reserved, PROT_NONE, flags, -1, 0);
+    if (got == MAP_FAILED) {
+        // ENOMEM for a fixed range means that it lies outside what the processor or kernel offers.
+        if (errno == EEXIST) return address_taken(path, base, reserved);
+        return no_addresses(path, base, reserved, errno);
+    }
+    if (base != 0 && got != wanted) {  // a kernel before 4.17 takes the flag for a hint
+        ::munmap(got, reserved);
+        return address_taken(path, base, reserved);
+    }
+    return static_cast<std::byte*>(got);
+}
 
 mapping::mapping(std::byte* base, std::uint64_t size, std::uint64_t reserved, kind how, std::string path) noexcept
     : base_(base),
@@ -186,7 +187,7 @@ result<mapping> mapping::map(const file& from, std::uintptr_t base, std::uint64_
                              kind how) {
     if (auto checked = check_arguments(from, base, reserved, size); !checked) return checked.error();
     std::string path = from.path();
-    const auto range = reserve(from.path(), base, reserved);
+    const auto range = detail::reserve_addresses(from.path(), base, reserved);
     if (!range) return range.error();
     mapping made(*range, size, reserved, how, std::move(path));
     // A child forked between the two calls would inherit the mapping, and with it the file's lock.

@@ -29,8 +29,10 @@ class write_log;
 ///   between_attempts()        optional: what happens between two attempts, with nothing open. False: there is no
 ///                             other attempt, and the transaction is left as if it had been cancelled
 ///   stores_early              whether a large transaction may store before its commit
+///   counts_attempts           whether attempts have numbers
 struct plain_home {
     static constexpr bool stores_early = true;
+    static constexpr bool counts_attempts = false;
     struct found {
         word value;
         static constexpr bool sound = true;

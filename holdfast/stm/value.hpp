@@ -101,7 +101,7 @@ public:
     /// Whether a block that the open transaction allocates may be stored to at once. A transaction that began before
     /// the block was freed finds that the counter has moved, and does not believe what it read.
     bool may_store_to_fresh_blocks() const noexcept { return true; }
-    /// Differs for every attempt of the thread, where the home asks for it.
+    /// Differs for every attempt of the thread, if the home counts them.
     std::uint64_t number_of_attempt() const noexcept { return attempts_; }
     /// Ends the attempt and begins another one, as a conflict does. Requires: active, not irrevocable.
     [[noreturn]] void begin_again() noexcept { conflict(); }
@@ -142,7 +142,7 @@ private:
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         loads_ = keeps_reads_ ? loads::keeping : loads::plainly;
         some_go_home_ = false;
-        if constexpr (!Home::stores_early) ++attempts_;
+        if constexpr (Home::counts_attempts) ++attempts_;
         active_ = true;
     }
     /// From here on loads and stores are plain ones: g++ 12 has barriers behind a block whose inner one was cancelled.

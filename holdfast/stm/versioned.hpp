@@ -97,7 +97,7 @@ public:
     /// Whether a block that the open transaction allocates may be stored to at once: not while a transaction that began
     /// before the block was freed may look there, since no lock tells it.
     bool may_store_to_fresh_blocks() const noexcept { return registry_.has_one_thread(); }
-    /// Differs for every attempt of the thread, where the home asks for it.
+    /// Differs for every attempt of the thread, if the home counts them.
     std::uint64_t number_of_attempt() const noexcept { return attempts_; }
     /// Ends the attempt and begins another one, as a conflict does. Requires: active, not irrevocable.
     [[noreturn]] void begin_again() noexcept { conflict(); }
@@ -170,7 +170,7 @@ private:
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         last_noted_ = nullptr;
         some_go_home_ = Home::stores_early && registry_.has_one_thread();
-        if constexpr (!Home::stores_early) ++attempts_;
+        if constexpr (Home::counts_attempts) ++attempts_;
         active_ = true;
     }
     /// From here on loads and stores are plain ones: g++ 12 has barriers behind a block whose inner one was cancelled.
