@@ -44,7 +44,7 @@ TEST(Exploration, ARightStructureIsRightUnderEveryModelThatItsEngineKnows) {
     declare_transfers(with_redo);
     const auto found = with_redo.run(2);
     EXPECT_TRUE(found.clean()) << found.text();
-    ASSERT_EQ(found.rows.size(), std::size(models));
+    ASSERT_EQ(found.rows.size(), std::size(models) - 1) << "a handler's save is looked at with another engine";
     for (const auto& each : found.rows) {
         EXPECT_EQ(each.workloads, 2u + 4u);
         EXPECT_GT(each.images, 5u) << each.model;
@@ -54,7 +54,7 @@ TEST(Exploration, ARightStructureIsRightUnderEveryModelThatItsEngineKnows) {
     declare_transfers(with_undo);
     const auto undone = with_undo.run(2);
     EXPECT_TRUE(undone.clean()) << undone.text();
-    EXPECT_EQ(undone.rows.size(), std::size(models) - 1) << "undo keeps no promise of power on files";
+    EXPECT_EQ(undone.rows.size(), std::size(models) - 2) << "undo keeps no promise of power on files";
 }
 
 TEST(Exploration, AContainerIsExploredAsItIs) {

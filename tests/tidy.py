@@ -17,7 +17,8 @@ FILE_LINES = 500
 # Of each folder with rooms, on which floor they are: a room may include itself, rooms of lower floors and base/, and so
 # may its tests. What stands right in the folder is the front door. A folder that is not here has no rooms.
 FLOORS = {
-    "holdfast": {"base": 1, "stm": 1, "persist": 2, "format": 2, "ecc": 2, "log": 3, "heap": 3, "line": 3, "pool": 4,
+    "holdfast": {"base": 1, "stm": 1, "persist": 2, "format": 2, "ecc": 2, "log": 3, "heap": 3, "line": 3, "powerfail": 3,
+                 "pool": 4,
                  "engine": 5, "handle": 6, "container": 7, "itm": 7, "c": 8, "dnv": 8, "": 8},
     "crash": {"cut": 1, "record": 2, "subjects": 3, "explore": 4, "explain": 5, "plant": 6, "": 7},
     "sim": {"base": 1, "port": 2, "front": 2, "timeline": 2, "memory": 3, "guest": 3, "cache": 4, "core": 5,

@@ -88,7 +88,9 @@ private:
         value["version"] = fmt::format("{}.{}", block->version_major, block->version_minor);
         value["required_features"] = block->required_features;
         value["optional_features"] = block->optional_features;
-        value["state"] = block->state == format::pool_state::clean ? "clean" : "dirty";
+        value["state"] = block->state == format::pool_state::clean   ? "clean"
+                         : block->state == format::pool_state::dirty ? "dirty"
+                                                                     : "saved";
         value["level"] = holdfast::name_of(static_cast<level>(block->level));
         value["engine"] = text_of(block->engine);
         value["layout"] = text_of(block->layout);

@@ -137,6 +137,16 @@ void medium::kill() {
     end_write();
 }
 
+void medium::stop() {
+    kill();
+    for (const auto& [granule, contents] : written_)
+        for (unsigned i = 0; i < how_.granule_words; ++i) {
+            const std::uint64_t word = granule * how_.granule_words + i;
+            cached_[granule].stores.push_back({word, visible_[word], 0, epochs_[0], life_, ++order_});
+        }
+    written_.clear();
+}
+
 std::vector<std::uint64_t> medium::words_of(std::uint64_t granule) const {
     const auto first = durable_.begin() + static_cast<std::ptrdiff_t>(granule * how_.granule_words);
     return {first, first + how_.granule_words};

@@ -36,6 +36,9 @@ public:
     const std::vector<std::uint64_t>& visible() const noexcept { return visible_; }
     /// The process was killed and the machine ran on: what it streamed arrives, what it wrote is written.
     void kill();
+    /// All threads stand still, and what they wrote to the file is in the caches like what they stored: a write-back
+    /// takes it along.
+    void stop();
     /// The words that are not.
     std::vector<unit> uncertain() const;
     /// Differs, in all likelihood, for different durable words.

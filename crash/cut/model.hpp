@@ -29,6 +29,8 @@ struct model {
     bool is_file;
     /// Another model, which allows whatever this one does; empty: there is none.
     std::string_view within{};
+    /// The pool is at `on_power_fail`: wherever it is cut, a handler saves what is visible first, and is cut itself.
+    bool is_saved = false;
 };
 
 inline constexpr model models[] = {
@@ -38,6 +40,7 @@ inline constexpr model models[] = {
     {"eadr", true, false, false, store_order::visible, 8, false},
     {"arm", false, false, false, store_order::by_fence, 8, false, "x86-torn"},
     {"file", true, true, false, store_order::visible, 64, true},
+    {"power-fail", false, false, false, store_order::visible, 8, false, {}, true},
 };
 
 constexpr const model* model_named(std::string_view name) noexcept {

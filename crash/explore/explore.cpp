@@ -38,6 +38,7 @@ explorer::~explorer() = default;
 /// What a cut elsewhere may leave, a cut before the next event that completes something may leave too;
 /// but for stores that are durable at once.
 bool explorer::changes_what_a_cut_leaves(const event& next) const {
+    if (is_saved_here()) return changes_what_is_visible(next);
     switch (next.kind) {
         // Where a power failure may cut, too, nothing is promised of an instruction.
         case event_kind::store:
@@ -48,6 +49,17 @@ bool explorer::changes_what_a_cut_leaves(const event& next) const {
         case event_kind::file_publish: return model_.writes_are_durable;
         case event_kind::fence: return !model_.is_file;
         default: return completes(next.kind) && !model_.writes_are_durable;
+    }
+}
+
+/// A handler finds threads between two instructions.
+bool explorer::changes_what_is_visible(const event& next) {
+    switch (next.kind) {
+        case event_kind::store:
+        case event_kind::stream: return !next.with_before;
+        case event_kind::file_word:
+        case event_kind::file_resize: return true;
+        default: return false;
     }
 }
 
@@ -124,6 +136,7 @@ void explorer::look_at_promise(const medium& left) {
 void explorer::cut(const medium& left) {
     if (limits_.only_promises) return;
     ++(depth_ == 0 ? found_.cuts : found_.nested_cuts);
+    if (is_saved_here()) return cut_save(left);
     memory_->settle(left);
     if (!left.complete()) found_.exhaustive = false;
     std::vector<recovered_image> outer_wanted = std::exchange(wanted_, {});
@@ -148,10 +161,17 @@ void explorer::cut(const medium& left) {
     kill_one_in(model_.stores_are_durable ? stores_to_a_call : 1, left);
 }
 
+/// The power fails. Whatever the caches hold is saved, and that is cut.
+void explorer::cut_save(const medium& left) {
+    medium stopped = left;
+    stopped.stop();
+    cut_recovery({visible_image(left), {}}, &stopped);
+}
+
 /// Now and then: the process is killed, and what follows it is cut. Where all that is visible is durable a kill is
 /// a cut like others.
 void explorer::kill_one_in(std::uint64_t how_many, const medium& left) {
-    if (model_.writes_are_durable || depth_ >= limits_.depth || limits_.only_promises) return;
+    if (model_.writes_are_durable || model_.is_saved || depth_ >= limits_.depth || limits_.only_promises) return;
     if (random_() % (how_many * limits_.killed_one_in) != 0) return;
     medium killed = left;
     killed.kill();

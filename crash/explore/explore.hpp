@@ -105,6 +105,9 @@ private:
 
     void cut_everywhere(const trace& recorded, medium left);
     void cut(const medium& left);
+    void cut_save(const medium& left);
+    bool is_saved_here() const noexcept { return model_.is_saved && depth_ == 0; }
+    static bool changes_what_is_visible(const event& next);
     void look_at_promise(const medium& left);
     void cover(std::uint64_t& crashes, const medium& left);
     void run(bool must_go_on = false);

@@ -13,6 +13,8 @@
 #include <holdfast/persist/sites.hpp>
 #include <holdfast/pool/planted.hpp>
 #include <holdfast/pool/sites.hpp>
+#include <holdfast/powerfail/planted.hpp>
+#include <holdfast/powerfail/sites.hpp>
 
 namespace holdfast::crash {
 
@@ -21,7 +23,8 @@ std::span<const persist::site_id> all_sites() {
     static constexpr persist::site_id all[] = {
         HOLDFAST_PERSIST_SITES(HOLDFAST_SITE_OF) HOLDFAST_POOL_SITES(HOLDFAST_SITE_OF)
         HOLDFAST_LOG_SITES(HOLDFAST_SITE_OF) HOLDFAST_ENGINE_SITES(HOLDFAST_SITE_OF)
-        HOLDFAST_LINE_SITES(HOLDFAST_SITE_OF) HOLDFAST_DNV_SITES(HOLDFAST_SITE_OF)};
+        HOLDFAST_LINE_SITES(HOLDFAST_SITE_OF) HOLDFAST_DNV_SITES(HOLDFAST_SITE_OF)
+        HOLDFAST_POWERFAIL_SITES(HOLDFAST_SITE_OF)};
 #undef HOLDFAST_SITE_OF
     return all;
 }
@@ -32,7 +35,7 @@ std::span<const planted_fault* const> all_planted_faults() {
         HOLDFAST_LOG_FAULTS(HOLDFAST_FAULT_OF) HOLDFAST_HEAP_FAULTS(HOLDFAST_FAULT_OF)
         HOLDFAST_ENGINE_FAULTS(HOLDFAST_FAULT_OF) HOLDFAST_POOL_FAULTS(HOLDFAST_FAULT_OF)
         HOLDFAST_HANDLE_FAULTS(HOLDFAST_FAULT_OF) HOLDFAST_LINE_FAULTS(HOLDFAST_FAULT_OF)
-        HOLDFAST_DNV_FAULTS(HOLDFAST_FAULT_OF)};
+        HOLDFAST_DNV_FAULTS(HOLDFAST_FAULT_OF) HOLDFAST_POWERFAIL_FAULTS(HOLDFAST_FAULT_OF)};
 #undef HOLDFAST_FAULT_OF
     return all;
 }

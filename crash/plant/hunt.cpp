@@ -21,6 +21,8 @@ namespace {
 
 /// What shows most, and what shows the rest.
 constexpr std::string_view hunted_under[] = {"x86", "file", "kill"};
+/// What a pool is that is saved when the power fails, besides.
+constexpr std::string_view dnv_hunted_under[] = {"x86", "file", "kill", "power-fail"};
 /// Of lines: one needs no more order than x86-64 has, and sums are for what tears.
 constexpr std::string_view lines_hunted_under[] = {"x86", "arm", "x86-torn"};
 
@@ -51,6 +53,7 @@ bool is_in(std::string_view engine, planted_in places) {
 
 std::span<const std::string_view> models_for(std::string_view engine) {
     if (is_of_lines(engine)) return lines_hunted_under;
+    if (engine == "dnv") return dnv_hunted_under;
     return hunted_under;
 }
 
@@ -59,7 +62,7 @@ bool is_own(std::string_view engine, const fault& planted) {
     const std::string_view where = name_of(planted.where);
     if (planted.how == fault::change::in_code) return true;
     if (is_of_lines(engine)) return where.starts_with("line");
-    constexpr std::string_view of_commits[] = {"dnv", "log_commit", "log_record", "log_group"};
+    constexpr std::string_view of_commits[] = {"dnv", "log_commit", "log_record", "log_group", "save_"};
     if (engine == "dnv")
         return std::ranges::any_of(of_commits, [&](std::string_view name) { return where.starts_with(name); });
     constexpr std::string_view of_files[] = {"log_group", "log_checkpoint"};

@@ -10,6 +10,7 @@
 #include <crash/record/seam_recorder.hpp>
 #include <crash/subjects/dnv_state.hpp>
 #include <crash/subjects/in_memory_subject.hpp>
+#include <crash/subjects/power_fail.hpp>
 
 #include <holdfast/dnv/opening.hpp>
 #include <holdfast/dnv/space.hpp>
@@ -58,7 +59,7 @@ public:
     std::string_view name() const override { return is_first_opening_ ? "first_opening" : "list"; }
     /// A first opening stores thousands of zeros: each would be a cut where stores are durable.
     bool knows(const model& how) const override {
-        return how.is_file || !(is_first_opening_ && how.stores_are_durable);
+        return how.is_file || !(is_first_opening_ && (how.stores_are_durable || how.is_saved));
     }
     bool has_lives() const override { return !is_first_opening_; }
     unsigned universe() const override { return is_first_opening_ ? 1 : std::size(operations_of_list); }
@@ -68,15 +69,20 @@ public:
     std::uint64_t nested_less_often() const override { return is_first_opening_ ? 64 : 16; }
     std::string describe(unsigned each) const override { return std::string(operations_of_list[each]); }
     /// Header, directory, static variables and four chunks.
-    std::size_t size() const override { return 768 << 10; }
+    static constexpr std::size_t pool_bytes = 768 << 10;
+    std::size_t size() const override { return pool_bytes + shadow_bytes_; }
     std::string image_path() const override { return path_of_images(); }
 
     trace record(const workload& operations, const model& how, std::size_t) override {
         const closed_afterwards afterwards(*this);
         durable_at_once_ = how.writes_are_durable;
+        how_ = how;
+        shadow_bytes_ = 0;
         boots_.assign(1, 0);
         options_ = recorded_pool_options(how);
-        options_.bytes = options_.reserved_bytes = size();
+        options_.bytes = options_.reserved_bytes = pool_bytes;
+        if (how.is_saved && !handler_) handler_.emplace();
+        if (!how.is_saved) handler_.reset();
         randomness.seed(0);
         set_boot(0);
         path_ = recorded_path();
@@ -92,7 +98,11 @@ public:
     std::optional<std::string> recover(const lazy_memory&) override {
         const untold_stores told;
         path_ = image_path();
+        if (how_.is_saved) forget_shadow_of(path_);
         auto opened = dnv::engine::pool::open(path_, options_);
+        // Cut short, a save is none.
+        is_refused_ = is_saving_ && !opened && opened.error().code == errc::not_durable;
+        if (is_refused_) return {};
         if (!opened) return "opening refuses: " + opened.error().text();
         if (auto taken = dnv::take_over(std::move(*opened), true); !taken)
             return "dnv refuses: " + taken.error().text();
@@ -100,19 +110,27 @@ public:
     }
 
     std::optional<std::string> check(const progress& made) override {
+        if (is_refused_ && made.done[thread_afterwards] == 0) return {};
+        if (is_refused_) return "opening refuses what was saved";
         const dnv_state now = look_at_dnv_list();
         if (now.wrong) return now.wrong;
         if (auto wrong = expected_.judge(now.all, made)) return wrong;
         return wrong_in_dnv_pool(now);
     }
 
-    bool has_promised(const progress& made) const override { return !durable_at_once_ && made.is_at_rest(); }
+    bool has_promised(const progress& made) const override {
+        return !durable_at_once_ && !how_.is_saved && made.is_at_rest();
+    }
     recovered_pool recovered() override {
         const open_pool& core = pool();
         return recovered_of({core.base(), core.size()}, {core.zones().begin(), core.zones().end()});
     }
 
     trace enter_recovery(const lazy_memory& image, const progress& made, bool killed, const workload* life) override {
+        if (how_.is_saved) {
+            is_saving_ = true;
+            return record_save(image_path(), base(), pool_bytes, image);
+        }
         randomness.seed(expected_.recoveries() + 1);
         // What a kill left is opened in the same boot.
         boots_.push_back(killed ? boots_.back() : boot_after_cut());
@@ -131,6 +149,7 @@ public:
         return recorded;
     }
     void leave_recovery() override {
+        if (std::exchange(is_saving_, false)) return;
         boots_.pop_back();
         set_boot(boot_after_cut());
         pool_subject::leave_recovery();
@@ -164,10 +183,15 @@ private:
         dnv::take_over(std::move(made), true).value();
         prepare();
         expected_.begin(contents_now());
-        seam_recorder seen(base(), file_now(pool(), size()));
+        seam_recorder seen(base(), image_now());
         run(operations, seen);
         pool().checkpoint().value();
         return std::move(seen.recorded());
+    }
+    std::vector<std::byte> image_now() {
+        if (!how_.is_saved) return file_now(pool(), size());
+        shadow_bytes_ = shadow_bytes(pool());
+        return file_and_shadow_now(pool());
     }
     trace record_opening(dnv::engine::pool made, const workload& operations) {
         const contents initial{0, 0, 0, operations_at_first};
@@ -233,6 +257,11 @@ private:
     create_options options_;
     std::string path_;
     bool durable_at_once_ = false;
+    model how_ = models[0];
+    std::optional<armed_for_all> handler_;  ///< where a handler saves
+    std::size_t shadow_bytes_ = 0;
+    bool is_saving_ = false;
+    bool is_refused_ = false;
     std::vector<unsigned> boots_{0};  ///< of the first life, and of each that follows a recovery
 };
 

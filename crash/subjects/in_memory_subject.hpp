@@ -35,7 +35,7 @@ class in_memory_subject : public Base {
 public:
     using Base::Base;
 
-    bool knows(const model& how) const override { return !how.is_file; }
+    bool knows(const model& how) const override { return !how.is_file && !how.is_saved; }
 
     std::optional<std::string> recover(const lazy_memory&) override {
         auto replay = log_replay::read(image(), geometry_);

@@ -41,7 +41,9 @@ inline create_options recorded_pool_options(const model& how) {
     // A mark of the file that is recorded into would make every recording another image.
     stand_ins_now.file_mark = 1;
     create_options options;
-    options.durability = how.is_file || !how.streams_are_durable ? level::power : level::process;
+    options.durability = how.is_saved                              ? level::on_power_fail
+                         : how.is_file || !how.streams_are_durable ? level::power
+                                                                   : level::process;
     options.tmpfs_is_nvram = !how.is_file;
     options.where.tmpfs_is_file = how.is_file;
     options.bytes = explored_bytes;

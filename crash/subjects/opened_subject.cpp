@@ -36,7 +36,9 @@ public:
     std::string_view name() const override { return has_life_ && !is_for_lives() ? "life" : what_->name(); }
     bool has_lives() const override { return true; }
     bool is_for_lives() const override { return what_->is_for_lives(); }
-    bool knows(const model& how) const override { return how.is_file ? what_->engine().power_on_files : has_life_; }
+    bool knows(const model& how) const override {
+        return how.is_file ? what_->engine().power_on_files : has_life_ && !how.is_saved;
+    }
     unsigned universe() const override {
         return structure_subject::universe() + (has_life_ ? static_cast<unsigned>(std::size(calls)) : 0);
     }

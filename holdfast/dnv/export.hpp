@@ -55,6 +55,7 @@ void free_inside(void* block) noexcept {
     bool holdfast::dnv::home::between_attempts() noexcept {                                                           \
         return settle_attempt<stm::staged_algorithm>();                                                               \
     }                                                                                                                 \
+    void holdfast::dnv::home::wait_for_others() noexcept { stm::staged_algorithm::wait_for_others(); }                \
     HOLDFAST_ITM_EXPORT(holdfast::stm::staged_algorithm)                                                              \
     extern "C" {                                                                                                      \
     void* dnv_malloc(std::size_t bytes) noexcept {                                                                    \

@@ -88,7 +88,8 @@ private:
     }
 
     static bool stores_fresh_home(const thread_heap& heap) noexcept {
-        return heap.is_own() && (the_space.stores_fresh_home || is_planted(planted::fresh_block_not_logged));
+        return heap.is_own() && (the_space.stores_fresh_home.load(std::memory_order_relaxed) ||
+                                 is_planted(planted::fresh_block_not_logged));
     }
     static std::uint64_t transaction_of(const Algorithm& open) noexcept { return open.number_of_attempt(); }
 

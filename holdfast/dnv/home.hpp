@@ -58,6 +58,8 @@ struct home {
     static void settle() noexcept { settle_commit(); }
 
     static bool between_attempts() noexcept;
+    /// Returns when every transaction that is open now has ended. Requires: none of this thread is.
+    static void wait_for_others() noexcept;
 
 private:
     static stm::word word_of_fresh(const stm::word* at) noexcept {

@@ -124,6 +124,11 @@ result<void> open_parts(engine::pool opened, bool protects) {
     the_space.pool = &the_space.handle->core();
     the_space.mended_words = the_space.mended_bits = 0;
     the_space.stores_fresh_home = the_space.pool->lanes() != nullptr && !the_space.pool->persists_lines();
+    // Its commit may be a durable one.
+    the_space.pool->before_fall_back = [] {
+        the_space.stores_fresh_home = false;
+        home::wait_for_others();
+    };
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
     auto window = persist::address_range::reserve(the_space.pool->path(), base / expansion, reserved / expansion);

@@ -61,7 +61,7 @@ struct space {
     persist::address_range window;
     chunk_map chunks;
     /// Records are withdrawn when homes are stored, so that none in the log names words of a block that is free.
-    bool stores_fresh_home = false;
+    std::atomic<bool> stores_fresh_home = false;
 
     std::mutex taking;  ///< held by the thread that takes a list over
     std::mutex mutex;   ///< of what follows

@@ -12,12 +12,15 @@ inline constexpr std::uint64_t page_bytes = 4096;
 inline constexpr char magic[8] = {'H', 'O', 'L', 'D', 'F', 'A', 'S', 'T'};
 /// A reader refuses another major version and accepts any minor one.
 inline constexpr std::uint16_t version_major = 1;
-inline constexpr std::uint16_t version_minor = 2;
+inline constexpr std::uint16_t version_minor = 3;
 /// Segment headers say more than a salt, and unused roots have a checksum. Required, because one who wrote only salts
 /// would leave what another lap's header said beside them.
 inline constexpr std::uint64_t feature_seals = 1;
-/// Features a reader must know to touch the pool. New pools have them all.
-inline constexpr std::uint64_t known_required_features = feature_seals;
+/// The log of a pool in use is in memory beside it, or was saved from there. Required while that is so.
+inline constexpr std::uint64_t feature_shadow_log = 2;
+/// Features a reader must know to touch the pool.
+inline constexpr std::uint64_t known_required_features = feature_seals | feature_shadow_log;
+inline constexpr std::uint64_t features_of_new_pools = feature_seals;
 
 inline constexpr std::uint64_t superblock_offset[2] = {0, page_bytes};
 inline constexpr std::uint64_t roots_offset = 2 * page_bytes;
@@ -26,7 +29,8 @@ inline constexpr std::size_t zone_limit = 32;
 
 inline constexpr std::uint64_t smallest_pool_bytes = 256 * 1024;
 
-enum class pool_state : std::uint32_t { clean = 1, dirty = 2 };
+/// saved: in use, and made durable with its log when the power failed, or when its process was found killed.
+enum class pool_state : std::uint32_t { clean = 1, dirty = 2, saved = 3 };
 
 /// One of two copies; the valid one with the higher generation counts. Rewritten alternately, so
 /// that a torn write leaves the other. All integers little-endian.

@@ -81,7 +81,8 @@ private:
                                                                        : other.generation - copy.generation;
         return apart <= 1 && copy.pool_id == other.pool_id && copy.base == other.base &&
                copy.log_offset == other.log_offset && copy.log_bytes == other.log_bytes &&
-               copy.segment_bytes == other.segment_bytes && copy.required_features == other.required_features &&
+               copy.segment_bytes == other.segment_bytes &&
+               ((copy.required_features ^ other.required_features) & ~format::feature_shadow_log) == 0 &&
                std::memcmp(copy.engine, other.engine, sizeof copy.engine) == 0;
     }
 

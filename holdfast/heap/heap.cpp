@@ -95,6 +95,10 @@ void heap::truncated_to(std::uint64_t sequence) noexcept {
     }
 }
 
+void heap::names_from(std::uint64_t sequence) noexcept {
+    state_->truncated_sequence.store(sequence, std::memory_order_relaxed);
+}
+
 heap_usage heap::usage() const {
     usage_counter counter;
     const std::lock_guard lock(state_->mutex);

@@ -131,6 +131,9 @@ public:
     void begin(named_pages named);
     /// Tells the heap that no record or alias with a sequence <= `sequence` names a byte any more. Thread-safe.
     void truncated_to(std::uint64_t sequence) noexcept;
+    /// The log names what commits above `sequence` store until it says otherwise, though it did not before. Requires:
+    /// no commit is in flight.
+    void names_from(std::uint64_t sequence) noexcept;
     /// Counts everything; reads all metadata. Requires: no session is open.
     heap_usage usage() const;
 

@@ -6,6 +6,7 @@
 // one after it sees the flag.
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/log/lanes.hpp>
+#include <holdfast/log/truncation.hpp>
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -60,6 +61,23 @@ result<void> lane_log::hold(std::chrono::milliseconds patience) {
 void lane_log::resume() noexcept {
     held_.store(false, std::memory_order_release);
     held_.notify_all();
+}
+
+void lane_log::go_on_durably(const log_geometry& geometry) noexcept {
+    HOLDFAST_ASSERT_ALWAYS(held_.load() && retires_at_once_, "commits are held, and none left a record");
+    const std::lock_guard guard(mutex_);
+    segments_.move_to(geometry);
+    for (lane& each : *lanes_) {
+        each.segment_ = no_segment;
+        each.segment_begin_ = nullptr;
+        each.salt_owed_ = false;
+        each.position_ = each.claim_ = each.ended_ = 0;
+        each.filled_.clear();
+    }
+    if (const auto point = read_truncation_point(pool_ + geometry.offset)) truncation_slot_ = point->slot;
+    truncated_.store(next_.load() - 1, std::memory_order_release);
+    options_.persists = true;
+    retires_at_once_ = false;
 }
 
 void lane_log::wait_while_held(lane& own) noexcept {

@@ -122,7 +122,8 @@ public:
         own->in_flight_.store(next_.load(std::memory_order_relaxed), std::memory_order_relaxed);
         // Keeps the compiler from looking first; what keeps the processor from it is in `hold`.
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        if (held_.load(std::memory_order_relaxed)) [[unlikely]]
+        // Acquire: what a holder changed is seen.
+        if (held_.load(std::memory_order_acquire)) [[unlikely]]
             wait_while_held(*own);
         return own;
     }
@@ -216,6 +217,13 @@ public:
     result<void> hold(std::chrono::milliseconds patience);
     /// Ends what `hold` began.
     void resume() noexcept;
+
+    /// Where records are taken back, numbers are drawn that are not counted: the next one is above them all. Requires:
+    /// held.
+    void pass_drawn_sequences() noexcept { next_.fetch_add(lanes_->size(), std::memory_order_seq_cst); }
+    /// Goes on at `power`, with the log there. Requires: held; redo records, which were taken back so far; an empty log
+    /// of the same size, whose truncation point is the last sequence.
+    void go_on_durably(const log_geometry& geometry) noexcept;
 
     /// The pool has this number of bytes from now on. Returns before a record may name the new ones. Thread-safe.
     void grow(std::uint64_t pool_bytes) {

@@ -15,6 +15,13 @@ segment_table::segment_table(log_geometry geometry, std::uint64_t seed)
     for (std::uint32_t index = count(); index > 0; --index) free_.push_back(index - 1);
 }
 
+void segment_table::move_to(const log_geometry& geometry) noexcept {
+    geometry_ = geometry;
+    free_.clear();
+    // Room for all of them was there from the beginning.
+    for (std::uint32_t index = count(); index-- > 0;) give_back(index);
+}
+
 void segment_table::adopt(const used_segment& found) noexcept {
     std::erase(free_, found.index);
     segments_[found.index].used_bytes.store(found.used_bytes, std::memory_order_relaxed);

@@ -40,6 +40,8 @@ public:
     std::uint32_t free_count() const noexcept { return static_cast<std::uint32_t>(free_.size()); }
     segment& operator[](std::uint32_t index) noexcept { return segments_[index]; }
 
+    /// All segments are free, and elsewhere. Requires: a log of the same size, which is empty.
+    void move_to(const log_geometry& geometry) noexcept;
     /// Marks a free segment as full of what recovery found in it.
     void adopt(const used_segment& found) noexcept;
     /// A free segment, or no_segment.

@@ -116,6 +116,7 @@ result<void> mapped_pool::write_grown_superblocks(heap_zone zone) {
             reason.code = errc::outcome_unknown;
             return reason;
         }
+        seal_next(next);
     }
     const std::lock_guard lock(header_);
     if (is_planted(planted::zone_forgotten)) return {};

@@ -3,6 +3,7 @@
 #include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/pool/registry.hpp>
 #include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/save.hpp>
 
 namespace holdfast {
 
@@ -26,6 +27,11 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(persist::file file) {
     const std::span<std::byte> bytes(mapped->data(), block->pool_bytes);
     const auto reading = log_reading_of(*block, file);
     if (!reading) return reading.error();
+    if (is_armed(*block) && *reading == log_reading::strict) {
+        const auto shadow = powerfail::shadow_log::find(*block);
+        if (!shadow) return blame(shadow.error());
+        powerfail::copy_log(shadow->header(), bytes.data());
+    }
     auto replay = log_replay::read(bytes, log_of(*block), *reading);
     if (!replay) return blame(replay.error());
     // Also of a pool that says clean, where this is nothing: the copy that said dirty may be damaged.

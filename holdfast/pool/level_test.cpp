@@ -71,9 +71,10 @@ TEST_F(PoolLevel, UndoOnAFileAndVolatileEnginesAnywhereCannotPromisePower) {
     make_closed(here.file("pool"), small_pool(level::process), undo_like);
 }
 
-TEST_F(PoolLevel, LevelsBetweenAreNotOnOfferYet) {
-    for (const level promise : {level::lag, level::on_power_fail})
-        expect_unavailable(path(), redo_like, small_nvram_pool(promise));
+TEST_F(PoolLevel, LagIsNotOnOfferYetAndOnPowerFailOnlyWhereALogHoldsNewValues) {
+    expect_unavailable(path(), redo_like, small_nvram_pool(level::lag));
+    expect_unavailable(path(), undo_like, small_nvram_pool(level::on_power_fail));
+    expect_unavailable(path(), redo_like, small_pool(level::on_power_fail));
 }
 
 TEST_F(PoolLevel, StorageThatOnlyClaimsMapSyncIsFoundOutWhenMapped) {

@@ -10,6 +10,8 @@
 #include <holdfast/persist/storage.hpp>
 #include <holdfast/pool/open_pool.hpp>
 #include <holdfast/pool/options.hpp>
+#include <holdfast/powerfail/handler.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
 
 #include <unistd.h>
 
@@ -35,6 +37,7 @@ public:
     pool_info info() const override;
     result<void> checkpoint() override;
     result<void> grow(std::uint64_t bytes) override;
+    result<void> fall_back() override;
     result<snapshot_report> snapshot(const std::string& path, const snapshot_options& options) override;
     void bring_home() override {
         if (aliases_ != nullptr) aliases_->bring_home();
@@ -85,12 +88,26 @@ private:
     result<void> copy_whole(persist::file& copy) const;
     static result<void> finish_copy(persist::file& copy, format::superblock block, std::uint64_t last_sequence);
     format::superblock superblock_now() const;
+    // armed.cpp: at `on_power_fail`.
+    result<void> adopt_saved_log();
+    void arm();
+    void forget_shadow_of(const format::superblock& before) noexcept;
+    void seal_next(const format::superblock& now);
+    result<void> close_charge();
+    result<void> end_charge();
+    result<void> become_power();
+    void leave_shadow() noexcept;
+    log_geometry geometry_of_log() const noexcept;
     error poisoned_error() const;
     result<void> check_usable(const char* what_for) const;
     result<void> check_here(const char* what_for) const;
 
     std::optional<persist::file> file_;
     std::optional<persist::mapping> mapping_;
+    std::optional<powerfail::shadow_log> shadow_;
+    powerfail::handler* handler_ = nullptr;  ///< who has charge of the pool
+    powerfail::charge charge_;
+    bool is_closing_ = false;  ///< guarded by growing_
     bool unsettled_ = false;  ///< below `power`: a life before did not end cleanly
     std::uint64_t private_bytes_ = 0;
     pid_t process_ = ::getpid();

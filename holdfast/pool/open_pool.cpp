@@ -109,7 +109,7 @@ format::superblock new_superblock(const engine_description& engine, const create
     block.version_major = format::version_major;
     block.version_minor = format::version_minor;
     block.superblock_bytes = sizeof block;
-    block.required_features = format::known_required_features;
+    block.required_features = format::features_of_new_pools;
     block.pool_id = random_seed();
     block.base = options.base != 0 ? options.base : random_base(options.reserved_bytes);
     block.reserved_bytes = options.reserved_bytes;
@@ -244,7 +244,7 @@ result<pool_info> open_pool::info(const std::string& path, const persist::discov
 pool_info mapped_pool::info() const {
     const std::lock_guard lock(header_);
     pool_info info = info_of(path_, superblock_, storage_);
-    info.streamed_from_bytes = lines_.streamed_from_bytes;
+    if (persists_lines_) info.streamed_from_bytes = lines_.streamed_from_bytes;
     if (!pages_) return info;
     info.private_bytes = pages_->bytes();
     info.private_bytes_at_most = pages_->bytes_at_most();
@@ -292,8 +292,12 @@ result<void> mapped_pool::write_superblock(format::pool_state state, level promi
         next.file_mark = *mark;
     }
     next.unsettled = state == format::pool_state::dirty && unsettled_ ? 1 : 0;
+    next.required_features &= ~format::feature_shadow_log;
+    if (promise == level::on_power_fail && state != format::pool_state::clean)
+        next.required_features |= format::feature_shadow_log;
     if (!opens || !is_planted(planted::generation_not_raised)) ++next.generation;
     if (auto written = holdfast::write_superblock(*file_, next); !written) return note_failed_sync(written.error());
+    seal_next(next);
     const std::lock_guard lock(header_);
     superblock_ = next;
     return {};
@@ -344,7 +348,11 @@ result<void> mapped_pool::close() {
     // A clean pool promises `power` whatever it ran at: nobody asks a clean pool which boot it saw.
     const bool needs_sync = level_ < level::power && storage_.kind != persist::medium::tmpfs;
     if (done && needs_sync) done = strengthen(persist::site::pool_strengthen);
+    const bool was_armed = shadow_.has_value();
+    if (done) done = close_charge();
     if (done) done = write_superblock(format::pool_state::clean, level_);
+    // Neither copy asks for more than what is there now.
+    if (done && was_armed) done = write_superblock(format::pool_state::clean, level_);
     return done;
 }
 
@@ -365,6 +373,7 @@ void mapped_pool::abandon() noexcept {
     own(owned_lanes_, lanes_, {});
     own(owned_groups_, groups_, {});
     own(owned_pages_, pages_, {});
+    leave_shadow();
     mapping_.reset();
     file_.reset();
     base_ = nullptr;

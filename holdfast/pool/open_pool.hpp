@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -176,6 +177,15 @@ public:
     /// outcome_unknown: the pool has the old size in this handle, which cannot be closed cleanly any more, and the old
     /// or the new size at the next opening.
     virtual result<void> grow(std::uint64_t bytes) = 0;
+
+    /// Goes on at `power`: the handler that saved the pool is lost. Nothing of what was committed is less durable than
+    /// before, at any moment; commits wait meanwhile. Thread-safe. Requires: no transaction of this thread is open.
+    /// What holds if the process dies inside: as for commits before. If the power fails inside, and the handler cannot
+    /// save: the pool counts as torn, or all is there.
+    /// Errors: misuse (another level; a forked child), busy (a transaction stayed open), io - the level stays.
+    virtual result<void> fall_back() = 0;
+    /// Called before commits are held for that, if it is set: whoever stores to homes before its commit stops it.
+    std::function<void()> before_fall_back;
 
     /// Copies the pool to a new file at `path` while it is in use: a complete, closed pool that holds exactly the
     /// transactions committed before one moment during this call, with its own id and the same address. The copy shares

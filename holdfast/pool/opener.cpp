@@ -32,6 +32,12 @@ std::string quoted(std::string_view text) {
 
 constexpr std::uint32_t most_alias_words = 1 << 24;
 
+/// Where a commit leaves its record or its homes in memory, and nothing else anywhere.
+bool can_be_saved(const engine_description& engine) noexcept {
+    return engine.recovers && engine.logs_new_values && !engine.writes_homes_back && !engine.stores_homes_late &&
+           !engine.stores_itself;
+}
+
 std::string engine_cannot(const engine_description& engine, std::string_view rest) {
     std::string line("engine ");
     line.append(engine.name).append(rest);
@@ -99,8 +105,10 @@ result<void> pool_opener::check_level(const std::string& path, const engine_desc
         return reason;
     };
     if (promise == level::process) return {};
-    if (promise != level::power)
+    if (promise == level::on_power_fail && !can_be_saved(engine))
         return refuse(engine_cannot(engine, " does not offer this level"), "process or power");
+    if (promise == level::lag)
+        return refuse(engine_cannot(engine, " does not offer this level"), "process, on_power_fail or power");
     if (!engine.recovers)
         return refuse("volatile_only survives no crash and cannot promise power", "process");
     if (storage.kind == medium::tmpfs)
@@ -138,7 +146,13 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
     const auto torn = may_be_torn(block, *pool.file_);
     if (!torn) return torn.error();
     if (!*torn) return {};
-    if (text_of(block.boot_id) == current_boot_id().text() && block.boot_id[0] != '\0')
+    const bool same_boot = text_of(block.boot_id) == current_boot_id().text() && block.boot_id[0] != '\0';
+    const auto mark = mark_of(*pool.file_);
+    if (same_boot && is_armed(block) && mark && *mark == block.file_mark)
+        return about(pool.path_, errc::not_durable,
+                     "the pool was in use at on_power_fail, and the log of its last commits, which was in /dev/shm, is "
+                     "gone: they may be torn (accept_not_durable opens it)");
+    if (same_boot)
         return about(pool.path_, errc::not_durable,
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
@@ -238,7 +252,7 @@ void pool_opener::choose_record_way(mapped_pool& pool, persist::record_way wante
 }
 
 void pool_opener::start_log(mapped_pool& pool, const engine_description& engine, persist::record_way records) {
-    const log_geometry geometry = log_of(pool.superblock_);
+    const log_geometry geometry = pool.geometry_of_log();
     const std::uint64_t last = pool.recovery_.last_sequence;
     if (mapping_kind(pool.storage_, pool.level_) == persist::mapping::kind::private_copy) {
         const bool kept = !pool.kept_segments_.empty() && !is_planted(planted::kept_log_taken_for_home);
@@ -247,7 +261,8 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine,
                          std::make_unique<group_log>(*pool.file_, geometry, last, truncated, pool.kept_segments_));
         bound_memory(pool, engine);
     } else {
-        if (pool.persists_lines_ && !engine.stores_itself) choose_record_way(pool, records);
+        // Armed, it may have to go on at `power` one day.
+        if ((pool.persists_lines_ || pool.shadow_) && !engine.stores_itself) choose_record_way(pool, records);
         lane_log_options options;
         options.persists = pool.persists_lines_;
         options.lines = pool.lines_;
@@ -269,7 +284,8 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
     pool->file_ = std::move(file);
     pool->path_ = pool->file_->path();
     pool->engine_name_ = engine.name;
-    pool->level_ = options.durability;
+    // Until a handler has charge of it.
+    pool->level_ = options.durability == level::on_power_fail ? level::power : options.durability;
     pool->wraps_ = options.wraps;
     pool->private_bytes_ = options.private_bytes;
     pool->instance_ = ++instances;
@@ -289,6 +305,7 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
         return checked.error();
     if (auto checked = check_wraps(pool->path_, engine, options); !checked) return checked.error();
     if (auto mapped = map(*pool, options); !mapped) return mapped.error();
+    if (auto adopted = pool->adopt_saved_log(); !adopted) return adopted.error();
 
     auto heap = heap::open(pool->base_, pool->zones(), pool->superblock_.reserved_bytes);
     if (!heap) {
@@ -305,7 +322,9 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
                            (pool->superblock_.state == pool_state::clean && replay->report().records == 0);
     if (auto settled = settle(*pool, was_clean, *replay); !settled) return settled.error();
     pool->recovery_ = replay->report();
-    if (auto ready = recover_and_mark(*pool, engine, was_clean, *replay); !ready) return ready.error();
+    const bool arms = options.durability == level::on_power_fail;
+    if (auto ready = recover_and_mark(*pool, engine, was_clean, arms, *replay); !ready) return ready.error();
+    pool->forget_shadow_of(*block);
     start_log(*pool, engine, options.records);
     pool->connect_heap();
     register_pool(*pool);
@@ -362,7 +381,7 @@ result<void> pool_opener::write_log_anew(mapped_pool& pool, const log_replay& re
 /// Below `power` the promise is recorded first: from here on the media may be torn by a power cut. At `power` it is
 /// recorded last: until recovery is through, the weaker record holds.
 result<void> pool_opener::recover_and_mark(mapped_pool& pool, const engine_description& engine, bool was_clean,
-                                           log_replay& replay) {
+                                           bool arms, log_replay& replay) {
     if (is_planted(planted::left_clean_at_open) && was_clean) return {};
     const bool marks_first = pool.level_ < level::power ? !is_planted(planted::weaker_level_recorded_late)
                                                         : is_planted(planted::stronger_level_recorded_early);
@@ -371,6 +390,7 @@ result<void> pool_opener::recover_and_mark(mapped_pool& pool, const engine_descr
     if (!was_clean && engine.recovers)
         if (auto recovered = recover(pool, replay); !recovered) return recovered;
     if (marks_first) return {};
+    if (arms) pool.arm();
     return pool.write_superblock(pool_state::dirty, pool.level_);
 }
 

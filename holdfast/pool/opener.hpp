@@ -53,7 +53,7 @@ private:
     static result<void> write_log_anew(mapped_pool& pool, const log_replay& replay);
     static result<void> recover(mapped_pool& pool, log_replay& replay);
     static result<void> recover_and_mark(mapped_pool& pool, const engine_description& engine, bool was_clean,
-                                         log_replay& replay);
+                                         bool arms, log_replay& replay);
     /// Whether the recovered records may stay in the log of a file until a checkpoint, so that
     /// opening writes no home. Not after a weaker level, nor with a record that lacks a part.
     static bool keeps_log(const mapped_pool& pool, const log_replay& replay);

@@ -8,6 +8,8 @@
 #include <holdfast/persist/sites.hpp>
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/save.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -49,6 +51,7 @@ public:
                                             persist::mapping::kind::shared);
         if (!mapped) return mapped.error();
         pool_ = {mapped->data(), block_.pool_bytes};
+        if (auto done = take_log_over(); !done) return done.error();
         if (auto done = mend_log(); !done) return done.error();
         mend_zones();
         mend_roots();
@@ -73,6 +76,8 @@ private:
             header = *saved;
         }
         block_ = *header;
+        if (is_armed(block_))
+            if (auto found = powerfail::shadow_log::find(block_)) shadow_.emplace(std::move(*found));
         if (auto marked = take_mark_over(); !marked) return marked;
         for (unsigned copy = 0; copy < 2; ++copy) {
             if (block_.generation % 2 == copy || read_superblock_copy(file_, copy)) continue;
@@ -94,6 +99,14 @@ private:
         const auto copy = mark_of(file_);
         if (!copy) return copy.error();
         block_.file_mark = *copy;
+        return write_superblock(file_, block_);
+    }
+
+    /// A log in memory is the original's: the copy gets what is in it.
+    result<void> take_log_over() {
+        if (!shadow_) return {};
+        powerfail::copy_log(shadow_->header(), pool_.data());
+        block_ = saved_after(block_);
         return write_superblock(file_, block_);
     }
 
@@ -240,6 +253,7 @@ private:
     persist::file& file_;
     const persist::file& original_;
     format::superblock block_{};
+    std::optional<powerfail::shadow_log> shadow_;
     bool had_both_superblocks_ = true;
     std::span<std::byte> pool_;
     std::vector<repair_step> steps_;

@@ -10,7 +10,9 @@
     X(pool_snapshot) \
     X(pool_strengthen) \
     X(pool_settle) \
-    X(pool_open_sync)
+    X(pool_open_sync) \
+    X(pool_fall_back) \
+    X(pool_fall_back_fence)
 
 namespace holdfast::persist::site {
 HOLDFAST_POOL_SITES(HOLDFAST_SITE)

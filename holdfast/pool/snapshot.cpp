@@ -90,6 +90,7 @@ result<void> mapped_pool::finish_copy(persist::file& copy, format::superblock bl
     block.state = format::pool_state::clean;
     block.file_mark = 0;
     block.unsettled = 0;
+    block.required_features &= ~format::feature_shadow_log;
     put_text(block.boot_id, current_boot_id().text());
     for (int superblocks = 0; superblocks < 2; ++superblocks) {
         ++block.generation;

@@ -7,6 +7,7 @@
 #include <holdfast/pool/options.hpp>
 #include <holdfast/pool/planted.hpp>
 #include <holdfast/pool/sites.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
 
 #include <array>
 #include <cstring>
@@ -75,7 +76,8 @@ bool ranges_hold(const superblock& block) {
         if (!heap::zone_header({zone.offset, zone.bytes})) return false;
         at = zone.offset + zone.bytes;
     }
-    return block.state == format::pool_state::clean || block.state == format::pool_state::dirty;
+    return block.state == format::pool_state::clean || block.state == format::pool_state::dirty ||
+           block.state == format::pool_state::saved;
 }
 
 /// Whether the copy was read, and is not what it should be.
@@ -101,16 +103,30 @@ result<superblock> read_superblock_copy(const persist::file& from, unsigned copy
     return block;
 }
 
+superblock saved_after(superblock now) noexcept {
+    now.state = format::pool_state::saved;
+    now.level = static_cast<std::uint32_t>(level::on_power_fail);
+    now.required_features |= format::feature_shadow_log;
+    now.unsettled = 0;
+    ++now.generation;
+    return with_checksum(now);
+}
+
+bool is_armed(const superblock& block) noexcept {
+    return block.state == format::pool_state::dirty && block.level == static_cast<std::uint32_t>(level::on_power_fail);
+}
+
 result<bool> may_be_torn(const superblock& block, const persist::file& in) {
     constexpr auto power = static_cast<std::uint32_t>(level::power);
-    if (block.state == format::pool_state::clean || block.level >= power) return false;
+    if (block.state != format::pool_state::dirty || block.level >= power) return false;
     const boot_id boot = current_boot_id();
     if (is_planted(planted::boot_ignored)) return false;
     if (boot.text().empty() || text_of(block.boot_id) != boot.text()) return true;
     if (block.file_mark == 0) return false;
     const auto mark = mark_of(in);
     if (!mark) return mark.error();
-    return block.file_mark != *mark;
+    if (block.file_mark != *mark) return true;
+    return is_armed(block) && !powerfail::shadow_log::find(block);
 }
 
 result<superblock> read_superblock(const persist::file& from) {
@@ -149,9 +165,14 @@ result<superblock> read_superblock(const persist::file& from) {
     return block;
 }
 
+superblock with_checksum(superblock block) noexcept {
+    block.checksum = checksum_of(block);
+    return block;
+}
+
 result<void> write_superblock(persist::file& to, superblock next) {
     HOLDFAST_ASSERT_ALWAYS(ranges_hold(next), "a superblock names what can be");
-    next.checksum = checksum_of(next);
+    next = with_checksum(next);
     const iovec piece{&next, sizeof next};
     const unsigned copy = is_planted(planted::superblock_in_one_place) ? 0 : next.generation % 2;
     return to.write_durable(format::superblock_offset[copy], {&piece, 1}, persist::site::superblock);

@@ -46,9 +46,18 @@ inline log_geometry log_of(const format::superblock& block) noexcept {
             (block.required_features & format::feature_seals) != 0};
 }
 
+/// The superblock with its checksum.
+format::superblock with_checksum(format::superblock block) noexcept;
+
+/// What a save of an armed pool makes of its superblock: it says `saved`.
+format::superblock saved_after(format::superblock now) noexcept;
+
+/// In use at `on_power_fail`, and not saved so far: its log is in memory.
+bool is_armed(const format::superblock& block) noexcept;
+
 /// Whether that may be torn which the log does not mend: in use below `power`, and not in this boot, or not in this
-/// file, which then is a copy made meanwhile. Where the kernel has no boot id nothing proves that the machine did not
-/// go down. Errors: those of mark_of.
+/// file, which then is a copy made meanwhile, or without the log that was in memory. Where the kernel has no boot id
+/// nothing proves that the machine did not go down. Errors: those of mark_of.
 result<bool> may_be_torn(const format::superblock& block, const persist::file& in);
 
 /// How the log of such a pool is read. Errors: those of mark_of.

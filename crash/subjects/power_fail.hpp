@@ -1,0 +1,68 @@
+// What a subject needs whose pool is at `on_power_fail`: a handler that is always armed, and its save, recorded. The
+// log in memory is mapped behind the pool, and counts as the last part of an image.
+#pragma once
+
+#include <crash/record/seam_recorder.hpp>
+#include <crash/subjects/recorded_file.hpp>
+#include <crash/subjects/subject.hpp>
+
+#include <holdfast/persist/file.hpp>
+#include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/handler.hpp>
+#include <holdfast/powerfail/save.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::crash {
+
+/// In force from construction to destruction.
+class armed_for_all final : public powerfail::handler {
+public:
+    armed_for_all() { powerfail::use_handler(this); }
+    ~armed_for_all() { powerfail::use_handler(nullptr); }
+    armed_for_all(const armed_for_all&) = delete;
+    armed_for_all& operator=(const armed_for_all&) = delete;
+
+    bool arm(powerfail::charge&) override { return true; }
+    void disarm(powerfail::charge&) noexcept override {}
+};
+
+/// What the log in memory adds to an image.
+inline std::size_t shadow_bytes(const open_pool& pool) {
+    return powerfail::shadow_log::bytes_for(pool.info().log_bytes);
+}
+
+/// An image as it is now. Requires: the pool is armed, and reserves no more than it has.
+inline std::vector<std::byte> file_and_shadow_now(open_pool& pool) {
+    std::vector<std::byte> bytes = file_now(pool, pool.size());
+    const std::byte* const shadow = pool.base() + pool.size();
+    bytes.insert(bytes.end(), shadow, shadow + shadow_bytes(pool));
+    return bytes;
+}
+
+/// The power fails while the image is what all see: what the handler does. Its end is an operation's.
+inline trace record_save(const std::string& path, std::byte* base, std::size_t pool_bytes, const lazy_memory& image) {
+    const std::size_t size = image.bytes().size();
+    auto file = persist::file::open(path, persist::file::access::read_write).value();
+    const auto mapped = persist::mapping::map(file, reinterpret_cast<std::uintptr_t>(base), size, size,
+                                              persist::mapping::kind::shared).value();
+    seam_recorder seen(base, image.bytes());
+    seen.operation_begins(thread_afterwards);
+    powerfail::save(*reinterpret_cast<format::shadow_header*>(base + pool_bytes), base, {});
+    seen.operation_done(thread_afterwards);
+    return std::move(seen.recorded());
+}
+
+/// The machine went down: its memory is empty.
+inline void forget_shadow_of(const std::string& path) {
+    const auto file = persist::file::open(path, persist::file::access::read_only);
+    if (!file) return;
+    if (const auto block = read_superblock(*file)) powerfail::shadow_log::remove(*block);
+}
+
+}  // namespace holdfast::crash

@@ -1,0 +1,37 @@
+// What a handler does with a pool when the power fails, and what an opening does with one whose process was killed.
+//
+// save, with every thread that uses the pool stopped wherever it was
+//   1. The seal that counts is found. Without one nothing is to be saved: the pool holds what it promised.
+//   2. The log's header page and each segment that was ever begun are copied to the pool's own log. Records of commits
+//      in flight are among them, as far as they are sealed.
+//   3. All lines of the pool are written back: homes of commits that have ended are in the caches alone. FENCE. Orders
+//      log and homes before the seal: were the seal durable first, a cut would leave a pool that counts as saved.
+//   4. The superblock copy that is not in force is kept, and the seal written over it: a superblock that says `saved`.
+//      FENCE. From there on an opening replays the log, as it does after a kill.
+// resume, when the power stays
+//   1. The seal is made void: its magic becomes zero. FENCE. Orders this before threads run on: a save that is older
+//      than what they do must never count.
+//   2. The superblock copy of before comes back, its magic last, behind a FENCE.
+//
+// Between the two nothing of the pool is stored to. Neither allocates, locks, or calls the kernel.
+// Source: DNV Memory, sections 3.1 and 4.2.
+#pragma once
+
+#include <holdfast/format/shadow_log.hpp>
+#include <holdfast/persist/line_path.hpp>
+
+#include <cstddef>
+
+namespace holdfast::powerfail {
+
+/// Makes durable what the pool promised. Requires: `shadow` is that pool's, followed by its log; the pool is mapped at
+/// `pool`, whole; nobody stores to either meanwhile. What holds if the machine stops inside: the pool counts as used
+/// below `power` and not saved, and opening says so. Repeating it is harmless.
+void save(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines);
+/// Step 2 alone, for whoever looks at a copy of the pool.
+void copy_log(const format::shadow_header& shadow, std::byte* pool);
+/// The power stayed: threads may run on when this returns. Requires: `save` returned; and as it. What holds if the
+/// machine stops inside: as there.
+void resume(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines);
+
+}  // namespace holdfast::powerfail

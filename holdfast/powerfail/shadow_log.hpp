@@ -1,0 +1,44 @@
+// The log of a pool at `on_power_fail`, in memory that outlives the process: named by pool, file and boot.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/format/shadow_log.hpp>
+#include <holdfast/persist/named_memory.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace holdfast::powerfail {
+
+/// Move-only. On destruction it stays under its name, for the next opening.
+class shadow_log {
+public:
+    /// What it occupies for a pool with a log of this size.
+    static std::uint64_t bytes_for(std::uint64_t log_bytes) noexcept { return format::shadow_log_offset + log_bytes; }
+
+    /// Makes it for that pool, whose log is empty, at the address `at`; nothing is sealed yet. `of`: the superblock of
+    /// this opening, with its boot and file mark; `pool`: where the pool is mapped. What an earlier life left under the
+    /// name is gone. Errors: those of named_memory; level_unavailable (the file cannot be told from its copies).
+    static result<shadow_log> create(const format::superblock& of, const std::byte* pool, std::uintptr_t at);
+    /// What the life that wrote this superblock left. Errors: not_found; permission_denied, io.
+    static result<shadow_log> find(const format::superblock& of);
+    /// Frees the name.
+    static void remove(const format::superblock& of) noexcept;
+
+    format::shadow_header& header() const noexcept {
+        return *reinterpret_cast<format::shadow_header*>(memory_.data());
+    }
+    /// From here on this is what a save writes last. Requires: `seal` has its checksum and says `saved`; one thread at
+    /// a time. A save at any moment takes the one before, or this one.
+    void publish(const format::superblock& seal);
+    /// From here on nothing is to be saved.
+    void withdraw();
+
+private:
+    explicit shadow_log(persist::named_memory memory) noexcept : memory_(std::move(memory)) {}
+
+    persist::named_memory memory_;
+};
+
+}  // namespace holdfast::powerfail
