@@ -48,25 +48,31 @@ match make_list_match(const setting& where, const std::vector<std::string>& case
                       scratch& space) {
     match made;
     made.suite = "dnv-list";
-    made.title = "dnv-list: " + cases.front() + " and " + cases.back() + "   level " + where.level + "   medium " +
+    const std::string level = where.level == "power" ? "on_power_fail and power" : where.level;
+    made.title = "dnv-list: " + cases.front() + " and " + cases.back() + "   level " + level + "   medium " +
                  where.medium + "   threads 1   bytes " + std::to_string(where.bytes) + "   elements " +
                  std::to_string(where.elements);
     made.limits.wanted_ns = wanted.quick ? 4e6 : 20e6;
     // One transaction of a rival's takes seconds.
     if (where.elements > most_ordered_elements) made.limits.fixed_transactions = 1;
-    const auto add = [&](const std::string& engine, std::shared_ptr<contestant> measured, const parameters& own) {
+    const auto add = [&](const std::string& engine, const setting& at, std::shared_ptr<contestant> measured,
+                         const parameters& own) {
         for (const std::string& name : cases)
             made.entries.push_back(
-                {engine, std::make_unique<shared_contestant>(measured), {name}, parameters_of(where, own)});
+                {engine, std::make_unique<shared_contestant>(measured), {name}, parameters_of(at, own)});
     };
-    for (const dnv_program& program : dnv_programs())
-        for (const std::string mode : {"rtx", "tx", "notx"})
-            // Without blocks the algorithm makes no difference.
-            if (chosen(wanted, "dnv") && (mode != "notx" || &program == dnv_programs().data()))
-                add("dnv", start_dnv_list(program, mode, where, space),
-                    {{"mode", mode}, {"algorithm", std::string(program.algorithm)}});
+    // What a handler saves survives a power failure as well: it is measured beside what does without one.
+    std::vector<setting> levels{where};
+    if (where.level == "power") levels.front().level = "on_power_fail", levels.push_back(where);
+    for (const setting& at : levels)
+        for (const dnv_program& program : dnv_programs())
+            for (const std::string mode : {"rtx", "tx", "notx"})
+                // Without blocks the algorithm makes no difference.
+                if (chosen(wanted, "dnv") && (mode != "notx" || &program == dnv_programs().data()))
+                    add("dnv", at, start_dnv_list(program, mode, at, space),
+                        {{"mode", mode}, {"algorithm", std::string(program.algorithm)}});
     for (const std::string rival : {"libpmemobj", "libpmemobj_best"})
-        if (chosen(wanted, rival)) add(rival, start_rival(rival, "dnv-list", where, space), {});
+        if (chosen(wanted, rival)) add(rival, where, start_rival(rival, "dnv-list", where, space), {});
     return made;
 }
 

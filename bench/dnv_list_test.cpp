@@ -66,7 +66,7 @@ TEST(DnvList, HasARecordForEachCombination) {
     for (const auto& [bytes, elements] : {std::pair(8, 500), {128, 500}, {4096, 500}, {128, 10'000}})
         for (const auto& [mode, algorithm] : {std::pair("rtx", "value"), {"tx", "value"}, {"notx", "value"},
                                               {"rtx", "versioned"}, {"tx", "versioned"}})
-            for (const char* level : {"process", "power"}) {
+            for (const char* level : {"process", "on_power_fail", "power"}) {
                 for (const char* name : {"push_back", "pop_front", "read", "write"})
                     for (const char* metric : {"ns_per_tx", "tx_per_s", "write_backs_per_tx", "fences_per_tx",
                                                "pm_bytes_per_tx", "syncs_per_tx"})
@@ -118,9 +118,9 @@ private:
     std::string directory_;
 };
 
-TEST_F(DnvProgram, FencesOnceForEachCommitAtPowerAndNeverAtProcess) {
+TEST_F(DnvProgram, FencesOnceForEachCommitAtPowerAndNeverAtProcessOrWhereAHandlerSaves) {
     for (const char* mode : {"rtx", "tx"})
-        for (const std::string level : {"power", "process"}) {
+        for (const std::string level : {"power", "on_power_fail", "process"}) {
             // The first round takes a chunk, in a transaction of the pool's own. So few do not truncate the log.
             const auto said = say(mode, level,
                                   "run pop_front 64\\n"

@@ -8,6 +8,10 @@
 #include <bench/dnv/list.hpp>
 
 #include <holdfast/dnv/dnv.hpp>
+#include <holdfast/pool/open_pool.hpp>
+#include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/handler.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
 
 #include <sys/prctl.h>
 
@@ -40,6 +44,20 @@ struct in_plain_memory {
     }
 };
 
+/// The machine stays up while it is measured.
+class always_armed final : public powerfail::handler {
+public:
+    bool arm(powerfail::charge&) override { return true; }
+    void disarm(powerfail::charge&) noexcept override {}
+};
+
+/// The parent kills this process and removes the pool: its log in memory would stay.
+void forget_log_of(const std::string& pool) {
+    const auto file = persist::file::open(pool, persist::file::access::read_only);
+    if (!file) return;
+    if (const auto block = read_superblock(*file)) powerfail::shadow_log::remove(*block);
+}
+
 DNV_POD list_node ends;
 list_node plain_ends;
 
@@ -52,7 +70,7 @@ dnv_options options_for(const std::string& mode, const std::string& level, const
     // What a pool of this size has unless told, or more if one write would fill most of it.
     asked.log_bytes = std::max<std::uint64_t>(4u << 20, std::bit_ceil(record * 2));
     asked.bytes = (64u << 20) + blocks * 3 / 2 + asked.log_bytes;
-    asked.durability = level == "power" ? level::power : level::process;
+    asked.durability = level_named(level).value_or(level::power);
     asked.protect = mode == "rtx";
     asked.tmpfs_is_nvram = true;
     return asked;
@@ -71,8 +89,11 @@ int run(const std::vector<std::string>& arguments) {
     const std::string& mode = arguments[1];
     const list_job job{number(5), number(4)};
     if (mode == "notx") return serve_list(linked_list<in_plain_memory>(&plain_ends, job.bytes), job);
+    static always_armed handler;
+    powerfail::use_handler(&handler);
     if (auto opened = dnv_open(arguments[3], options_for(mode, arguments[2], job)); !opened)
         child_failed(opened.error().text());
+    forget_log_of(arguments[3]);
     return serve_list(linked_list<in_blocks>(&ends, job.bytes), job);
 }
 

@@ -222,6 +222,13 @@ long allocate_together(std::size_t bytes, long wanted) {
 
 [[gnu::transaction_pure, gnu::noinline]] static void call(void (*flip)(void*), void* block) { flip(block); }
 
+void push_front_and_call(long id, std::size_t payload_bytes, void (*what)(void*), void* with) {
+    __transaction_atomic {
+        push(id, payload_bytes);
+        call(what, with);
+    }
+}
+
 std::uint64_t store_around_a_flip(void (*flip)(void* block)) {
     std::uint64_t found = 0;
     __transaction_atomic {

@@ -54,6 +54,8 @@ long allocate_together(std::size_t bytes, long count);
 std::uint64_t store_around_a_flip(void (*flip)(void* block));
 /// Adds one to each of a pair, which must be equal; whether they were.
 bool step_pair(std::uint64_t* pair);
+/// push_front, with a call in the middle of the block.
+void push_front_and_call(long id, std::size_t payload_bytes, void (*what)(void*), void* with);
 /// As a handler of damage may: what another block says.
 std::uint64_t read_in_block(const std::uint64_t* at);
 void add_one(std::uint64_t* at);

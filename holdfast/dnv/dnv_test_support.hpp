@@ -9,12 +9,14 @@
 #include <holdfast/ecc/test_patterns.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/sites.hpp>
+#include <holdfast/powerfail/test_handler.hpp>
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -57,17 +59,20 @@ protected:
         options_.durability = level::power;
         options_.tmpfs_is_nvram = true;
     }
-    /// One way after another in which commits are kept: `process`, `power` on byte-addressable media and on a file.
+    /// One way after another in which commits are kept: `process`, `power` on byte-addressable media and on a file, and
+    /// armed at `on_power_fail`.
     void use_way(unsigned which) {
         std::error_code ignored;
         fs::remove_all(directory_, ignored);
         char in_memory[] = "/dev/shm/holdfast-dnv-XXXXXX";
         char on_disk[] = "/tmp/holdfast-dnv-XXXXXX";
         directory_ = mkdtemp(which == 2 ? on_disk : in_memory);
-        options_.durability = which == 0 ? level::process : level::power;
-        options_.tmpfs_is_nvram = which == 1;
+        options_.durability = which == 0 ? level::process : which == 3 ? level::on_power_fail : level::power;
+        options_.tmpfs_is_nvram = which == 1 || which == 3;
+        handler_.reset();
+        if (which == 3) handler_.emplace();
     }
-    static constexpr unsigned ways = 3;
+    static constexpr unsigned ways = 4;
 
     static void expect_sound_list(long expected_count) {
         const list_summary found = summary();
@@ -118,6 +123,7 @@ protected:
 
     std::string directory_;
     dnv_options options_;
+    std::optional<powerfail::test::test_handler> handler_;
 };
 
 inline void push_some(long count) {

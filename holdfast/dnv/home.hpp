@@ -33,6 +33,12 @@ struct home {
         const ecc::coded_word both = load(place_of(at));
         return {both.word, !the_placement.is_coded || ecc::is_valid(both)};
     }
+    /// Without a call on any path: the barrier saves no register.
+    [[gnu::always_inline]] static found peek(const stm::word* at) noexcept {
+        if (!keeps(at)) return {stm::detail::load_home(at), true};
+        const ecc::coded_word both = load(place_of(at));
+        return {both.word, !the_placement.is_coded || ecc::is_valid_at_first_sight(both)};
+    }
     static bool look_at_many(const stm::word* first, std::size_t count, void* to) noexcept;
 
     [[gnu::always_inline]] static void store(stm::word* at, stm::word value, std::uint8_t mask) noexcept {

@@ -69,6 +69,19 @@ constexpr std::uint64_t code_from(std::uint64_t word, std::uint32_t checksum) no
 /// Pure; thread-safe.
 [[gnu::always_inline]] inline bool is_valid(coded_word found) noexcept { return encode(found.word) == found.code; }
 
+/// The same where one instruction finds out; false may also mean that only is_valid knows.
+[[gnu::always_inline]] inline bool is_valid_at_first_sight(coded_word found) noexcept {
+#if defined(__x86_64__) && !defined(__SSE4_2__)
+    std::uint64_t checksum = 0;
+    if (!detail::has_word_instruction) [[unlikely]]
+        return false;
+    __asm__("crc32q %1, %0" : "+r"(checksum) : "r"(found.word));
+    return detail::code_from(found.word, static_cast<std::uint32_t>(checksum)) == found.code;
+#else
+    return is_valid(found);
+#endif
+}
+
 /// Encodes `count` words and stores each with its code: words[i] becomes coded[i].
 /// Requires: the two ranges do not overlap. If the process dies inside, some pairs are stored and some are not, and
 /// one may have its word without its code.

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -85,14 +86,16 @@ public:
         const std::lock_guard guard(mutex_);
         return charges_.size();
     }
-    /// The power fails; `stays`: and comes back before anything was lost.
-    void fail_power(bool stays = false) {
+    /// The power fails; `stays`: and comes back before anything was lost. `parked` is called last with all threads
+    /// still.
+    void fail_power(bool stays = false, const std::function<void()>& parked = {}) {
         const std::lock_guard guard(mutex_);
         const parked_threads all;
         for (charge* const each : charges_) {
             save(*each->shadow, each->pool, each->lines);
             if (stays) resume(*each->shadow, each->pool, each->lines);
         }
+        if (parked) parked();
     }
     /// Nobody would save any more. Returns whether all pools go on without.
     bool lose() {

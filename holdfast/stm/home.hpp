@@ -12,6 +12,7 @@ class write_log;
 ///
 /// What an algorithm asks of a home:
 ///   look(home)                {value, sound}. Not sound: bits were flipped, or somebody stores there just now
+///   peek(home)                the same in the fewest instructions. Not sound may also mean that only `look` knows
 ///   look_at_many(first, count, to)   the same for words that follow each other; returns whether all are sound
 ///   store(home, value, mask)  at the commit; the mask of a word that it keeps is 0xFF then
 ///   keeps(home)               the word outlives the process: it is stored to whole, and only by a commit, also where
@@ -39,6 +40,7 @@ struct plain_home {
     };
 
     static found look(const word* home) noexcept { return {detail::load_home(home)}; }
+    static found peek(const word* home) noexcept { return look(home); }
     static bool look_at_many(const word* first, std::size_t count, void* to) noexcept {
         detail::load_homes(first, count, to);
         return true;

@@ -175,12 +175,10 @@ private:
                !is_planted(fault::value_sequence_unchecked);
     }
     [[gnu::always_inline]] word load_shared(const word* home) {
-        const auto found = Home::look(home);
+        const auto found = Home::peek(home);
         let_others_run();
-        if (has_moved()) [[unlikely]]
-            return load_moved(home);
-        if (!found.sound) [[unlikely]]
-            return load_unsound(home);
+        if (has_moved() || !found.sound) [[unlikely]]
+            return load_closely(home);
         return found.value;
     }
     [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
@@ -202,7 +200,7 @@ private:
     [[gnu::always_inline]] word load_keeping(const word* home) {
         if (reads_.is_full()) [[unlikely]]
             return load_and_keep(home);
-        const auto found = Home::look(home);
+        const auto found = Home::peek(home);
         let_others_run();
         if (has_moved() || !found.sound) [[unlikely]]
             return load_and_keep(home);
@@ -213,7 +211,7 @@ private:
     template <bool Keeping>
     word load_stored(const word* home);
     word load_and_keep(const word* home);
-    word load_moved(const word* home);
+    word load_closely(const word* home);
     word load_unsound(const word* home);
     static std::uint64_t wait_for_even() noexcept;
     bool validate() noexcept;

@@ -82,10 +82,10 @@ word basic_value<Home>::load_and_keep(const word* home) {
 
 /// Loads again once the snapshot is the counter.
 template <class Home>
-word basic_value<Home>::load_moved(const word* home) {
+word basic_value<Home>::load_closely(const word* home) {
     if (!active_) return Home::look(home).value;
     for (;;) {
-        if (!validate()) conflict();
+        if (has_moved() && !validate()) conflict();
         const auto found = Home::look(home);
         let_others_run();
         if (sequence_.now.load(std::memory_order_acquire) != snapshot_) continue;

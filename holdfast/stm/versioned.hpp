@@ -59,8 +59,8 @@ public:
         lock_line_of(home);
         // Nobody else stores to the line from now on, so that nothing has to be noted.
         if (writes_.may_hold(home)) return load(home);
-        const auto found = Home::look(home);
-        return found.sound ? found.value : load_unsound(home);
+        const auto found = Home::peek(home);
+        return found.sound ? found.value : load_slowly(home);
     }
 
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
@@ -197,7 +197,7 @@ private:
         if (version > snapshot_ && !is_planted(fault::versioned_version_ignored)) [[unlikely]]
             return load_slowly(home);
         let_others_run();
-        const auto found = Home::look(home);
+        const auto found = Home::peek(home);
         let_others_run();
         if (!found.sound ||
             (of_line.load(std::memory_order_relaxed) != version && !is_planted(fault::versioned_lock_checked_once)))

@@ -1,0 +1,166 @@
+// Blocks at `on_power_fail`: armed, saved in the middle, and after their handler is lost.
+#include <holdfast/dnv/dnv_test_support.hpp>
+
+#include <holdfast/persist/counters.hpp>
+#include <holdfast/pool/stand_ins.hpp>
+#include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
+
+#include <atomic>
+
+namespace holdfast::dnv::test {
+namespace {
+
+class DnvPowerFail : public Dnv {
+protected:
+    DnvPowerFail() {
+        use_way(3);
+        stand_ins_now.boot_id = "monday";
+    }
+    ~DnvPowerFail() override { stand_ins_now.boot_id = nullptr; }
+
+    /// The machine goes down and comes up again: its memory is empty, and nobody would save.
+    void restart() {
+        const auto file = persist::file::open(path(), persist::file::access::read_only).value();
+        powerfail::shadow_log::remove(read_superblock(file).value());
+        stand_ins_now.boot_id = "tuesday";
+        handler_.reset();
+        options_.durability = level::power;
+    }
+    void expect_sound_bank() {
+        open();
+        EXPECT_EQ(sum_of_counters(), 64'000u);
+        const list_summary found = summary();
+        expect_sound_list(found.count);
+        expect_sound_pool(static_cast<std::uint64_t>(found.count) + 1);
+    }
+
+    /// Transfers, pushes and pops in threads until the process ends or they are told to.
+    class bank {
+    public:
+        explicit bank(unsigned seed) {
+            make_counters();
+            for (unsigned thread = 0; thread < 3; ++thread)
+                threads_.emplace_back([this, thread, seed] {
+                    std::mt19937 random(seed * 3 + thread);
+                    while (!ends_.load()) {
+                        transfer(random() % 64, random() % 64);
+                        if (read_count() < 200) push_front(1, random() % 300);
+                        if (random() % 2 == 0) pop_front();
+                        transfers_.fetch_add(1);
+                    }
+                });
+        }
+        ~bank() {
+            ends_ = true;
+            for (auto& each : threads_) each.join();
+        }
+        bank(const bank&) = delete;
+        bank& operator=(const bank&) = delete;
+        void wait_for(std::uint64_t transfers) const {
+            const std::uint64_t wanted = transfers_.load() + transfers;
+            while (transfers_.load() < wanted) std::this_thread::yield();
+        }
+
+    private:
+        std::atomic<bool> ends_{false};
+        std::atomic<std::uint64_t> transfers_{0};
+        std::vector<std::thread> threads_;
+    };
+};
+
+TEST_F(DnvPowerFail, ArmedABlockAsksNothingOfTheMedium) {
+    open();
+    push_some(3);
+    const auto before = persist::thread_counters();
+    push_some(10);
+    pop_front();
+    EXPECT_EQ(persist::thread_counters() - before, persist::counters{});
+    EXPECT_EQ(the_space.pool->durability(), level::on_power_fail);
+}
+
+TEST_F(DnvPowerFail, WhereThePowerFailsAmongThreadsEachBlockIsThereOrNot) {
+    const unsigned rounds = ::getenv("HOLDFAST_SOAK") != nullptr ? 300 : 20;
+    for (unsigned round = 0; round < rounds; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            if (!dnv_open(path(), options_)) ::_exit(3);
+            const bank open_bank(round);
+            open_bank.wait_for(100 + round * 37 % 200);
+            handler_->fail_power(false, [] { ::kill(::getpid(), SIGKILL); });
+        }
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+        restart();
+        expect_sound_bank();
+        ASSERT_TRUE(dnv_close());
+        use_way(3);
+        stand_ins_now.boot_id = "monday";
+        if (HasFailure()) FAIL() << "round " << round;
+    }
+}
+
+TEST_F(DnvPowerFail, AFalseAlarmAmongThreadsChangesNothing) {
+    open();
+    {
+        const bank open_bank(1);
+        for (int i = 0; i < 20; ++i) {
+            open_bank.wait_for(20);
+            handler_->fail_power(true);
+        }
+    }
+    ASSERT_TRUE(dnv_close());
+    restart();
+    expect_sound_bank();
+}
+
+TEST_F(DnvPowerFail, ThreadsGoOnAtPowerWhenTheHandlerIsLost) {
+    const unsigned rounds = ::getenv("HOLDFAST_SOAK") != nullptr ? 100 : 5;
+    for (unsigned round = 0; round < rounds; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            if (!dnv_open(path(), options_)) ::_exit(3);
+            const bank open_bank(round);
+            open_bank.wait_for(200);
+            if (!handler_->lose() || the_space.pool->durability() != level::power) ::_exit(4);
+            open_bank.wait_for(200);
+            ::kill(::getpid(), SIGKILL);
+        }
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+        stand_ins_now.boot_id = "tuesday";
+        options_.durability = level::power;
+        expect_sound_bank();
+        ASSERT_TRUE(dnv_close());
+        use_way(3);
+        stand_ins_now.boot_id = "monday";
+        if (HasFailure()) FAIL() << "round " << round;
+    }
+}
+
+TEST_F(DnvPowerFail, ABlockThatIsOpenWhenTheHandlerIsLostCommitsDurably) {
+    open();
+    push_some(5);
+    struct loss {
+        powerfail::test::test_handler* handler;
+        std::thread thread;
+    } losing{&*handler_, {}};
+    // The block has stored to a fresh block by then, as if nothing but a kill could happen.
+    push_front_and_call(
+        77, 200,
+        [](void* with) {
+            auto* const what = static_cast<loss*>(with);
+            what->thread = std::thread([what] { EXPECT_TRUE(what->handler->lose()); });
+            ::usleep(20'000);
+        },
+        &losing);
+    losing.thread.join();
+    EXPECT_EQ(the_space.pool->durability(), level::power);
+    expect_sound_list(6);
+    expect_sound_pool(6);
+}
+
+}  // namespace
+}  // namespace holdfast::dnv::test
