@@ -15,6 +15,7 @@ struct audit_report {
     std::uint64_t free_blocks = 0;    ///< in lists
     std::uint64_t unused_blocks = 0;  ///< never given out
     std::uint64_t words = 0;          ///< looked at
+    std::uint64_t unprotected_words = 0;  ///< of blocks that have no codes (dnv_malloc_unprotected)
     std::uint64_t flipped_words = 0;  ///< with flipped bits that can be corrected, or were
     std::vector<error> problems;      ///< words that nothing corrects, lists that lead elsewhere
 };

@@ -35,18 +35,20 @@ void list_owned(std::vector<const void*>& owned) {
     const root& in_pool = *the_space.in_pool;
     const std::byte* const base = the_space.pool->base();
     owned.push_back(&in_pool);
-    for (const std::uint64_t offset :
-         {in_pool.header.get(), in_pool.directory.get(), in_pool.statics.get(), in_pool.names.get()})
+    for (const std::uint64_t offset : {in_pool.header.get(), in_pool.unprotected.get(), in_pool.directory.get(),
+                                       in_pool.statics.get(), in_pool.names.get()})
         if (offset != 0) owned.push_back(base + offset);
     for (unsigned slot = 0; slot < most_chunks; ++slot) {
         const std::uint64_t word = the_space.directory[slot].word.get();
-        if (word != 0) owned.push_back(reinterpret_cast<const void*>(chunk::of(word).begin * expansion));
+        if (word != 0) owned.push_back(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
     }
 }
 
 std::string words_of(const audit_report& report) {
     std::string text = std::to_string(report.blocks) + " blocks in " + std::to_string(report.chunks) + " chunks, " +
                        std::to_string(report.words) + " words";
+    if (report.unprotected_words != 0)
+        text += ", " + std::to_string(report.unprotected_words) + " more without codes";
     if (report.flipped_words != 0)
         text += ", " + std::to_string(report.flipped_words) + " with flipped bits that are corrected when read";
     return text;

@@ -53,8 +53,11 @@ extern "C" {
 /// belongs to the transaction: a roll-back frees it. Elsewhere it is a transaction of its own.
 /// Requires: a pool is open. Thread-safe.
 HOLDFAST_DNV_SAFE void* dnv_malloc(std::size_t bytes) noexcept;
-/// Frees a block; in an atomic block at its commit. nullptr does nothing. Another address ends the program with a
-/// message; a block that is free already is not noticed. Thread-safe.
+/// The same without codes, in a pool that has them: nothing is compared when its words are read and nothing computed
+/// when they are stored, and a flipped bit is not noticed.
+HOLDFAST_DNV_SAFE void* dnv_malloc_unprotected(std::size_t bytes) noexcept;
+/// Frees a block of either kind; in an atomic block at its commit. nullptr does nothing. Another address ends the
+/// program with a message; a block that is free already is not noticed. Thread-safe.
 HOLDFAST_DNV_SAFE void dnv_free(void* block) noexcept;
 }
 

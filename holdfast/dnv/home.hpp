@@ -29,9 +29,12 @@ struct home {
     [[gnu::always_inline]] static bool keeps(const void* at) noexcept { return the_placement.holds(at); }
 
     [[gnu::always_inline]] static found look(const stm::word* at) noexcept {
-        if (!keeps(at)) return {stm::detail::load_home(at), true};
-        const ecc::coded_word both = load(place_of(at));
-        return {both.word, !the_placement.is_coded || ecc::is_valid(both)};
+        if (the_placement.coded_heap_holds(at)) [[likely]] return checked(load(place_of(at)));
+        if (the_placement.statics_hold(at)) {
+            const ecc::coded_word* const place = place_of(at);
+            return the_placement.is_coded ? checked(load(place)) : found{stm::detail::load_home(&place->word), true};
+        }
+        return {stm::detail::load_home(keeps(at) ? &place_of(at)->word : at), true};
     }
     static bool look_at_many(const stm::word* first, std::size_t count, void* to) noexcept;
 
@@ -39,7 +42,7 @@ struct home {
         if (!keeps(at)) return stm::detail::store_home(at, value, mask);
         ecc::coded_word* const place = place_of(at);
         if (mask != 0xFF) value = merged(word_of_fresh(at), value, mask);
-        if (the_placement.is_coded && !is_planted(planted::code_not_stored)) {
+        if (the_placement.has_code(at) && !is_planted(planted::code_not_stored)) {
             persist::store_pair(&place->word, value, ecc::encode(value), persist::site::dnv_home);
         } else {
             persist::store_word(&place->word, value, 0xFF, persist::site::dnv_home);
@@ -63,6 +66,9 @@ private:
     static stm::word word_of_fresh(const stm::word* at) noexcept {
         const found there = look(at);
         return there.sound ? there.value : mend_fresh(at);
+    }
+    [[gnu::always_inline]] static found checked(const ecc::coded_word& both) noexcept {
+        return {both.word, ecc::is_valid(both)};
     }
     [[gnu::always_inline]] static ecc::coded_word load(const ecc::coded_word* place) noexcept {
         return {stm::detail::load_home(&place->word), stm::detail::load_home(&place->code)};
