@@ -80,6 +80,30 @@ std::optional<contents_finding> check_contents(const open_pool& pool, const std:
     return found;
 }
 
+result<statics_listing> list_statics_of(const std::string& path) {
+    auto pool = open_pool::inspect(path);
+    if (!pool) return std::move(pool).give_error();
+    if ((*pool)->engine_name() != engine::description.name)
+        return error{.code = errc::engine_mismatch, .what = "the pool is not of DNV Memory", .path = path,
+                     .expected = std::string(engine::description.name), .found = std::string((*pool)->engine_name())};
+    const auto roots = list_roots(**pool);
+    if (!roots) return roots.error();
+    const root_listing* const listed = find_root_of_dnv(*roots);
+    if (listed == nullptr)
+        return error{.code = errc::corrupt, .what = "the root \"dnv\" is missing or has another size", .path = path};
+    const attached read(**pool, (*pool)->base() + listed->offset, (*pool)->info().reserved_bytes);
+    if (!read.problem()) return read.problem().error();
+    statics_listing found;
+    found.bytes = the_space.in_pool->statics_bytes.get();
+    if (found.bytes == 0)
+        return error{.code = errc::not_found, .what = "the pool has no static variables", .path = path};
+    auto names = names_of_statics();
+    if (!names) return std::move(names).give_error();
+    found.variables = read_names(*names);
+    found.script = linker_script(found.variables, found.bytes);
+    return found;
+}
+
 result<audit_report> mend_pool(const std::string& path) {
     open_options options;
     options.durability = level::process;

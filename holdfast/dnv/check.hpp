@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/dnv/audit.hpp>
+#include <holdfast/dnv/statics.hpp>
 #include <holdfast/handle/check.hpp>
 
 #include <optional>
@@ -15,6 +16,16 @@ inline constexpr std::string_view engine_name = "dnv";
 
 /// A contents_checker for pools of dnv. Requires: no dnv pool is open in this process. Not thread-safe.
 std::optional<contents_finding> check_contents(const open_pool& pool, const std::vector<root_listing>& roots);
+
+/// What a pool knows of its program's static variables. Plain data.
+struct statics_listing {
+    std::vector<static_variable> variables;  ///< in order of their addresses
+    std::uint64_t bytes = 0;                 ///< of the window that they take
+    std::string script;                      ///< for the linker: they are where they were, and new ones behind
+};
+/// Of the pool at `path`, which is only read. Requires: no dnv pool is open in this process. Not thread-safe.
+/// Errors: those of open_pool::inspect, engine_mismatch, not_found (it has none), corrupt.
+result<statics_listing> list_statics_of(const std::string& path);
 
 /// Opens the pool, corrects every word that can be corrected, and closes it. Words become durable as at `process`; one
 /// that does not is corrected again. Requires: no dnv pool is open in this process. Not thread-safe.
