@@ -53,7 +53,9 @@ std::string linker_script(const std::vector<static_variable>& variables, std::ui
         "    . = ALIGN(4096);\n"
         "  }\n"
         "}\n"
-        "INSERT AFTER .bss;\n";
+        "INSERT AFTER .bss;\n"
+        "ASSERT(__executable_start != 0, \"holdfast: a program of DNV Memory has its static variables at fixed "
+        "addresses: expected -no-pie, found -pie\")\n";
 }
 
 }  // namespace holdfast::dnv
