@@ -2,6 +2,7 @@
 
 #include <holdfast/dnv/attempt.hpp>
 #include <holdfast/dnv/damage_handler.hpp>
+#include <holdfast/dnv/damage_list.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/ecc/repair.hpp>
@@ -54,6 +55,7 @@ private:
                 continue;
             }
             this_attempt().is_damaged = false;
+            report_.damaged.push_back(at);
             report_.problems.push_back(
                 error_of({.address = at, .word = place_of(at)->word, .code = place_of(at)->code}));
         }
@@ -117,6 +119,12 @@ private:
 
 }  // namespace
 
-audit_report audit_open_pool(bool mends) { return auditor(mends).run(); }
+audit_report audit_open_pool(bool mends) {
+    audit_report report = auditor(mends).run();
+    if (mends && the_space.handle)
+        if (auto listed = list_damages(*the_space.handle, report.damaged); !listed)
+            report.problems.push_back(listed.error());
+    return report;
+}
 
 }  // namespace holdfast::dnv

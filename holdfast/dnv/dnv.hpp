@@ -71,6 +71,9 @@ void dnv_on_uncorrectable_in_this_thread(holdfast::dnv::damage_handler handler);
 struct dnv_statistics {
     std::uint64_t mended_words = 0;  ///< words whose flipped bits were corrected
     std::uint64_t mended_bits = 0;
+    std::uint64_t mended_words_of_life = 0;  ///< with those of earlier openings; a kill loses the last of them
+    std::uint64_t mended_bits_of_life = 0;
+    std::uint64_t damaged_words = 0;  ///< that nothing corrects, as the pool's list says
     std::uint64_t chunks = 0;        ///< in use
 };
 /// Requires: a pool is open.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/dnv/engine.hpp>
+#include <holdfast/ecc/word_code.hpp>
 #include <holdfast/stm/algorithm.hpp>
 
 #include <bit>
@@ -90,6 +91,30 @@ struct chunk {
     std::uintptr_t first_block(std::uint64_t bytes) const noexcept { return begin + bytes_of_links(bytes); }
 };
 
+/// What the pool knows of flipped bits over its life (damage_list.hpp). Not staged, and coded in any pool.
+struct damages {
+    /// Which word is what.
+    struct kept {
+        static constexpr unsigned mended_words = 0;
+        static constexpr unsigned mended_bits = 1;
+        static constexpr unsigned further = 2;      ///< damaged words that found no entry
+        static constexpr unsigned first_entry = 3;  ///< addresses of damaged words; 0: none
+        static constexpr unsigned count = first_entry + 64;
+    };
+    struct coded_field {
+        engine::field<std::uint64_t> word;
+        engine::field<std::uint64_t> code;
+
+        ecc::coded_word get() const { return {word.get(), code.get()}; }
+        /// Requires: a transaction of the pool is open.
+        void set(std::uint64_t value) {
+            word = value;
+            code = ecc::encode(value);
+        }
+    };
+    coded_field words[kept::count];
+};
+
 /// The root "dnv". Not staged.
 struct root {
     static constexpr const char* name = "dnv";
@@ -107,6 +132,7 @@ struct root {
     engine::field<std::uint64_t> names_room;
     engine::field<std::uint64_t> names_checksum;
     engine::field<std::uint64_t> checksum;  ///< of the words before it
+    damages life;
 
     std::uint64_t checksum_of_words() const;
 };

@@ -11,6 +11,7 @@
 
 #include <holdfast/dnv/attach.hpp>
 #include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/damage_list.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/misuse.hpp>
 #include <holdfast/dnv/opening.hpp>
@@ -131,7 +132,7 @@ result<void> open_parts(engine::pool opened, bool protects) {
     notice_forks();
     the_space.handle.emplace(std::move(opened));
     the_space.pool = &the_space.handle->core();
-    the_space.mended_words = the_space.mended_bits = 0;
+    the_space.forget_mended();
     the_space.stores_fresh_home = the_space.pool->lanes() != nullptr && !the_space.pool->persists_lines();
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
@@ -144,6 +145,7 @@ result<void> open_parts(engine::pool opened, bool protects) {
     if (auto settled = settle_chunks(); !settled) return settled;
     forget_heap_claims();
     if (auto made = open_statics(the_space); !made) return made;
+    if (auto reviewed = review_damages(*the_space.handle); !reviewed) return reviewed;
     guard_window();
     return {};
 }
@@ -205,6 +207,8 @@ result<void> dnv_grow(std::uint64_t bytes) {
 result<void> dnv_close() {
     if (dnv::the_space.pool == nullptr) return dnv::misuse("no pool is open");
     dnv::close_statics();
+    // What is not recorded was corrected nevertheless.
+    static_cast<void>(dnv::record_mended(*dnv::the_space.handle));
     auto closed = dnv::the_space.handle->close();
     dnv::forget();
     return closed;
@@ -214,6 +218,13 @@ dnv_statistics dnv_state() {
     dnv_statistics state;
     state.mended_words = dnv::the_space.mended_words.load(std::memory_order_relaxed);
     state.mended_bits = dnv::the_space.mended_bits.load(std::memory_order_relaxed);
+    {
+        const std::lock_guard guard(dnv::the_space.listing);
+        const dnv::damage_listing now = dnv::read_damages(*dnv::the_space.in_pool);
+        state.damaged_words = now.words.size() + now.further;
+        state.mended_words_of_life = now.mended_words + state.mended_words - dnv::the_space.recorded_words;
+        state.mended_bits_of_life = now.mended_bits + state.mended_bits - dnv::the_space.recorded_bits;
+    }
     for (unsigned slot = 0; slot < dnv::most_chunks; ++slot)
         if (dnv::home::look(&dnv::the_space.staged->chunks[slot]).value != 0) ++state.chunks;
     return state;

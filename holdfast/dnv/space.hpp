@@ -91,6 +91,15 @@ struct space {
 
     std::atomic<std::uint64_t> mended_words{0};
     std::atomic<std::uint64_t> mended_bits{0};
+    std::mutex listing;  ///< of the pool's list of damages, and of what follows
+    std::uint64_t recorded_words = 0;  ///< of mended_words, in the list
+    std::uint64_t recorded_bits = 0;
+
+    /// Nothing was corrected yet.
+    void forget_mended() noexcept {
+        mended_words = mended_bits = 0;
+        recorded_words = recorded_bits = 0;
+    }
 
     /// The offset in the pool of a word's place. Requires: the placement holds it.
     std::uint64_t offset_of(const void* at) const noexcept {
