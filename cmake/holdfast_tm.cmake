@@ -10,8 +10,8 @@ set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fgnu-tm -fno-lto -U_FO
     -Wno-mismatched-new-delete)
 set(HOLDFAST_TM_DEFINITIONS HOLDFAST_TM_FLAGS=1)
 
-# holdfast_find_tm_check(found): the plugin that refuses bit-fields in blocks, compiled here since each version of g++ needs
-# its own; "" where the compiler has no headers for plugins (Debian: gcc-12-plugin-dev), or makes code for another machine.
+# holdfast_find_tm_check(found): the plugin that refuses bit-fields in blocks and gives static variables of pools sections
+# of their own, compiled here since each version of g++ needs its own; "" where the compiler has no headers for plugins (Debian: gcc-12-plugin-dev), or makes code for another machine.
 function(holdfast_find_tm_check found)
     set(source "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/holdfast_tm_check.cc")
     set(plugin "${CMAKE_BINARY_DIR}/holdfast_tm_check.so")
@@ -82,12 +82,25 @@ if(NOT EXISTS "${HOLDFAST_DNV_LINKER_SCRIPT}")
     cmake_path(SET HOLDFAST_DNV_LINKER_SCRIPT NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../holdfast/dnv/holdfast_dnv.ld")
 endif()
 
-# holdfast_target_dnv(target [ALGORITHM value|versioned]): the same for a program whose blocks are on a dnv pool
-# (holdfast/dnv/dnv.hpp). Its static variables need fixed addresses, so it is not position-independent.
+# holdfast_target_dnv(target [ALGORITHM value|versioned] [LAYOUT file]): the same for a program whose blocks are on a dnv
+# pool (holdfast/dnv/dnv.hpp). Its static variables need fixed addresses, so it is not position-independent. `file` is what
+# `holdfast pool layout` printed of a pool: the program's static variables are at the places that the pool knows.
 function(holdfast_target_dnv target)
-    holdfast_use_blocks(holdfast_target_dnv dnv ${target} ${ARGN})
+    cmake_parse_arguments(PARSE_ARGV 1 dnv "" "LAYOUT" "")
+    holdfast_use_blocks(holdfast_target_dnv dnv ${target} ${dnv_UNPARSED_ARGUMENTS})
+    set(script "${HOLDFAST_DNV_LINKER_SCRIPT}")
+    if(dnv_LAYOUT)
+        holdfast_find_tm_check(plugin)
+        if(NOT plugin)
+            message(FATAL_ERROR "holdfast_target_dnv(${target} LAYOUT ${dnv_LAYOUT}): only a plugin of g++ gives variables "
+                                "the sections that the file names, and ${CMAKE_CXX_COMPILER} has no headers for plugins "
+                                "(Debian: gcc-12-plugin-dev)")
+        endif()
+        cmake_path(ABSOLUTE_PATH dnv_LAYOUT BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE script)
+    endif()
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     # Static variables lie in the order of their definitions: a new one behind the old ones.
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-toplevel-reorder>")
-    target_link_options(${target} PRIVATE -no-pie "LINKER:-T,${HOLDFAST_DNV_LINKER_SCRIPT}")
+    target_link_options(${target} PRIVATE -no-pie "LINKER:-T,${script}")
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${script}")
 endfunction()

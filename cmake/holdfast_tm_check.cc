@@ -2,6 +2,9 @@
 // address of a bit-field, unshifted: neighbours are lost, within the object and behind it. Its optimizers make no such
 // address, so behind the pass that makes barriers each address of a bit-field is a barrier's.
 //
+// It also gives each static variable of a dnv pool a section of its own, with the variable's name, so that a linker
+// script can put it at its old place (holdfast/dnv/holdfast_dnv.ld).
+//
 // Compiled by holdfast_target_tm, with the compiler that will load it: the interface differs between versions.
 #include <gcc-plugin.h>
 #include <plugin-version.h>
@@ -12,7 +15,11 @@
 #include <gimple.h>
 #include <gimple-iterator.h>
 #include <tree-pass.h>
+#include <cgraph.h>
 #include <diagnostic-core.h>
+#include <stringpool.h>
+
+#include <string>
 
 int plugin_is_GPL_compatible;
 
@@ -75,11 +82,25 @@ private:
 
 location_t check::last_refused_ = UNKNOWN_LOCATION;
 
+/// Behind the frontend, which has decided what there is.
+void name_sections(void*, void*) {
+    static const char shared[] = "holdfast_dnv_statics";
+    varpool_node* node;
+    FOR_EACH_VARIABLE(node) {
+        const char* const section = node->get_section();
+        if (section == nullptr || std::string(section) != shared) continue;
+        const char* name = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(node->decl));
+        if (*name == '*') ++name;
+        node->set_section((std::string(shared) + "." + name).c_str());
+    }
+}
+
 }  // namespace
 
 int plugin_init(plugin_name_args* name, plugin_gcc_version* compiler) {
     if (!plugin_default_version_check(compiler, &gcc_version)) return 1;
     register_pass_info where = {new check(g), "tmmark", 1, PASS_POS_INSERT_AFTER};
     register_callback(name->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &where);
+    register_callback(name->base_name, PLUGIN_ALL_IPA_PASSES_START, &name_sections, nullptr);
     return 0;
 }

@@ -31,6 +31,7 @@ void add_pool_check_command(CLI::App& pool, command_line& line);
 void add_pool_grow_command(CLI::App& pool, command_line& line);
 void add_pool_snapshot_command(CLI::App& pool, command_line& line);
 void add_pool_dump_command(CLI::App& pool, command_line& line);
+void add_pool_layout_command(CLI::App& pool, command_line& line);
 void add_programs_beside(CLI::App& application, command_line& line);
 void add_sim_command(CLI::App& application, command_line& line);
 void add_ecc_command(CLI::App& application, command_line& line);

@@ -7,6 +7,8 @@
 #include "output.hpp"
 #include "suggestion.hpp"
 
+#include <holdfast/log/replay.hpp>
+
 #include <fmt/core.h>
 
 #include <unistd.h>

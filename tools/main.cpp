@@ -13,6 +13,7 @@ void add_pool_command(CLI::App& application, command_line& line) {
     add_pool_grow_command(*pool, line);
     add_pool_snapshot_command(*pool, line);
     add_pool_dump_command(*pool, line);
+    add_pool_layout_command(*pool, line);
 }
 
 void add_commands(CLI::App& application, command_line& line) {

@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace holdfast::tools {
@@ -82,19 +83,34 @@ std::string repair_table(const std::string& path, const repair_report& report) {
     return text + "the original file: " + report.backup + "\n";
 }
 
-/// Words of DNV Memory have codes, by which they are corrected in place: what was done, "" if nothing.
+/// Words of DNV Memory have codes, by which they are corrected in place, and those that nothing corrects are listed in
+/// the pool: what was done, "" if nothing.
 std::string mend_words([[maybe_unused]] const std::string& path) {
 #if HOLDFAST_HAS_DNV
     if (open_pool::info(path).value().engine != dnv::engine_name) return "";
-    const std::uint64_t mended = dnv::mend_pool(path).value().flipped_words;
-    if (mended != 0) return fmt::format("{} words with flipped bits were corrected in place\n", mended);
-#endif
+    const dnv::audit_report done = dnv::mend_pool(path).value();
+    std::string words;
+    if (done.flipped_words != 0)
+        words = fmt::format("{} words with flipped bits were corrected in place\n", done.flipped_words);
+    if (!done.damaged.empty())
+        words += fmt::format("{} words cannot be corrected and are in the pool's list of damages; the rest is usable\n",
+                             done.damaged.size());
+    return words;
+#else
     return "";
+#endif
+}
+
+/// Whether the pool can be opened, as far as is known: at most the words of DNV Memory are damaged.
+bool can_be_opened([[maybe_unused]] const check_report& report) {
+    return std::all_of(report.findings.begin(), report.findings.end(), [](const check_finding& each) {
+        return each.is != check_finding::verdict::damaged || each.part == "dnv";
+    });
 }
 
 int repair(const std::string& path, bool as_json) {
     repair_report report = repair_pool(path, known_contents).value();
-    const std::string mended = report.after.sound() ? mend_words(path) : "";
+    const std::string mended = can_be_opened(report.after) ? mend_words(path) : "";
     if (!mended.empty()) report.after = check_with_progress(path);
     if (as_json) {
         print_json(json_of(path, report));

@@ -43,6 +43,8 @@ result<void> attach_parts() {
         std::uint64_t offset;
         std::uint64_t bytes;
     } parts[] = {{"the header", in_pool.header.get(), sizeof(header) * expansion},
+                 {"the header of blocks without codes", in_pool.unprotected.get(),
+                  in_pool.unprotected.get() != 0 ? sizeof(unprotected_header) * expansion : 0},
                  {"the directory of chunks", in_pool.directory.get(), most_chunks * sizeof(directory_entry)},
                  {"the region of static variables", in_pool.statics.get(), in_pool.statics_room.get() * expansion},
                  {"the names of static variables", in_pool.names.get(), in_pool.names_room.get()}};
@@ -60,10 +62,12 @@ result<void> attach_parts() {
 }
 
 bool is_chunk_inside(const chunk& each, std::uint64_t bytes) noexcept {
-    const std::uint64_t offset = (each.begin - the_placement.heap_begin) * expansion;
-    return each.begin >= the_placement.heap_begin && bytes != 0 && bytes % window_page == 0 &&
-           bytes <= the_placement.heap_bytes && each.of_class < classes && block_bytes(each.of_class) <= bytes &&
-           is_inside(offset, bytes * expansion);
+    const std::uint64_t half = the_placement.uncoded_offset();
+    const std::uintptr_t begin = the_placement.heap_begin + (is_unprotected(each.of_class) ? half : 0);
+    const std::uint64_t offset = each.begin - begin;
+    return each.begin >= begin && offset < half && bytes != 0 && bytes % window_page == 0 && bytes <= half &&
+           each.of_class < (the_placement.is_coded ? all_classes : classes) && each.count_of_blocks(bytes) != 0 &&
+           is_inside(offset * expansion, bytes * expansion);
 }
 
 result<void> attach_chunks() {
@@ -99,11 +103,14 @@ result<std::uint64_t> table_word(unsigned slot) {
 result<void> attach(root* in_pool, std::uint64_t reserved_bytes) {
     std::byte* const base = the_space.pool->base();
     the_placement.heap_begin = reinterpret_cast<std::uintptr_t>(base) / expansion;
-    the_placement.heap_bytes = reserved_bytes / expansion;
+    the_placement.heap_bytes = reserved_bytes;
     the_space.in_pool = in_pool;
     if (auto inside = attach_parts(); !inside) return inside;
     the_placement.is_coded = in_pool->is_coded.get() != 0;
+    the_placement.coded_bytes = the_placement.is_coded ? the_placement.uncoded_offset() : 0;
+    the_placement.uncoded_distance = 0 - the_placement.coded_bytes * expansion;
     the_space.staged = reinterpret_cast<header*>(window_of(base + in_pool->header.get()));
+    the_space.attach_unprotected_header();
     the_space.directory = reinterpret_cast<directory_entry*>(base + in_pool->directory.get());
     auto mapped = the_space.chunks.reserve(the_placement.heap_begin, the_placement.heap_bytes);
     if (!mapped) return mapped;
@@ -134,6 +141,7 @@ void detach() noexcept {
     the_space.pool = nullptr;
     the_space.in_pool = nullptr;
     the_space.staged = nullptr;
+    the_space.staged_unprotected.store(nullptr, std::memory_order_relaxed);
     the_space.directory = nullptr;
 }
 

@@ -4,6 +4,7 @@
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/dnv/damage.hpp>
+#include <holdfast/dnv/layout.hpp>
 
 #include <cstdint>
 
@@ -25,14 +26,15 @@ struct attempt {
     }
     /// Refusals of the attempt that has ended hold in the next one, too.
     void keep_refusals(std::uint64_t ended, std::uint64_t next) noexcept {
-        if (refused_in_ != ended) refused_[0] = refused_[1] = 0;
+        if (refused_in_ != ended)
+            for (std::uint64_t& each : refused_) each = 0;
         refused_in_ = next;
     }
     void refuse(unsigned of_class) noexcept { refused_[of_class / 64] |= std::uint64_t{1} << of_class % 64; }
 
 private:
     std::uint64_t refused_in_ = 0;
-    std::uint64_t refused_[2] = {};  ///< a bit for each class
+    std::uint64_t refused_[(all_classes + 63) / 64] = {};  ///< a bit for each class
 };
 
 extern constinit thread_local attempt attempt_of_this_thread __attribute__((tls_model("initial-exec")));

@@ -2,6 +2,7 @@
 
 #include <holdfast/dnv/attempt.hpp>
 #include <holdfast/dnv/damage_handler.hpp>
+#include <holdfast/dnv/damage_list.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/ecc/repair.hpp>
@@ -19,19 +20,20 @@ public:
 
     audit_report run() {
         look_at_range(the_space.staged, sizeof(header));
+        if (the_space.has_bins_of(classes)) look_at_range(the_space.staged_unprotected, sizeof(unprotected_header));
         if (the_placement.statics_bytes != 0)
             look_at_range(reinterpret_cast<const void*>(the_placement.statics_begin), the_placement.statics_bytes);
         for (unsigned slot = 0; slot < most_chunks; ++slot) {
             const auto found = the_space.chunks.at_slot(slot);
             if (!found || value_of(&the_space.staged->chunks[slot]) == 0) continue;
             ++report_.chunks;
-            blocks_left_ += found->bytes / block_bytes(found->which.of_class);
-            look_at_range(reinterpret_cast<const void*>(found->which.begin), found->bytes);
+            blocks_left_ += found->blocks();
+            look_at_chunk(*found);
         }
-        for (auto& heap : the_space.staged->bins)
-            for (unsigned of_class = 0; of_class < classes; ++of_class) follow(heap[of_class], of_class);
-        for (unsigned of_class = 0; of_class < classes; ++of_class)
-            follow_list(&the_space.staged->parked[of_class], of_class);
+        for (unsigned of_class = 0; of_class < all_classes && the_space.has_bins_of(of_class); ++of_class) {
+            for (unsigned heap = 0; heap < heaps; ++heap) follow(the_space.bin_of(heap, of_class), of_class);
+            follow_list(&the_space.parked_of(of_class), of_class);
+        }
         report_.blocks = blocks_left_ - report_.free_blocks - report_.unused_blocks;
         return std::move(report_);
     }
@@ -53,9 +55,18 @@ private:
                 continue;
             }
             this_attempt().is_damaged = false;
+            report_.damaged.push_back(at);
             report_.problems.push_back(
                 error_of({.address = at, .word = place_of(at)->word, .code = place_of(at)->code}));
         }
+    }
+
+    void look_at_chunk(const chunk_map::found& each) {
+        if (!is_unprotected(each.which.of_class))
+            return look_at_range(reinterpret_cast<const void*>(each.which.begin), each.bytes);
+        const std::uint64_t links = each.which.bytes_of_links(each.bytes);
+        look_at_range(each.links(), links);
+        report_.unprotected_words += (each.bytes - links) / sizeof(stm::word);
     }
 
     void complain(std::string what, const void* at) {
@@ -73,8 +84,8 @@ private:
             return false;
         }
         std::vector<bool>& free = free_of_chunk_[found->slot];
-        free.resize(found->bytes / block_bytes(of_class));
-        const auto bit = static_cast<std::size_t>((block - found->which.begin) / block_bytes(of_class));
+        free.resize(found->blocks());
+        const std::uint64_t bit = found->number_of(reinterpret_cast<const void*>(block));
         if (free[bit]) {
             complain("a block is free twice", link);
             return false;
@@ -87,7 +98,7 @@ private:
         for (stm::word each = value_of(link); each != 0; each = value_of(link)) {
             if (!mark_free(each, of_class, link)) return;
             ++report_.free_blocks;
-            link = reinterpret_cast<const stm::word*>(each);
+            link = the_space.link_of(reinterpret_cast<void*>(each), of_class);
         }
     }
 
@@ -108,6 +119,12 @@ private:
 
 }  // namespace
 
-audit_report audit_open_pool(bool mends) { return auditor(mends).run(); }
+audit_report audit_open_pool(bool mends) {
+    audit_report report = auditor(mends).run();
+    if (mends && the_space.handle)
+        if (auto listed = list_damages(*the_space.handle, report.damaged); !listed)
+            report.problems.push_back(listed.error());
+    return report;
+}
 
 }  // namespace holdfast::dnv

@@ -30,6 +30,8 @@ void find_room(attempt& mine) noexcept {
 /// Asks with nothing of the attempt left: the handler may run blocks of its own.
 inline verdict ask(attempt& mine) noexcept {
     const bool leaves = std::exchange(mine.leaves, false);
+    // The program may end here: who looks at the pool afterwards knows.
+    note(mine.found);
     const verdict given = ask_about(mine.found);
     mine.leaves = leaves;
     return given;
@@ -46,6 +48,7 @@ void supply(const damage& found, stm::word word) noexcept {
         const ecc::coded_word now = *place_of(at);
         if (now.word == found.word && now.code == found.code) open.store(at, word, 0xFF);
     });
+    forget(found);
 }
 
 /// Returns whether the transaction runs again.

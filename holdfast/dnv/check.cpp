@@ -35,21 +35,51 @@ void list_owned(std::vector<const void*>& owned) {
     const root& in_pool = *the_space.in_pool;
     const std::byte* const base = the_space.pool->base();
     owned.push_back(&in_pool);
-    for (const std::uint64_t offset :
-         {in_pool.header.get(), in_pool.directory.get(), in_pool.statics.get(), in_pool.names.get()})
+    for (const std::uint64_t offset : {in_pool.header.get(), in_pool.unprotected.get(), in_pool.directory.get(),
+                                       in_pool.statics.get(), in_pool.names.get()})
         if (offset != 0) owned.push_back(base + offset);
     for (unsigned slot = 0; slot < most_chunks; ++slot) {
         const std::uint64_t word = the_space.directory[slot].word.get();
-        if (word != 0) owned.push_back(reinterpret_cast<const void*>(chunk::of(word).begin * expansion));
+        if (word != 0) owned.push_back(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
     }
+}
+
+/// What the pool's list says of damages, with a space in front.
+std::string words_of(const damage_listing& list) {
+    if (list.words.empty() && list.further == 0) return "";
+    std::string text = ", " + std::to_string(list.words.size() + list.further) + " in the list of damaged words";
+    return list.further == 0 ? text : text + " (" + std::to_string(list.further) + " without an entry)";
 }
 
 std::string words_of(const audit_report& report) {
     std::string text = std::to_string(report.blocks) + " blocks in " + std::to_string(report.chunks) + " chunks, " +
                        std::to_string(report.words) + " words";
+    if (report.unprotected_words != 0)
+        text += ", " + std::to_string(report.unprotected_words) + " more without codes";
     if (report.flipped_words != 0)
         text += ", " + std::to_string(report.flipped_words) + " with flipped bits that are corrected when read";
     return text;
+}
+
+/// Calls `look` while the pool at `path` is attached.
+template <class F>
+auto look_inside(const std::string& path, F&& look) -> decltype(look()) {
+    auto pool = open_pool::inspect(path);
+    if (!pool) return std::move(pool).give_error();
+    if ((*pool)->engine_name() != engine::description.name)
+        return error{.code = errc::engine_mismatch,
+                     .what = "the pool is not of DNV Memory",
+                     .path = path,
+                     .expected = std::string(engine::description.name),
+                     .found = std::string((*pool)->engine_name())};
+    const auto roots = list_roots(**pool);
+    if (!roots) return roots.error();
+    const root_listing* const listed = find_root_of_dnv(*roots);
+    if (listed == nullptr)
+        return error{.code = errc::corrupt, .what = "the root \"dnv\" is missing or has another size", .path = path};
+    const attached read(**pool, (*pool)->base() + listed->offset, (*pool)->info().reserved_bytes);
+    if (!read.problem()) return read.problem().error();
+    return look();
 }
 
 }  // namespace
@@ -71,11 +101,35 @@ std::optional<contents_finding> check_contents(const open_pool& pool, const std:
     }
     audit_report report = audit_open_pool(false);
     if (auto names = names_of_statics(); !names) report.problems.push_back(names.error());
+    const damage_listing list = read_damages(*the_space.in_pool);
+    if (list.lost != 0)
+        report.problems.push_back({.code = errc::corrupt,
+                                   .what = "the list of damaged words has more flipped bits than its codes correct",
+                                   .path = pool.path()});
     for (const error& each : report.problems)
         found.problem = found.problem.value_or("") + (found.problem ? "\n" : "") + each.text();
-    found.words = words_of(report);
+    found.words = words_of(report) + words_of(list);
+    if (found.problem && !list.words.empty()) *found.problem += "\n" + found.words;
     if (!found.problem) list_owned(found.owned);
     return found;
+}
+
+result<damage_listing> list_damages_of(const std::string& path) {
+    return look_inside(path, []() -> result<damage_listing> { return read_damages(*the_space.in_pool); });
+}
+
+result<statics_listing> list_statics_of(const std::string& path) {
+    return look_inside(path, [&]() -> result<statics_listing> {
+        statics_listing found;
+        found.bytes = the_space.in_pool->statics_bytes.get();
+        if (found.bytes == 0)
+            return error{.code = errc::not_found, .what = "the pool has no static variables", .path = path};
+        auto names = names_of_statics();
+        if (!names) return std::move(names).give_error();
+        found.variables = read_names(*names);
+        found.script = linker_script(found.variables, found.bytes);
+        return found;
+    });
 }
 
 result<audit_report> mend_pool(const std::string& path) {
@@ -89,7 +143,9 @@ result<audit_report> mend_pool(const std::string& path) {
     if (*in_pool != nullptr) {
         const attached audited(opened->core(), *in_pool, opened->info().reserved_bytes);
         if (!audited.problem()) return audited.problem().error();
+        the_space.forget_mended();
         report = audit_open_pool(true);
+        if (auto listed = list_damages(*opened, report.damaged); !listed) return std::move(listed).give_error();
     }
     if (auto closed = opened->close(); !closed) return std::move(closed).give_error();
     return report;

@@ -58,15 +58,16 @@ std::optional<chunk_map::found> chunk_map::at_slot(unsigned slot) const noexcept
 
 namespace {
 
-/// Bytes of the window that a new chunk should have: few chunks for a large pool, many for a small one.
-std::size_t wanted_chunk_bytes(unsigned of_class, std::uint64_t pool_bytes) noexcept {
-    constexpr std::size_t smallest = 16 * window_page;
-    const std::size_t share = std::bit_ceil(static_cast<std::size_t>(pool_bytes / 4096));
-    return std::max({block_bytes(of_class), smallest, share});
+std::size_t smallest_chunk_bytes(unsigned of_class) noexcept {
+    // The link of one block takes a page.
+    const std::size_t for_links = is_unprotected(of_class) ? window_page : 0;
+    return std::max(block_bytes(of_class) + for_links, 16 * window_page);
 }
 
-std::size_t smallest_chunk_bytes(unsigned of_class) noexcept {
-    return std::max(block_bytes(of_class), 16 * window_page);
+/// Bytes of the window that a new chunk should have: few chunks for a large pool, many for a small one.
+std::size_t wanted_chunk_bytes(unsigned of_class, std::uint64_t pool_bytes) noexcept {
+    const std::size_t share = std::bit_ceil(static_cast<std::size_t>(pool_bytes / 4096));
+    return std::max(smallest_chunk_bytes(of_class), share);
 }
 
 /// Errors: out_of_space and those of a commit.
@@ -75,17 +76,44 @@ result<std::uintptr_t> take_run(unsigned slot, unsigned of_class, std::size_t by
         std::byte* const made = engine::allocate(bytes * expansion, 64);
         HOLDFAST_ASSERT_ALWAYS(reinterpret_cast<std::uintptr_t>(made) % (window_page * expansion) == 0,
                                "what is as large as a chunk is a run of whole pages");
-        const chunk each{reinterpret_cast<std::uintptr_t>(window_of(made)), of_class};
+        const std::uintptr_t half = is_unprotected(of_class) ? the_placement.uncoded_offset() : 0;
+        const chunk each{reinterpret_cast<std::uintptr_t>(window_of(made)) + half, of_class};
         the_space.directory[slot].set(each.word(), bytes);
         return each.begin;
     });
 }
 
+/// If there is none yet. Errors: out_of_space and those of a commit.
+result<void> make_unprotected_header() {
+    if (the_space.has_bins_of(classes)) return {};
+    root& in_pool = *the_space.in_pool;
+    auto made = the_space.handle->atomically([&] {
+        in_pool.unprotected = make_zeros(sizeof(unprotected_header) * expansion);
+        in_pool.checksum = in_pool.checksum_of_words();
+    });
+    if (made) the_space.attach_unprotected_header();
+    return made;
+}
+
 }  // namespace
+
+std::uint64_t make_zeros(std::size_t bytes) {
+    std::byte* const made = engine::allocate(bytes, 64);
+    engine::fill_zero(made, bytes);
+    return static_cast<std::uint64_t>(made - the_space.pool->base());
+}
+
+void space::attach_unprotected_header() noexcept {
+    const std::uint64_t offset = in_pool->unprotected.get();
+    staged_unprotected.store(
+        offset != 0 ? reinterpret_cast<unprotected_header*>(window_of(pool->base() + offset)) : nullptr,
+        std::memory_order_release);
+}
 
 unsigned space::acquire_chunk(unsigned of_class) noexcept {
     const std::lock_guard guard(mutex);
     try {
+        if (is_unprotected(of_class) && !make_unprotected_header()) return most_chunks;
         if (!idle[of_class].empty()) {
             const unsigned slot = idle[of_class].back();
             idle[of_class].pop_back();

@@ -80,7 +80,7 @@ void make_record(const stm::write_log& writes) {
         const std::uint64_t offset = the_space.offset_of(each.home());
         const std::uint64_t value = logged_value(each);
         making.add(offset, value);
-        if (the_placement.is_coded && !is_planted(planted::code_not_logged))
+        if (the_placement.has_code(each.home()) && !is_planted(planted::code_not_logged))
             making.add(offset + sizeof value, ecc::encode(value));
     }
     // A record is sent in whole lines.

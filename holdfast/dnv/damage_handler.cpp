@@ -1,5 +1,6 @@
 #include <holdfast/dnv/damage_handler.hpp>
 
+#include <holdfast/dnv/damage_list.hpp>
 #include <holdfast/dnv/dnv.hpp>
 #include <holdfast/dnv/space.hpp>
 
@@ -47,6 +48,22 @@ error error_of(const damage& found) {
                    hexadecimal(reinterpret_cast<std::uintptr_t>(found.address));
     reason.remedy = "supply the word in a handler (dnv_on_uncorrectable), or go back to a copy of the pool";
     return reason;
+}
+
+void note(const damage& found) noexcept {
+    try {
+        static_cast<void>(note_damage(*the_space.handle, found.address));
+    } catch (...) {
+        // Without memory the word is found again.
+    }
+}
+
+void forget(const damage& found) noexcept {
+    try {
+        static_cast<void>(forget_damage(*the_space.handle, found.address));
+    } catch (...) {
+        // An entry too many goes with the next look at the whole pool.
+    }
 }
 
 void end_for(const error& reason) noexcept {

@@ -9,6 +9,9 @@ namespace holdfast::dnv {
 /// Asks the thread's handler, or the process's; without one: end. What a handler throws is: end.
 verdict ask_about(const damage& found) noexcept;
 error error_of(const damage& found);
+/// Enters the word in the pool's list of damages, or takes it from there. What fails there is as if it was not tried.
+void note(const damage& found) noexcept;
+void forget(const damage& found) noexcept;
 /// Prints it and aborts. Nothing of the open transaction is in the pool.
 [[noreturn]] void end_for(const error& reason) noexcept;
 

@@ -53,8 +53,11 @@ extern "C" {
 /// belongs to the transaction: a roll-back frees it. Elsewhere it is a transaction of its own.
 /// Requires: a pool is open. Thread-safe.
 HOLDFAST_DNV_SAFE void* dnv_malloc(std::size_t bytes) noexcept;
-/// Frees a block; in an atomic block at its commit. nullptr does nothing. Another address ends the program with a
-/// message; a block that is free already is not noticed. Thread-safe.
+/// The same without codes, in a pool that has them: nothing is compared when its words are read and nothing computed
+/// when they are stored, and a flipped bit is not noticed.
+HOLDFAST_DNV_SAFE void* dnv_malloc_unprotected(std::size_t bytes) noexcept;
+/// Frees a block of either kind; in an atomic block at its commit. nullptr does nothing. Another address ends the
+/// program with a message; a block that is free already is not noticed. Thread-safe.
 HOLDFAST_DNV_SAFE void dnv_free(void* block) noexcept;
 }
 
@@ -68,6 +71,9 @@ void dnv_on_uncorrectable_in_this_thread(holdfast::dnv::damage_handler handler);
 struct dnv_statistics {
     std::uint64_t mended_words = 0;  ///< words whose flipped bits were corrected
     std::uint64_t mended_bits = 0;
+    std::uint64_t mended_words_of_life = 0;  ///< with those of earlier openings; a kill loses the last of them
+    std::uint64_t mended_bits_of_life = 0;
+    std::uint64_t damaged_words = 0;  ///< that nothing corrects, as the pool's list says
     std::uint64_t chunks = 0;        ///< in use
 };
 /// Requires: a pool is open.

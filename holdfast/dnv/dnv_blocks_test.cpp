@@ -242,6 +242,51 @@ std::uint64_t store_around_a_flip(void (*flip)(void* block)) {
     return found;
 }
 
+std::uint64_t* fill_unprotected(std::size_t words, std::uint64_t value, void (*inside)(void* block)) {
+    __transaction_atomic {
+        auto* const block = static_cast<std::uint64_t*>(dnv_malloc_unprotected(words * sizeof(std::uint64_t)));
+        for (std::size_t at = 0; at < words; ++at) block[at] = value;
+        call(inside, block);
+        return block;
+    }
+}
+
+void fill_unprotected_and_cancel(std::size_t words) {
+    __transaction_atomic {
+        auto* const block = static_cast<std::uint64_t*>(dnv_malloc_unprotected(words * sizeof(std::uint64_t)));
+        for (std::size_t at = 0; at < words; ++at) block[at] = at;
+        if (block[0] == 0) __transaction_cancel;
+    }
+}
+
+bool mix_kinds(unsigned number) {
+    constexpr unsigned count = 6;
+    std::uint64_t* blocks[count];
+    bool right = true;
+    __transaction_atomic {
+        for (unsigned each = 0; each < count; ++each) {
+            const std::size_t bytes = 16 + (number * 7 + each) % 5 * 24;
+            blocks[each] = static_cast<std::uint64_t*>(each % 2 == number % 2 ? dnv_malloc_unprotected(bytes)
+                                                                              : dnv_malloc(bytes));
+            blocks[each][0] = number;
+            blocks[each][1] = each;
+        }
+    }
+    __transaction_atomic {
+        right = true;
+        for (unsigned each = 0; each < count; ++each) {
+            std::uint64_t* const block = blocks[(each + number) % count];
+            if (block[0] != number || block[1] != (each + number) % count) right = false;
+            dnv_free(block);
+            // Another one at once, perhaps the same.
+            auto* const again = static_cast<std::uint64_t*>(dnv_malloc_unprotected(16));
+            *again = number;
+            dnv_free(again);
+        }
+    }
+    return right;
+}
+
 bool step_pair(std::uint64_t* pair) {
     bool were_equal = false;
     __transaction_atomic {

@@ -52,6 +52,12 @@ void free_all();
 long allocate_together(std::size_t bytes, long count);
 /// The first byte in one half of a word, a flipped bit, the other half; the word that is read at last.
 std::uint64_t store_around_a_flip(void (*flip)(void* block));
+/// Fills a block without codes, and then calls, in one block; the same and cancels.
+std::uint64_t* fill_unprotected(std::size_t words, std::uint64_t value, void (*inside)(void* block));
+void fill_unprotected_and_cancel(std::size_t words);
+/// Makes blocks of both kinds in one, stores to them and frees them again, in an order that depends on `number`.
+/// Returns whether all read what was stored.
+bool mix_kinds(unsigned number);
 /// Adds one to each of a pair, which must be equal; whether they were.
 bool step_pair(std::uint64_t* pair);
 /// push_front, with a call in the middle of the block.

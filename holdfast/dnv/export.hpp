@@ -14,10 +14,10 @@ namespace holdfast::dnv {
 
 /// Outside of blocks a transaction of its own.
 template <class Algorithm>
-void* allocate_alone(std::size_t bytes) noexcept {
+void* allocate_alone(std::size_t bytes, protection how) noexcept {
     void* block = nullptr;
     stm::atomically<Algorithm>(
-        [&] { block = staged_heap<Algorithm>::allocate(Algorithm::of_this_thread(), bytes); });
+        [&] { block = staged_heap<Algorithm>::allocate(Algorithm::of_this_thread(), bytes, how); });
     return block;
 }
 template <class Algorithm>
@@ -28,9 +28,9 @@ void free_alone(void* block) noexcept {
 
 /// In a block; behind one whose inner block was cancelled there may be such calls, too.
 template <class Algorithm>
-void* allocate_inside(std::size_t bytes) noexcept {
+void* allocate_inside(std::size_t bytes, protection how) noexcept {
     Algorithm& open = Algorithm::of_this_thread();
-    return open.active() ? staged_heap<Algorithm>::allocate(open, bytes) : allocate_alone<Algorithm>(bytes);
+    return open.active() ? staged_heap<Algorithm>::allocate(open, bytes, how) : allocate_alone<Algorithm>(bytes, how);
 }
 template <class Algorithm>
 void free_inside(void* block) noexcept {
@@ -59,11 +59,21 @@ void free_inside(void* block) noexcept {
     HOLDFAST_ITM_EXPORT(holdfast::stm::staged_algorithm)                                                              \
     extern "C" {                                                                                                      \
     void* dnv_malloc(std::size_t bytes) noexcept {                                                                    \
-        return holdfast::dnv::allocate_alone<holdfast::stm::staged_algorithm>(bytes);                                 \
+        return holdfast::dnv::allocate_alone<holdfast::stm::staged_algorithm>(                                        \
+            bytes, holdfast::dnv::protection::as_pool);                                                               \
+    }                                                                                                                 \
+    void* dnv_malloc_unprotected(std::size_t bytes) noexcept {                                                        \
+        return holdfast::dnv::allocate_alone<holdfast::stm::staged_algorithm>(                                        \
+            bytes, holdfast::dnv::protection::none);                                                                  \
     }                                                                                                                 \
     void dnv_free(void* block) noexcept { holdfast::dnv::free_alone<holdfast::stm::staged_algorithm>(block); }        \
     void* _ZGTt10dnv_malloc(std::size_t bytes) noexcept {                                                             \
-        return holdfast::dnv::allocate_inside<holdfast::stm::staged_algorithm>(bytes);                                \
+        return holdfast::dnv::allocate_inside<holdfast::stm::staged_algorithm>(                                       \
+            bytes, holdfast::dnv::protection::as_pool);                                                               \
+    }                                                                                                                 \
+    void* _ZGTt22dnv_malloc_unprotected(std::size_t bytes) noexcept {                                                 \
+        return holdfast::dnv::allocate_inside<holdfast::stm::staged_algorithm>(                                       \
+            bytes, holdfast::dnv::protection::none);                                                                  \
     }                                                                                                                 \
     void _ZGTt8dnv_free(void* block) noexcept { holdfast::dnv::free_inside<holdfast::stm::staged_algorithm>(block); } \
     }

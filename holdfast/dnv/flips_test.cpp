@@ -104,7 +104,7 @@ TEST_F(Dnv, AFlippedBitInTheMetadataIsNamed) {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - base);
     };
     std::vector<std::uint64_t> places;
-    for (std::size_t at = 0; at < sizeof(root); at += 8) places.push_back(offset_of(the_space.in_pool) + at);
+    for (std::size_t at = 0; at < offsetof(root, life); at += 8) places.push_back(offset_of(the_space.in_pool) + at);
     for (std::size_t at = 0; at < sizeof(directory_entry); at += 8)
         places.push_back(offset_of(the_space.directory) + at);
     places.push_back(the_space.in_pool->names.get());

@@ -3,7 +3,7 @@
 // where the pool has.
 //
 // allocate
-//   1. The first block of the free list; its first word is the next one's address.
+//   1. The first block of the free list; its link, which is its first word, is the next one's address.
 //   2. Else the next block of the newest chunk that was never taken.
 //   3. Else a chunk that the thread has been given: the Chunk Table names it from now on.
 //   4. Else the attempt ends. Between two attempts the thread takes over another heap's free list, or is given a chunk
@@ -15,6 +15,7 @@
 //   * A heap with a number above 0 belongs to one thread, which alone takes blocks from it. So a block that an open
 //     transaction has allocated is known to no other one, and may be stored to at once (`stores_fresh_home`), except
 //     its first word: as long as the transaction can be rolled back, the block is in the list.
+//   * A block without codes has its link elsewhere (layout.hpp): what leads the heap is always corrected.
 //   * Not so where the transaction itself freed the block, or where records of the log may still name its words: replay
 //     would store them again.
 // Source: DNV Memory, section 4.1, where sizes are powers of two. Blocks of such sizes have their links and first words
@@ -33,26 +34,21 @@
 
 namespace holdfast::dnv {
 
+enum class protection { as_pool, none };
+
 /// The heap over an algorithm of stm/ whose home is staged. Requires of all: the algorithm is active in this thread.
 template <class Algorithm>
 class staged_heap {
 public:
     /// nullptr: there is no room. May begin the transaction again.
-    static void* allocate(Algorithm& open, std::size_t bytes) noexcept {
+    static void* allocate(Algorithm& open, std::size_t bytes, protection how) noexcept {
         if (the_space.staged == nullptr) [[unlikely]]
             stm::stop("dnv_malloc", "no pool is open: call dnv_open first");
         const unsigned of_class = class_for(bytes);
         if (of_class >= classes) [[unlikely]]
             return nullptr;
-        thread_heap& heap = heap_of_this_thread();
-        bin& from = the_space.staged->bins[heap.number][of_class];
-        void* block = take_free(from);
-        if (block == nullptr) block = take_unused(from, of_class);
-        if (block == nullptr) block = take_from_grant(from, heap, of_class);
-        if (block == nullptr) return start_over(open, heap, of_class, bytes);
-        if (stores_fresh_home(heap) && open.may_store_to_fresh_blocks() && !heap.has_freed(block, transaction_of(open)))
-            note_fresh(open, static_cast<stm::word*>(block), block_bytes(of_class));
-        return block;
+        const bool is_bare = how == protection::none && the_placement.is_coded;
+        return allocate_of(open, heap_of_this_thread(), is_bare ? of_class + classes : of_class);
     }
 
     /// Requires: `block` is nullptr, or what allocate returned. Ends the program otherwise.
@@ -62,8 +58,8 @@ public:
         if (!in || !in->begins_block(block))
             stm::stop("dnv_free", "expected a block of dnv_malloc, found another address");
         thread_heap& heap = heap_of_this_thread();
-        bin& to = the_space.staged->bins[heap.number][in->which.of_class];
-        store(static_cast<stm::word*>(block), load(&to.free));
+        bin& to = the_space.bin_of(heap.number, in->which.of_class);
+        store(in->link_of(block), load(&to.free));
         store(&to.free, reinterpret_cast<stm::word>(block));
         if (stores_fresh_home(heap) && !is_planted(planted::freed_block_fresh))
             heap.note_freed(block, transaction_of(open));
@@ -74,6 +70,19 @@ public:
     static bool take_over(unsigned of_class, bool whatever_there_is) noexcept;
 
 private:
+    static void* allocate_of(Algorithm& open, thread_heap& heap, unsigned of_class) noexcept {
+        if (!the_space.has_bins_of(of_class)) [[unlikely]]
+            return start_over(open, heap, of_class);
+        bin& from = the_space.bin_of(heap.number, of_class);
+        void* block = take_free(from, of_class);
+        if (block == nullptr) block = take_unused(from, of_class);
+        if (block == nullptr) block = take_from_grant(from, heap, of_class);
+        if (block == nullptr) return start_over(open, heap, of_class);
+        if (stores_fresh_home(heap) && open.may_store_to_fresh_blocks() && !heap.has_freed(block, transaction_of(open)))
+            note_fresh(open, static_cast<stm::word*>(block), of_class);
+        return block;
+    }
+
     // As instrumented code does it: a nested block that is cancelled takes them back, too.
     static stm::word load(const stm::word* from) noexcept { return itm::load<Algorithm, itm::hint::none>(from); }
     static void store(stm::word* to, stm::word value) noexcept {
@@ -82,9 +91,9 @@ private:
 
     static void stays(void*, std::size_t, std::size_t) {}
     /// All but the link.
-    static void note_fresh(Algorithm& open, stm::word* block, std::size_t bytes) noexcept {
-        const std::size_t skipped = is_planted(planted::fresh_link_stored) ? 0 : 1;
-        open.note_allocated(block + skipped, bytes - skipped * sizeof *block, 0, &stays);
+    static void note_fresh(Algorithm& open, stm::word* block, unsigned of_class) noexcept {
+        const std::size_t skipped = is_unprotected(of_class) || is_planted(planted::fresh_link_stored) ? 0 : 1;
+        open.note_allocated(block + skipped, block_bytes(of_class) - skipped * sizeof *block, 0, &stays);
     }
 
     static bool stores_fresh_home(const thread_heap& heap) noexcept {
@@ -93,11 +102,11 @@ private:
     }
     static std::uint64_t transaction_of(const Algorithm& open) noexcept { return open.number_of_attempt(); }
 
-    static void* take_free(bin& from) noexcept {
+    static void* take_free(bin& from, unsigned of_class) noexcept {
         const stm::word first = load(&from.free);
         if (first == 0) return nullptr;
         auto* const block = reinterpret_cast<stm::word*>(first);
-        store(&from.free, load(block));
+        store(&from.free, load(the_space.link_of(block, of_class)));
         return block;
     }
     static void* take_unused(bin& from, unsigned of_class) noexcept {
@@ -120,15 +129,15 @@ private:
             }
             if (load(&in_table) != 0) continue;
             const auto chunk = the_space.chunks.at_slot(each.slot);
-            const std::uint64_t blocks = chunk->bytes / block_bytes(of_class);
+            const std::uintptr_t first = chunk->first_block();
             store(&in_table, chunk->which.word());
-            store(&from.unused, chunk->which.begin + block_bytes(of_class));
-            store(&from.unused_end, chunk->which.begin + blocks * block_bytes(of_class));
-            return reinterpret_cast<void*>(chunk->which.begin);
+            store(&from.unused, first + block_bytes(of_class));
+            store(&from.unused_end, first + chunk->blocks() * block_bytes(of_class));
+            return reinterpret_cast<void*>(first);
         }
         return nullptr;
     }
-    static void* start_over(Algorithm& open, thread_heap& heap, unsigned of_class, std::size_t bytes) noexcept {
+    static void* start_over(Algorithm& open, thread_heap& heap, unsigned of_class) noexcept {
         attempt& mine = this_attempt();
         if (mine.is_refused(of_class, open.number_of_attempt())) return nullptr;
         if (!open.irrevocable()) {
@@ -139,23 +148,25 @@ private:
         const unsigned slot = the_space.acquire_chunk(of_class);
         if (slot == most_chunks) return nullptr;
         heap.granted.push({of_class, slot});
-        return allocate(open, bytes);
+        return allocate_of(open, heap, of_class);
     }
     static bool park_part(unsigned of_class, bool whatever_there_is) noexcept;
-    static void park_part_of(bin& theirs, stm::word& parked, bool whatever_there_is) noexcept;
+    static void park_part_of(bin& theirs, unsigned of_class, bool whatever_there_is) noexcept;
 };
 
 /// The owner keeps the first half of what was counted.
 template <class Algorithm>
-void staged_heap<Algorithm>::park_part_of(bin& theirs, stm::word& parked, bool whatever_there_is) noexcept {
+void staged_heap<Algorithm>::park_part_of(bin& theirs, unsigned of_class, bool whatever_there_is) noexcept {
     constexpr unsigned worth_it = 64;
+    const auto link_of = [&](stm::word block) { return the_space.link_of(reinterpret_cast<void*>(block), of_class); };
+    stm::word& parked = the_space.parked_of(of_class);
     const stm::word first = load(&theirs.free);
     unsigned counted = 0;
     for (stm::word each = first; each != 0 && counted < worth_it; ++counted)
-        each = load(reinterpret_cast<const stm::word*>(each));
+        each = load(link_of(each));
     if (counted == 0 || (counted < worth_it && !whatever_there_is) || load(&parked) != 0) return;
     stm::word* cut = &theirs.free;
-    for (unsigned kept = 0; kept < counted / 2; ++kept) cut = reinterpret_cast<stm::word*>(load(cut));
+    for (unsigned kept = 0; kept < counted / 2; ++kept) cut = link_of(load(cut));
     store(&parked, load(cut));
     store(cut, 0);
 }
@@ -163,12 +174,12 @@ void staged_heap<Algorithm>::park_part_of(bin& theirs, stm::word& parked, bool w
 template <class Algorithm>
 bool staged_heap<Algorithm>::park_part(unsigned of_class, bool whatever_there_is) noexcept {
     const auto is_zero = [](const stm::word& each) { return Algorithm::home_policy::look(&each).value == 0; };
-    stm::word& parked = the_space.staged->parked[of_class];
+    stm::word& parked = the_space.parked_of(of_class);
     const unsigned own = heap_of_this_thread().number;
     for (unsigned number = 0; number < heaps && is_zero(parked); ++number) {
-        bin& theirs = the_space.staged->bins[number][of_class];
+        bin& theirs = the_space.bin_of(number, of_class);
         if (number == own || is_zero(theirs.free)) continue;
-        stm::atomically<Algorithm>([&] { park_part_of(theirs, parked, whatever_there_is); });
+        stm::atomically<Algorithm>([&] { park_part_of(theirs, of_class, whatever_there_is); });
     }
     return !is_zero(parked);
 }
@@ -180,13 +191,14 @@ bool staged_heap<Algorithm>::park_part(unsigned of_class, bool whatever_there_is
 /// One thread at a time, so that nobody takes what another one waits for.
 template <class Algorithm>
 bool staged_heap<Algorithm>::take_over(unsigned of_class, bool whatever_there_is) noexcept {
+    if (!the_space.has_bins_of(of_class)) return false;
     const std::lock_guard guard(the_space.taking);
-    stm::word& parked = the_space.staged->parked[of_class];
+    stm::word& parked = the_space.parked_of(of_class);
     if (Algorithm::home_policy::look(&parked).value == 0) {
         if (!park_part(of_class, whatever_there_is)) return false;
         Algorithm::wait_for_others();
     }
-    bin& mine = the_space.staged->bins[heap_of_this_thread().number][of_class];
+    bin& mine = the_space.bin_of(heap_of_this_thread().number, of_class);
     stm::atomically<Algorithm>([&] {
         // In the heap of all there may be room by now.
         if (load(&mine.free) != 0) return;

@@ -28,16 +28,10 @@ struct home {
 
     [[gnu::always_inline]] static bool keeps(const void* at) noexcept { return the_placement.holds(at); }
 
-    [[gnu::always_inline]] static found look(const stm::word* at) noexcept {
-        if (!keeps(at)) return {stm::detail::load_home(at), true};
-        const ecc::coded_word both = load(place_of(at));
-        return {both.word, !the_placement.is_coded || ecc::is_valid(both)};
-    }
+    [[gnu::always_inline]] static found look(const stm::word* at) noexcept { return look_by<&ecc::is_valid>(at); }
     /// Without a call on any path: the barrier saves no register.
     [[gnu::always_inline]] static found peek(const stm::word* at) noexcept {
-        if (!keeps(at)) return {stm::detail::load_home(at), true};
-        const ecc::coded_word both = load(place_of(at));
-        return {both.word, !the_placement.is_coded || ecc::is_valid_at_first_sight(both)};
+        return look_by<&ecc::is_valid_at_first_sight>(at);
     }
     static bool look_at_many(const stm::word* first, std::size_t count, void* to) noexcept;
 
@@ -45,7 +39,7 @@ struct home {
         if (!keeps(at)) return stm::detail::store_home(at, value, mask);
         ecc::coded_word* const place = place_of(at);
         if (mask != 0xFF) value = merged(word_of_fresh(at), value, mask);
-        if (the_placement.is_coded && !is_planted(planted::code_not_stored)) {
+        if (the_placement.has_code(at) && !is_planted(planted::code_not_stored)) {
             persist::store_pair(&place->word, value, ecc::encode(value), persist::site::dnv_home);
         } else {
             persist::store_word(&place->word, value, 0xFF, persist::site::dnv_home);
@@ -71,6 +65,16 @@ private:
     static stm::word word_of_fresh(const stm::word* at) noexcept {
         const found there = look(at);
         return there.sound ? there.value : mend_fresh(at);
+    }
+    template <bool (*IsValid)(ecc::coded_word) noexcept>
+    [[gnu::always_inline]] static found look_by(const stm::word* at) noexcept {
+        const auto checked = [](const ecc::coded_word& both) { return found{both.word, IsValid(both)}; };
+        if (the_placement.coded_heap_holds(at)) [[likely]] return checked(load(place_of(at)));
+        if (the_placement.statics_hold(at)) {
+            const ecc::coded_word* const place = place_of(at);
+            return the_placement.is_coded ? checked(load(place)) : found{stm::detail::load_home(&place->word), true};
+        }
+        return {stm::detail::load_home(keeps(at) ? &place_of(at)->word : at), true};
     }
     [[gnu::always_inline]] static ecc::coded_word load(const ecc::coded_word* place) noexcept {
         return {stm::detail::load_home(&place->word), stm::detail::load_home(&place->code)};

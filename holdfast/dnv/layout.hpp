@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/dnv/engine.hpp>
+#include <holdfast/ecc/word_code.hpp>
 #include <holdfast/stm/algorithm.hpp>
 
 #include <bit>
@@ -14,13 +15,17 @@ namespace holdfast::dnv {
 inline constexpr std::size_t smallest_block = 16;
 inline constexpr unsigned steps = 4;
 inline constexpr unsigned classes = 112;
+/// Behind them those of blocks without codes, in the same order.
+inline constexpr unsigned all_classes = 2 * classes;
 /// The first is for all threads that have none of their own.
 inline constexpr unsigned heaps = 16;
 inline constexpr std::size_t most_chunks = 4096;
 /// A chunk is whole pages of the pool.
 inline constexpr std::size_t window_page = 2048;
 
+constexpr bool is_unprotected(unsigned of_class) noexcept { return of_class >= classes; }
 constexpr std::size_t block_bytes(unsigned of_class) noexcept {
+    if (is_unprotected(of_class)) of_class -= classes;
     if (of_class < steps) return smallest_block * (of_class + 1);
     const unsigned doubling = of_class / steps;
     return (smallest_block * (of_class % steps + steps + 1)) << (doubling - 1);
@@ -36,7 +41,9 @@ constexpr unsigned class_for(std::size_t bytes) noexcept {
 /// Whether each size has its class, and a byte more the next one.
 constexpr bool classes_fit() noexcept {
     for (unsigned each = 0; each < classes; ++each)
-        if (class_for(block_bytes(each)) != each || class_for(block_bytes(each) + 1) != each + 1) return false;
+        if (class_for(block_bytes(each)) != each || class_for(block_bytes(each) + 1) != each + 1 ||
+            block_bytes(classes + each) != block_bytes(each))
+            return false;
     return block_bytes(0) == smallest_block && block_bytes(steps) == 80 && block_bytes(2 * steps - 1) == 128;
 }
 static_assert(classes_fit());
@@ -51,6 +58,12 @@ struct bin {
     stm::word unused_end;  ///< of that chunk
 };
 
+/// The same for blocks without codes; their own metadata have codes. Made for the first of them, and staged.
+struct unprotected_header {
+    bin bins[heaps][classes];
+    stm::word parked[classes];
+};
+
 /// Staged, so all of it is transactional, and coded where the pool is.
 struct header {
     bin bins[heaps][classes];
@@ -60,9 +73,10 @@ struct header {
     stm::word parked[classes];
 };
 
-/// A chunk in a word of the table.
+/// A chunk in a word of the table. One of blocks without codes begins with a word for each, which has a code: the link
+/// of the free list. Its blocks are behind, and known by addresses of the window's second half.
 struct chunk {
-    std::uintptr_t begin = 0;  ///< in the window
+    std::uintptr_t begin = 0;  ///< in the window; in its second half if it is unprotected
     unsigned of_class = 0;
 
     static constexpr std::uint64_t class_bits = window_page - 1;
@@ -70,15 +84,45 @@ struct chunk {
         return {word & ~class_bits, static_cast<unsigned>(word & class_bits)};
     }
     std::uint64_t word() const noexcept { return begin | of_class; }
+
+    /// Of a chunk that has `bytes` in the window.
+    std::uint64_t count_of_blocks(std::uint64_t bytes) const noexcept;
+    std::uint64_t bytes_of_links(std::uint64_t bytes) const noexcept;
+    std::uintptr_t first_block(std::uint64_t bytes) const noexcept { return begin + bytes_of_links(bytes); }
+};
+
+/// What the pool knows of flipped bits over its life (damage_list.hpp). Not staged, and coded in any pool.
+struct damages {
+    /// Which word is what.
+    struct kept {
+        static constexpr unsigned mended_words = 0;
+        static constexpr unsigned mended_bits = 1;
+        static constexpr unsigned further = 2;      ///< damaged words that found no entry
+        static constexpr unsigned first_entry = 3;  ///< addresses of damaged words; 0: none
+        static constexpr unsigned count = first_entry + 64;
+    };
+    struct coded_field {
+        engine::field<std::uint64_t> word;
+        engine::field<std::uint64_t> code;
+
+        ecc::coded_word get() const { return {word.get(), code.get()}; }
+        /// Requires: a transaction of the pool is open.
+        void set(std::uint64_t value) {
+            word = value;
+            code = ecc::encode(value);
+        }
+    };
+    coded_field words[kept::count];
 };
 
 /// The root "dnv". Not staged.
 struct root {
     static constexpr const char* name = "dnv";
-    static constexpr const char* version = "1";
+    static constexpr const char* version = "2";
 
     engine::field<std::uint64_t> is_coded;
     engine::field<std::uint64_t> header;         ///< its offset in the pool
+    engine::field<std::uint64_t> unprotected;    ///< offset of the unprotected header; 0: there is none yet
     engine::field<std::uint64_t> directory;      ///< offset of most_chunks words: each chunk, and its bytes
     engine::field<std::uint64_t> statics;        ///< offset of the static variables; 0: there were none yet
     engine::field<std::uint64_t> statics_bytes;  ///< of the window; 0: none is in there yet
@@ -88,6 +132,7 @@ struct root {
     engine::field<std::uint64_t> names_room;
     engine::field<std::uint64_t> names_checksum;
     engine::field<std::uint64_t> checksum;  ///< of the words before it
+    damages life;
 
     std::uint64_t checksum_of_words() const;
 };

@@ -26,7 +26,8 @@ bool home::look_at_many(const stm::word* first, std::size_t count, void* to) noe
 }
 
 void home::store_range(void* to, const void* from, std::size_t bytes) noexcept {
-    if ((reinterpret_cast<std::uintptr_t>(to) | bytes) % sizeof(stm::word) == 0 && the_placement.is_coded) [[likely]] {
+    const bool is_whole = (reinterpret_cast<std::uintptr_t>(to) | bytes) % sizeof(stm::word) == 0;
+    if (is_whole && the_placement.coded_heap_holds(to)) [[likely]] {
         // Whole words: nothing is read, and nothing asked of each.
         ecc::coded_word* place = place_of(to);
         const auto* in = static_cast<const unsigned char*>(from);
@@ -76,10 +77,8 @@ bool home::mend(const stm::word* at) noexcept {
     mine.is_damaged = true;
     mine.found = {.address = at, .word = found.word, .code = found.code};
     if (const auto in = the_space.chunks.find(at)) {
-        const std::size_t bytes = block_bytes(in->which.of_class);
-        const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(at) - in->which.begin;
-        mine.found.block = reinterpret_cast<const void*>(in->which.begin + offset / bytes * bytes);
-        mine.found.block_bytes = bytes;
+        mine.found.block = reinterpret_cast<const void*>(in->block_of(at));
+        mine.found.block_bytes = block_bytes(in->which.of_class);
     }
     return false;
 }

@@ -29,10 +29,9 @@ void describe(const void* at, char* text, std::size_t size) noexcept {
         return;
     }
     if (const auto in = the_space.chunks.find(at)) {
-        const std::size_t bytes = block_bytes(in->which.of_class);
-        const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(at) - in->which.begin;
-        std::snprintf(text, size, "block of %zu bytes at %p + %zu", bytes,
-                      reinterpret_cast<void*>(in->which.begin + offset / bytes * bytes), offset % bytes);
+        const std::uintptr_t block = in->block_of(at);
+        std::snprintf(text, size, "block of %zu bytes at %p + %zu", block_bytes(in->which.of_class),
+                      reinterpret_cast<void*>(block), reinterpret_cast<std::uintptr_t>(at) - block);
         return;
     }
     std::snprintf(text, size, "no block");

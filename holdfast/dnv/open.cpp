@@ -1,7 +1,8 @@
 // Opening and closing the pool of a process.
 //
 //   1. The pool is opened, which recovers it: replay stores words and codes alike.
-//   2. Half of its address range is reserved as the window, without access.
+//   2. The window is reserved, without access: it begins at half of the pool's address and is as long as the pool may
+//      grow.
 //   3. The root and what it names are made, if they are not there, in one transaction.
 //   4. Chunks: those of the directory that the Chunk Table names are used; others were taken for a transaction that did
 //      not commit, and are given back.
@@ -10,6 +11,7 @@
 
 #include <holdfast/dnv/attach.hpp>
 #include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/damage_list.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/misuse.hpp>
 #include <holdfast/dnv/opening.hpp>
@@ -19,6 +21,7 @@
 #include <holdfast/dnv/thread_heap.hpp>
 #include <holdfast/pool/address.hpp>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -50,13 +53,6 @@ result<engine::pool> open_or_create(const std::string& path, const dnv_options& 
     }
 }
 
-/// Zeros are words with their codes.
-std::uint64_t make_zeros(std::size_t bytes) {
-    std::byte* const made = engine::allocate(bytes, 64);
-    engine::fill_zero(made, bytes);
-    return static_cast<std::uint64_t>(made - the_space.pool->base());
-}
-
 /// The root with all that it names, made in one transaction if there is none.
 result<root*> open_root(bool is_coded) {
     auto found = the_space.handle->root<root>(root::name, root::version);
@@ -72,6 +68,18 @@ result<root*> open_root(bool is_coded) {
     return &made;
 }
 
+/// A transaction that did not commit may have stored words to fresh blocks without codes. What is the pool's again has
+/// words with their codes: another chunk may be made of it.
+result<void> zero_codes(const chunk& each, std::uint64_t bytes) {
+    constexpr std::uint64_t at_once = 16 << 10;  // fits into any log
+    auto* const begin = reinterpret_cast<std::byte*>(place_of(reinterpret_cast<const void*>(each.begin)));
+    for (std::uint64_t at = 0; at < bytes * expansion; at += at_once) {
+        const std::uint64_t now = std::min(at_once, bytes * expansion - at);
+        if (auto done = the_space.handle->atomically([&] { engine::fill_zero(begin + at, now); }); !done) return done;
+    }
+    return {};
+}
+
 /// Chunks that no transaction named are the pool's again.
 result<void> settle_chunks() {
     the_space.slot_is_used.assign(most_chunks, false);
@@ -84,6 +92,8 @@ result<void> settle_chunks() {
         if (is_planted(planted::unnamed_chunk_kept)) continue;
         // Where bits were flipped it is not known which run it was: the pool's repair finds it.
         const bool is_known = entry.checksum.get() == entry.checksum_of_words();
+        if (is_known && is_unprotected(chunk::of(word).of_class))
+            if (auto zeroed = zero_codes(chunk::of(word), entry.bytes.get()); !zeroed) return zeroed;
         auto freed = the_space.handle->atomically([&] {
             if (is_known)
                 engine::deallocate(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
@@ -122,7 +132,7 @@ result<void> open_parts(engine::pool opened, bool protects) {
     notice_forks();
     the_space.handle.emplace(std::move(opened));
     the_space.pool = &the_space.handle->core();
-    the_space.mended_words = the_space.mended_bits = 0;
+    the_space.forget_mended();
     the_space.stores_fresh_home = the_space.pool->lanes() != nullptr && !the_space.pool->persists_lines();
     // Its commit may be a durable one.
     the_space.pool->before_fall_back = [] {
@@ -131,7 +141,7 @@ result<void> open_parts(engine::pool opened, bool protects) {
     };
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
-    auto window = persist::address_range::reserve(the_space.pool->path(), base / expansion, reserved / expansion);
+    auto window = persist::address_range::reserve(the_space.pool->path(), base / expansion, reserved);
     if (!window) return std::move(window).give_error();
     the_space.window = std::move(*window);
     auto in_pool = open_root(protects);
@@ -140,6 +150,7 @@ result<void> open_parts(engine::pool opened, bool protects) {
     if (auto settled = settle_chunks(); !settled) return settled;
     forget_heap_claims();
     if (auto made = open_statics(the_space); !made) return made;
+    if (auto reviewed = review_damages(*the_space.handle); !reviewed) return reviewed;
     guard_window();
     return {};
 }
@@ -201,6 +212,8 @@ result<void> dnv_grow(std::uint64_t bytes) {
 result<void> dnv_close() {
     if (dnv::the_space.pool == nullptr) return dnv::misuse("no pool is open");
     dnv::close_statics();
+    // What is not recorded was corrected nevertheless.
+    static_cast<void>(dnv::record_mended(*dnv::the_space.handle));
     auto closed = dnv::the_space.handle->close();
     dnv::forget();
     return closed;
@@ -210,6 +223,13 @@ dnv_statistics dnv_state() {
     dnv_statistics state;
     state.mended_words = dnv::the_space.mended_words.load(std::memory_order_relaxed);
     state.mended_bits = dnv::the_space.mended_bits.load(std::memory_order_relaxed);
+    {
+        const std::lock_guard guard(dnv::the_space.listing);
+        const dnv::damage_listing now = dnv::read_damages(*dnv::the_space.in_pool);
+        state.damaged_words = now.words.size() + now.further;
+        state.mended_words_of_life = now.mended_words + state.mended_words - dnv::the_space.recorded_words;
+        state.mended_bits_of_life = now.mended_bits + state.mended_bits - dnv::the_space.recorded_bits;
+    }
     for (unsigned slot = 0; slot < dnv::most_chunks; ++slot)
         if (dnv::home::look(&dnv::the_space.staged->chunks[slot]).value != 0) ++state.chunks;
     return state;

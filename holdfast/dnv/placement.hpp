@@ -4,8 +4,12 @@
 //   pool        2 a      word     8 bytes
 //               2 a + 8  code     8 bytes, the word's code (ecc/word_code.hpp), if the pool has codes
 //
-// A pool's window begins at half of the pool's address. Static variables have a window of their own, the section of the
-// program that they are in; their words are in a region of the pool, which has another distance.
+// A pool's window begins at half of the pool's address. Its first half covers the pool, and so does its second half:
+// blocks that are known by an address there have no codes. So one comparison of an address tells a word of the heap
+// that has a code. In a pool without codes the first half has none either.
+//
+// Static variables have a window of their own, the section of the program that they are in; their words are in a region
+// of the pool, which has another distance.
 // Source: DNV Memory, section 3.2, Figure 3.
 #pragma once
 
@@ -21,29 +25,40 @@ inline constexpr std::uintptr_t expansion = 2;
 /// The window of the open pool. Set while no thread is in a block; plain loads afterwards.
 struct placement {
     std::uintptr_t heap_begin = 0;
-    std::uintptr_t heap_bytes = 0;
+    std::uintptr_t coded_bytes = 0;       ///< of the heap's window, from its begin on: words there have codes
+    std::uintptr_t heap_bytes = 0;        ///< both halves
+    std::uintptr_t uncoded_distance = 0;  ///< from twice an address of the heap without codes to its place
     std::uintptr_t statics_begin = 0;
     std::uintptr_t statics_bytes = 0;
     std::uintptr_t statics_distance = 0;  ///< from twice an address in the statics' window to its place
-    bool is_coded = false;
+    bool is_coded = false;  ///< the pool has codes
 
+    [[gnu::always_inline]] bool coded_heap_holds(const void* at) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(at) - heap_begin < coded_bytes;
+    }
+    [[gnu::always_inline]] bool statics_hold(const void* at) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(at) - statics_begin < statics_bytes;
+    }
     [[gnu::always_inline]] bool holds(const void* at) const noexcept {
-        const auto address = reinterpret_cast<std::uintptr_t>(at);
-        return address - heap_begin < heap_bytes || address - statics_begin < statics_bytes;
+        return reinterpret_cast<std::uintptr_t>(at) - heap_begin < heap_bytes || statics_hold(at);
     }
-    [[gnu::always_inline]] bool heap_holds(const void* at) const noexcept {
-        return reinterpret_cast<std::uintptr_t>(at) - heap_begin < heap_bytes;
+    /// Requires: it holds it.
+    [[gnu::always_inline]] bool has_code(const void* at) const noexcept {
+        return coded_heap_holds(at) || (is_coded && statics_hold(at));
     }
+    /// From the address of a word that has a code to the one that has none, and has the same place.
+    std::uintptr_t uncoded_offset() const noexcept { return heap_bytes / 2; }
 };
 inline constinit placement the_placement;
 
 /// Where the word of a window address is. Requires: the placement holds it; 8-aligned.
 [[gnu::always_inline]] inline ecc::coded_word* place_of(const void* at) noexcept {
     const std::uintptr_t doubled = reinterpret_cast<std::uintptr_t>(at) * expansion;
-    return reinterpret_cast<ecc::coded_word*>(the_placement.heap_holds(at) ? doubled
-                                                                           : doubled + the_placement.statics_distance);
+    if (the_placement.coded_heap_holds(at)) return reinterpret_cast<ecc::coded_word*>(doubled);
+    return reinterpret_cast<ecc::coded_word*>(doubled + (the_placement.statics_hold(at) ? the_placement.statics_distance
+                                                                                   : the_placement.uncoded_distance));
 }
-/// The window address of a word of the heap.
+/// The window address of a word of the heap, in the first half.
 inline std::uint64_t* window_of(const void* place) noexcept {
     return reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(place) / expansion);
 }

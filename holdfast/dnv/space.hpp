@@ -29,11 +29,28 @@ public:
         chunk which;
         std::uint64_t bytes;
 
+        std::uint64_t blocks() const noexcept { return which.count_of_blocks(bytes); }
+        std::uintptr_t first_block() const noexcept { return which.first_block(bytes); }
+        /// Of a block that is in the chunk, or of where one would be.
+        std::uint64_t number_of(const void* at) const noexcept {
+            return (reinterpret_cast<std::uintptr_t>(at) - first_block()) / block_bytes(which.of_class);
+        }
+        std::uintptr_t block_of(const void* at) const noexcept {
+            return first_block() + number_of(at) * block_bytes(which.of_class);
+        }
         /// Requires: `at` is in the chunk, whose end may be no block.
         bool begins_block(const void* at) const noexcept {
-            const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(at) - which.begin;
-            const std::uint64_t of_block = block_bytes(which.of_class);
-            return offset % of_block == 0 && offset + of_block <= bytes;
+            const auto address = reinterpret_cast<std::uintptr_t>(at);
+            return address >= first_block() && number_of(at) < blocks() && block_of(at) == address;
+        }
+        /// The links of the free list, with codes. Requires: the chunk is unprotected.
+        stm::word* links() const noexcept {
+            return reinterpret_cast<stm::word*>(which.begin - the_placement.uncoded_offset());
+        }
+        /// Where the free list has the address of the block behind this one. Requires: `block` begins a block.
+        stm::word* link_of(const void* block) const noexcept {
+            if (!is_unprotected(which.of_class)) return static_cast<stm::word*>(const_cast<void*>(block));
+            return links() + number_of(block);
         }
     };
     std::optional<found> find(const void* at) const noexcept;
@@ -57,6 +74,7 @@ struct space {
     open_pool* pool = nullptr;  ///< nullptr: none is open
     root* in_pool = nullptr;
     header* staged = nullptr;  ///< window address
+    std::atomic<unprotected_header*> staged_unprotected{nullptr};  ///< window address; nullptr: there is none yet
     directory_entry* directory = nullptr;
     persist::address_range window;
     chunk_map chunks;
@@ -65,7 +83,7 @@ struct space {
 
     std::mutex taking;  ///< held by the thread that takes a list over
     std::mutex mutex;   ///< of what follows
-    std::vector<unsigned> idle[classes];  ///< chunks that the Chunk Table may not name
+    std::vector<unsigned> idle[all_classes];  ///< chunks that the Chunk Table may not name
     std::vector<bool> slot_is_used;
 
     /// In a forked child what the parent's window was: nothing is mapped behind it.
@@ -73,18 +91,49 @@ struct space {
 
     std::atomic<std::uint64_t> mended_words{0};
     std::atomic<std::uint64_t> mended_bits{0};
+    std::mutex listing;  ///< of the pool's list of damages, and of what follows
+    std::uint64_t recorded_words = 0;  ///< of mended_words, in the list
+    std::uint64_t recorded_bits = 0;
+
+    /// Nothing was corrected yet.
+    void forget_mended() noexcept {
+        mended_words = mended_bits = 0;
+        recorded_words = recorded_bits = 0;
+    }
 
     /// The offset in the pool of a word's place. Requires: the placement holds it.
     std::uint64_t offset_of(const void* at) const noexcept {
         return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(place_of(at)) - pool->base());
     }
 
+    /// The bin of a class in a heap, and the list on its way. Requires: that of its blocks' header is there.
+    bin& bin_of(unsigned heap, unsigned of_class) const noexcept {
+        if (!is_unprotected(of_class)) return staged->bins[heap][of_class];
+        return staged_unprotected.load(std::memory_order_acquire)->bins[heap][of_class - classes];
+    }
+    stm::word& parked_of(unsigned of_class) const noexcept {
+        if (!is_unprotected(of_class)) return staged->parked[of_class];
+        return staged_unprotected.load(std::memory_order_acquire)->parked[of_class - classes];
+    }
+    bool has_bins_of(unsigned of_class) const noexcept {
+        return !is_unprotected(of_class) || staged_unprotected.load(std::memory_order_acquire) != nullptr;
+    }
+    /// Where the free list has the address of the block behind this one. Requires: `block` begins one of that class.
+    stm::word* link_of(void* block, unsigned of_class) const noexcept {
+        return is_unprotected(of_class) ? chunks.find(block)->link_of(block) : static_cast<stm::word*>(block);
+    }
+
     /// The slot of a chunk for blocks of that class which no bin has; most_chunks: there is no room. Runs a transaction
     /// of the pool. Requires: the thread has no attempt open, or is alone.
     unsigned acquire_chunk(unsigned of_class) noexcept;
+    /// Finds what the root says of it.
+    void attach_unprotected_header() noexcept;
     /// A chunk that acquire_chunk gave and nobody used.
     void give_chunk_back(unsigned of_class, unsigned slot) noexcept;
 };
 extern space the_space;
+
+/// Zeros are words with their codes. Returns their offset. Requires: a transaction of the pool is open.
+std::uint64_t make_zeros(std::size_t bytes);
 
 }  // namespace holdfast::dnv

@@ -109,7 +109,8 @@ error mismatch(const space& open, const static_variable& variable, std::string w
     reason.path = open.pool->path();
     reason.expected = variable.name + ", " + place_of_variable(variable);
     reason.found = std::move(found);
-    reason.remedy = "keep the old variables, their order and their types; put new ones behind them";
+    reason.remedy = "keep the old variables and their types, and put new ones behind them, or link the program by what "
+                    "`holdfast pool layout` prints (holdfast_target_dnv, LAYOUT)";
     return reason;
 }
 
@@ -119,20 +120,6 @@ std::string written(const std::vector<static_variable>& variables) {
     for (const static_variable& each : variables)
         text += std::to_string(each.address) + " " + std::to_string(each.bytes) + " " + each.name + "\n";
     return text;
-}
-std::vector<static_variable> read(std::string_view text) {
-    std::vector<static_variable> variables;
-    while (!text.empty()) {
-        const std::string line(text.substr(0, text.find('\n')));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        static_variable each;
-        char* rest = nullptr;
-        each.address = std::strtoull(line.c_str(), &rest, 10);
-        each.bytes = std::strtoull(rest, &rest, 10);
-        each.name = *rest == ' ' ? rest + 1 : rest;
-        variables.push_back(std::move(each));
-    }
-    return variables;
 }
 
 result<void> compare(const space& open, const std::vector<static_variable>& in_pool,
@@ -261,7 +248,7 @@ result<void> open_statics(space& open) {
     if (bytes_in_pool != 0) {
         auto names = names_of_statics();
         if (!names) return std::move(names).give_error();
-        if (auto same = compare(open, read(*names), *variables, bytes_in_pool); !same) return same;
+        if (auto same = compare(open, read_names(*names), *variables, bytes_in_pool); !same) return same;
     }
     auto region = region_for(open, bytes);
     if (!region) return std::move(region).give_error();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::dnv {
@@ -22,6 +23,12 @@ struct static_variable {
 /// The program's, in order of their addresses, from its own symbols. Errors: misuse (the section is elsewhere: a
 /// position-independent program; or the program has no symbols), io.
 result<std::vector<static_variable>> list_program_statics();
+
+/// A line of what the pool says of them for each, in order of their addresses.
+std::vector<static_variable> read_names(std::string_view text);
+/// A linker script that puts variables at their places, and others behind the first `bytes` of the section. Of several
+/// with one name those behind the first are expected to follow it.
+std::string linker_script(const std::vector<static_variable>& variables, std::uint64_t bytes);
 
 /// Makes the program's variables those of the pool: with the values of the program's start for those that the pool does
 /// not have yet. If the process dies inside, the pool has all of the new ones or none.

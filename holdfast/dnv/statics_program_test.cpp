@@ -1,9 +1,16 @@
-// One program in several builds: its static variables are the same, more, fewer, or others. It opens the pool that it
-// is told, adds to each variable and prints them; the error instead, if there is one.
+// One program in several builds: its static variables are the same, more, fewer, others, or in another order. It opens
+// the pool that it is told, adds to each variable and prints them; the error instead, if there is one.
 #include <holdfast/dnv/dnv.hpp>
 
 #include <cstdio>
 
+#if defined(OTHER_ORDER)
+#define MORE
+DNV_POD static int fourth = 4;
+DNV_POD static int third = 3;
+DNV_POD static int second[1] = {2};
+DNV_POD static long first = 1;
+#else
 DNV_POD static long first = 1;
 #if defined(CHANGED)
 DNV_POD static int second[4] = {2};
@@ -12,6 +19,7 @@ DNV_POD static int second[1] = {2};  // half of a word
 #endif
 #if defined(MORE)
 DNV_POD static int third = 3;  // the other half
+#endif
 #endif
 
 int main(int count, char** arguments) {
@@ -23,7 +31,7 @@ int main(int count, char** arguments) {
         std::printf("%s", opened.error().text().c_str());
         return 1;
     }
-    long found[3] = {};
+    long found[4] = {};
     __transaction_atomic {
         found[0] = first += 10;
 #if !defined(FEWER)
@@ -32,7 +40,13 @@ int main(int count, char** arguments) {
 #if defined(MORE)
         found[2] = third += 10;
 #endif
+#if defined(OTHER_ORDER)
+        found[3] = fourth += 10;
+#endif
     }
     std::printf("%ld %ld %ld", found[0], found[1], found[2]);
+#if defined(OTHER_ORDER)
+    std::printf(" %ld", found[3]);
+#endif
     return dnv_close() ? 0 : 1;
 }

@@ -18,14 +18,16 @@ protected:
     }
     ~Statics() override { std::filesystem::remove_all(directory_); }
 
-    /// What the build says of the pool.
-    std::string run(const char* build) const {
-        const std::string line = std::string(HOLDFAST_DNV_PROGRAMS) + build + " " + directory_ + "/pool";
+    static std::string said_by(const std::string& line) {
         std::FILE* const out = ::popen(line.c_str(), "r");
         std::string said(4096, '\0');
         said.resize(std::fread(said.data(), 1, said.size(), out));
         ::pclose(out);
         return said;
+    }
+    /// What the build says of the pool.
+    std::string run(const char* build) const {
+        return said_by(std::string(HOLDFAST_DNV_PROGRAMS) + build + " " + directory_ + "/pool");
     }
 
     std::string directory_;
@@ -53,6 +55,13 @@ TEST_F(Statics, ThatAreMissingAreRefusedByName) {
         EXPECT_NE(said.find("lacks a static variable of the pool"), std::string::npos) << said;
     }
     EXPECT_EQ(run("more"), "21 22 23");
+}
+
+TEST_F(Statics, AreNotLinkedAtAnAddressThatTheLoaderChooses) {
+    const std::string link = "echo 'int main() {}' | " HOLDFAST_DNV_LINK " -x c++ - -o " + directory_ + "/program ";
+    EXPECT_EQ(said_by(link + "-no-pie 2>&1"), "");
+    const std::string said = said_by(link + "-fPIE -pie 2>&1");
+    EXPECT_NE(said.find("expected -no-pie, found -pie"), std::string::npos) << said;
 }
 
 }  // namespace
