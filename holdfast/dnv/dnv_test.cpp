@@ -250,5 +250,17 @@ TEST_F(Dnv, WhatCannotBeOpenedSaysWhy) {
     EXPECT_EQ(of_other_engine.error().code, errc::engine_mismatch) << of_other_engine.error().text();
 }
 
+TEST_F(Dnv, ATransactionGetsMoreBlocksThanItsHeapHasFreeWhereAnotherHeapHasThem) {
+    options_.bytes = 2 << 20;
+    open();
+    void* const own[] = {dnv_malloc(64), dnv_malloc(64)};
+    const long all = allocate_all(64);
+    std::thread(free_all).join();
+    for (void* const each : own) dnv_free(each);
+    EXPECT_EQ(allocate_together(64, 3), 3);
+    EXPECT_EQ(allocate_all(64), all - 1) << "what is left";
+    expect_sound_pool(static_cast<std::uint64_t>(all) + 2);
+}
+
 }  // namespace
 }  // namespace holdfast::dnv::test

@@ -13,6 +13,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -100,6 +103,34 @@ protected:
         ::waitpid(child, &status, 0);
         ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
     }
+    /// Runs `use` in a child with the pool open, and kills it so long after it has written to the file it is given.
+    void kill_in(std::chrono::microseconds after, const std::function<void(int started)>& use) {
+        int started[2];
+        ASSERT_EQ(::pipe(started), 0);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::close(started[0]);
+            if (!dnv_open(path(), options_)) ::_exit(3);
+            use(started[1]);
+        }
+        ::close(started[1]);
+        char one = 0;
+        EXPECT_EQ(::read(started[0], &one, 1), 1) << "the child has ended";
+        ::close(started[0]);
+        std::this_thread::sleep_for(after);
+        ::kill(child, SIGKILL);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+    }
+    /// Whether words of a block are all alike in the file, as it is.
+    bool is_even(std::uint64_t offset, std::size_t words) const {
+        std::vector<ecc::coded_word> found(words);
+        auto file = persist::file::open(path(), persist::file::access::read_only).value();
+        file.read_at(offset, found.data(), words * sizeof found[0]).value();
+        return std::all_of(found.begin(), found.end(), [&](const auto& each) { return each.word == found[0].word; });
+    }
+
     /// What a child that ends by a signal writes to standard error.
     std::string said_by_child(const std::function<void()>& use, int& status) {
         int out[2];

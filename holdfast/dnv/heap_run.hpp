@@ -31,6 +31,7 @@
 #include <holdfast/stm/stop.hpp>
 
 #include <mutex>
+#include <utility>
 
 namespace holdfast::dnv {
 
@@ -150,6 +151,7 @@ private:
         heap.granted.push({of_class, slot});
         return allocate_of(open, heap, of_class);
     }
+    static stm::word joined(stm::word one, stm::word other) noexcept;
     static bool park_part(unsigned of_class, bool whatever_there_is) noexcept;
     static void park_part_of(bin& theirs, unsigned of_class, bool whatever_there_is) noexcept;
 };
@@ -171,6 +173,23 @@ void staged_heap<Algorithm>::park_part_of(bin& theirs, unsigned of_class, bool w
     store(cut, 0);
 }
 
+/// Two lists as one. Takes as long as the shorter one.
+template <class Algorithm>
+stm::word staged_heap<Algorithm>::joined(stm::word one, stm::word other) noexcept {
+    if (one == 0 || other == 0) return one | other;
+    stm::word first = one, second = other;
+    for (stm::word at = one, beside = other;;) {
+        const stm::word next = load(reinterpret_cast<const stm::word*>(at));
+        if (next == 0) {
+            store(reinterpret_cast<stm::word*>(at), second);
+            return first;
+        }
+        // The other list is walked, too, in turn.
+        at = std::exchange(beside, next);
+        std::swap(first, second);
+    }
+}
+
 template <class Algorithm>
 bool staged_heap<Algorithm>::park_part(unsigned of_class, bool whatever_there_is) noexcept {
     const auto is_zero = [](const stm::word& each) { return Algorithm::home_policy::look(&each).value == 0; };
@@ -187,7 +206,7 @@ bool staged_heap<Algorithm>::park_part(unsigned of_class, bool whatever_there_is
 /// 1. A part of another heap's list is parked, in a transaction.
 /// 2. Its owner may have taken a block of it in a transaction that is still open, and store to it at once: all that are
 ///    open are waited for.
-/// 3. What is parked becomes the thread's list. After a kill in between it is the next taker's.
+/// 3. What is parked comes to the thread's list. After a kill in between it is the next taker's.
 /// One thread at a time, so that nobody takes what another one waits for.
 template <class Algorithm>
 bool staged_heap<Algorithm>::take_over(unsigned of_class, bool whatever_there_is) noexcept {
@@ -200,9 +219,8 @@ bool staged_heap<Algorithm>::take_over(unsigned of_class, bool whatever_there_is
     }
     bin& mine = the_space.bin_of(heap_of_this_thread().number, of_class);
     stm::atomically<Algorithm>([&] {
-        // In the heap of all there may be room by now.
-        if (load(&mine.free) != 0) return;
-        store(&mine.free, load(&parked));
+        // There are some blocks if the transaction wants more than those.
+        store(&mine.free, joined(load(&mine.free), load(&parked)));
         store(&parked, 0);
     });
     return true;

@@ -95,41 +95,79 @@ TEST_F(Dnv, AKillAtAnyInstructionLeavesAllOrNothing) {
     std::printf("%ld instructions, %ld images\n", steps, images);
 }
 
-TEST_F(Dnv, KillsAtRandomMomentsLeaveTheCommitsOfEveryThread) {
+/// Threads that do little but commit, until they are killed.
+class committing {
+public:
+    static constexpr unsigned threads = 2;
+    /// Large enough that most moments are in the middle of a commit.
+    static constexpr std::size_t words = 256;
+
+    /// Says by `started` when all of them are at it.
+    [[noreturn]] static void run_until_killed(const std::uint64_t* const* blocks, unsigned seed, int started) {
+        std::atomic<unsigned> running{0};
+        std::vector<std::thread> all;
+        for (unsigned thread = 0; thread < threads; ++thread)
+            all.emplace_back([&, thread] {
+                std::mt19937 own(thread + seed * threads);
+                for (std::uint64_t value = own();; ++value) {
+                    fill_words(const_cast<std::uint64_t*>(blocks[thread]), words, value);
+                    transfer(own() % 64, own() % 64);
+                    if (read_count() < 200) push_front(1, own() % 300);
+                    if (own() % 2 == 0) pop_front();
+                    rotate();
+                    if (value % 4 == 0 && running.fetch_add(1) == threads - 1) say(started);
+                }
+            });
+        for (auto& each : all) each.join();
+        ::_exit(4);
+    }
+
+private:
+    static void say(int started) {
+        const char one = 1;
+        if (::write(started, &one, 1) != 1) ::_exit(5);
+    }
+};
+
+TEST_F(Dnv, KillsInTheMiddleOfCommitsLeaveTheCommitsOfEveryThread) {
+    const bool at_full_length = ::getenv("HOLDFAST_SOAK") != nullptr;
+    const unsigned most_kills = at_full_length ? 10'000 : 10;
+    const unsigned wanted = at_full_length ? 300 : most_kills;
     options_.bytes = 4 << 20;
-    std::mt19937 random(20261125);
-    const int rounds = ::getenv("HOLDFAST_SOAK") != nullptr ? 300 : 20;
-    for (int round = 0; round < rounds; ++round) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            if (!dnv_open(path(), options_)) ::_exit(3);
-            make_counters();
-            std::vector<std::thread> threads;
-            for (unsigned thread = 0; thread < 2; ++thread)
-                threads.emplace_back([thread, round] {
-                    std::mt19937 own(thread + static_cast<unsigned>(round) * 2);
-                    for (;;) {
-                        transfer(own() % 64, own() % 64);
-                        if (read_count() < 200) push_front(1, own() % 300);
-                        if (own() % 2 == 0) pop_front();
-                        rotate();
-                    }
-                });
-            for (auto& each : threads) each.join();
-        }
-        ::usleep(static_cast<useconds_t>(15'000 + random() % 10'000));
-        ::kill(child, SIGKILL);
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        ASSERT_TRUE(WIFSIGNALED(status)) << status;
+    for (unsigned way = 0; way < 2; ++way) {
+        use_way(way);
         open();
         make_counters();
-        EXPECT_EQ(sum_of_counters(), 64'000u);
-        const list_summary found = summary();
-        expect_sound_list(found.count);
-        expect_sound_pool(static_cast<std::uint64_t>(found.count) + 1);
+        std::uint64_t* blocks[committing::threads];
+        std::uint64_t offsets[committing::threads];
+        for (unsigned thread = 0; thread < committing::threads; ++thread) {
+            blocks[thread] = static_cast<std::uint64_t*>(dnv_malloc(committing::words * 8));
+            fill_words(blocks[thread], committing::words, thread);
+            offsets[thread] = the_space.offset_of(blocks[thread]);
+        }
         ASSERT_TRUE(dnv_close());
-        if (HasFailure()) FAIL() << "round " << round;
+        std::mt19937 random(20261125 + way);
+        unsigned kills = 0, in_commit = 0;
+        for (; in_commit < wanted && kills < most_kills; ++kills) {
+            kill_in(std::chrono::microseconds(random() % 4000), [&](int started) {
+                committing::run_until_killed(blocks, kills, started);
+            });
+            // Homes that are half stored show that it was in a commit.
+            bool is_torn = false;
+            for (const std::uint64_t offset : offsets) is_torn = is_torn || !is_even(offset, committing::words);
+            if (is_torn) ++in_commit;
+            open();
+            EXPECT_EQ(sum_of_counters(), 64'000u);
+            for (const std::uint64_t* const block : blocks)
+                EXPECT_EQ(sum_of_words(block, committing::words), committing::words * read_in_block(block));
+            const list_summary found = summary();
+            expect_sound_list(found.count);
+            expect_sound_pool(static_cast<std::uint64_t>(found.count) + 1 + committing::threads);
+            ASSERT_TRUE(dnv_close());
+            if (HasFailure()) FAIL() << "way " << way << ", kill " << kills;
+        }
+        EXPECT_TRUE(in_commit == wanted || !at_full_length) << in_commit << " of " << kills;
+        std::printf("way %u: %u kills, %u of them between two stores of a commit\n", way, kills, in_commit);
     }
 }
 
