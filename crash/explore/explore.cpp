@@ -161,11 +161,11 @@ void explorer::cut(const medium& left) {
     kill_one_in(model_.stores_are_durable ? stores_to_a_call : 1, left);
 }
 
-/// The power fails. Whatever the caches hold is saved, and that is cut.
+/// The power fails. Whatever the caches hold is saved; that is cut now and then, and else runs to its end.
 void explorer::cut_save(const medium& left) {
     medium stopped = left;
     stopped.stop();
-    cut_recovery({visible_image(left), {}}, &stopped);
+    cut_recovery({visible_image(left), {}}, &stopped, random_() % limits_.killed_one_in == 0);
 }
 
 /// Now and then: the process is killed, and what follows it is cut. Where all that is visible is durable a kill is
@@ -276,12 +276,13 @@ void explorer::damage(const recovered_image& image) {
 }
 
 /// With `killed` the image was only visible: what of it is durable is what that medium says.
-void explorer::cut_recovery(const recovered_image& image, const medium* killed) {
+void explorer::cut_recovery(const recovered_image& image, const medium* killed, bool everywhere) {
     if (has_enough()) return;
     const medium settled(model_, image.left);
     trace recorded = record_recovery(subject_, *memory_, settled, made_, killed != nullptr,
                                      image.life ? &*image.life : nullptr);
     if (planted_) static_cast<void>(plant(*planted_, recorded));
+    if (!everywhere) recorded.explored_from = recorded.events.size();
     ++depth_;
     outer_.push_back({next_event_, image.made, killed != nullptr, image.life});
     cut_everywhere(recorded, killed != nullptr ? *killed : settled);

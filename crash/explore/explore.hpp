@@ -32,7 +32,7 @@ struct limits {
     unsigned longest_life = 3;             ///< operations
     std::vector<workload> told_lives;      ///< these instead of drawn ones: the second's operations, the third's, …
     std::uint64_t killed_one_in = 4;       ///< cuts at which the process is killed first, and its recovery cut; of
-                                           ///< stores, where that is no cut, an eighth as many
+                                           ///< stores, where that is no cut, an eighth as many; saves that are cut
 };
 
 /// One cut of a trace and one of the images that it may leave.
@@ -111,7 +111,7 @@ private:
     void look_at_promise(const medium& left);
     void cover(std::uint64_t& crashes, const medium& left);
     void run(bool must_go_on = false);
-    void cut_recovery(const recovered_image& image, const medium* killed);
+    void cut_recovery(const recovered_image& image, const medium* killed, bool everywhere = true);
     void damage(const recovered_image& image);
     void run_extremes(const medium& left);
     void go_on_from(bool must);
