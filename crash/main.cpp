@@ -82,6 +82,7 @@ std::vector<std::string> model_names() {
 }
 
 bool is_wanted(const options& wanted, const model& how) {
+    if (how.is_saved && wanted.lives > 1) return false;
     return (wanted.model.empty() || how.name == wanted.model) && (!wanted.widest || how.within.empty());
 }
 

@@ -8,8 +8,7 @@
     X(saved_log_not_written_back, dnv, "a save does not write the log's copy back") \
     X(homes_not_saved, dnv, "a save writes the log back and no home") \
     X(sealed_before_saved, dnv, "a save seals before what it saves is durable") \
-    X(seal_of_before, dnv, "a save writes the seal of the superblock before the last one") \
-    X(resumed_save_believed, dnv, "a save that was resumed stays sealed")
+    X(seal_of_before, dnv, "a save writes the seal of the superblock before the last one")
 
 namespace holdfast::planted {
 HOLDFAST_POWERFAIL_FAULTS(HOLDFAST_PLANTED_FAULT)
