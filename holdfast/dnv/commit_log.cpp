@@ -36,8 +36,6 @@ namespace {
 /// A record in the making. One for each thread, constant-initialised.
 struct record_builder {
     stm::grown_array<std::uint64_t> words;
-    std::size_t tag_at = 0;
-    std::uint64_t run_end = 0;  ///< 0: there is no run
     log_lane* lane = nullptr;
     std::uint64_t group = 0;  ///< on a file at `power`: the one that the commit joined
     private_pages::storing* gate = nullptr;
@@ -46,19 +44,8 @@ struct record_builder {
     void begin() {
         if (words.data() == nullptr) release_record_at_end_of_thread();
         words.clear();
-        run_end = 0;
         words.room_for(format::record_header_words);
         words.taken(format::record_header_words);
-    }
-    void add(std::uint64_t offset, std::uint64_t value) {
-        if (offset != run_end || words.size() - tag_at > format::longest_run_words) {
-            tag_at = words.size();
-            words.push(0);
-        }
-        words.push(value);
-        const std::uint64_t count = words.size() - tag_at - 1;
-        run_end = offset + sizeof value;
-        words.begin()[tag_at] = format::run_tag(run_end - count * sizeof value, count);
     }
     std::uint64_t payload_words() const noexcept { return words.size() - format::record_header_words; }
     bool empty() const noexcept { return payload_words() == 0; }
@@ -71,20 +58,53 @@ std::uint64_t logged_value(const stm::write_log::entry& each) noexcept {
     return each.value;
 }
 
+/// The runs of a record, one word after the other. Its state stays in registers.
+class run_writer {
+public:
+    explicit run_writer(std::uint64_t* at) noexcept : at_(at), tag_(at) {}
+
+    void add(std::uint64_t offset, std::uint64_t value) noexcept {
+        if (offset != end_ || static_cast<std::uint64_t>(at_ - tag_) > format::longest_run_words) {
+            finish_run();
+            tag_ = at_++;
+        }
+        *at_++ = value;
+        end_ = offset + sizeof value;
+    }
+    /// Behind the last word.
+    std::uint64_t* finish_run() noexcept {
+        const auto count = static_cast<std::uint64_t>(at_ - tag_);
+        if (count != 0) *tag_ = format::run_tag(end_ - (count - 1) * sizeof *at_, count - 1);
+        return at_;
+    }
+
+private:
+    std::uint64_t* at_;
+    std::uint64_t* tag_;      ///< of the open run; at_: there is none
+    std::uint64_t end_ = 0;   ///< its end in the pool
+};
+
 /// What the pool keeps of the stores, as the payload of a record.
 void make_record(const stm::write_log& writes) {
+    constexpr std::size_t most_words_of_a_store = 3;  // tag, word and code
     making.begin();
-    for (const stm::write_log::entry& each : writes) {
-        if (!the_placement.holds(each.home())) continue;
-        HOLDFAST_ASSERT(each.mask() == 0xFF, "a word that the pool keeps is stored to whole");
-        const std::uint64_t offset = the_space.offset_of(each.home());
-        const std::uint64_t value = logged_value(each);
-        making.add(offset, value);
-        if (the_placement.has_code(each.home()) && !is_planted(planted::code_not_logged))
-            making.add(offset + sizeof value, ecc::encode(value));
-    }
     // A record is sent in whole lines.
-    making.words.room_for(8);
+    constexpr std::size_t line_words = 8;
+    std::uint64_t* const first = making.words.room_for(writes.size() * most_words_of_a_store + line_words);
+    // A copy: it is not what the record's words are stored to.
+    const placement where = the_placement;
+    const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
+    const bool logs_codes = !is_planted(planted::code_not_logged);
+    run_writer runs(first);
+    for (const stm::write_log::entry& each : writes) {
+        if (!where.holds(each.home())) continue;
+        HOLDFAST_ASSERT(each.mask() == 0xFF, "a word that the pool keeps is stored to whole");
+        const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(place_of(each.home(), where)) - base;
+        const std::uint64_t value = logged_value(each);
+        runs.add(offset, value);
+        if (where.has_code(each.home()) && logs_codes) runs.add(offset + sizeof value, ecc::encode(value));
+    }
+    making.words.taken(static_cast<std::size_t>(runs.finish_run() - first));
 }
 
 const std::uint64_t* payload() noexcept { return making.words.begin() + format::record_header_words; }

@@ -52,11 +52,12 @@ struct placement {
 inline constinit placement the_placement;
 
 /// Where the word of a window address is. Requires: the placement holds it; 8-aligned.
-[[gnu::always_inline]] inline ecc::coded_word* place_of(const void* at) noexcept {
+[[gnu::always_inline]] inline ecc::coded_word* place_of(const void* at,
+                                                        const placement& where = the_placement) noexcept {
     const std::uintptr_t doubled = reinterpret_cast<std::uintptr_t>(at) * expansion;
-    if (the_placement.coded_heap_holds(at)) return reinterpret_cast<ecc::coded_word*>(doubled);
-    return reinterpret_cast<ecc::coded_word*>(doubled + (the_placement.statics_hold(at) ? the_placement.statics_distance
-                                                                                   : the_placement.uncoded_distance));
+    if (where.coded_heap_holds(at)) return reinterpret_cast<ecc::coded_word*>(doubled);
+    const std::uintptr_t distance = where.statics_hold(at) ? where.statics_distance : where.uncoded_distance;
+    return reinterpret_cast<ecc::coded_word*>(doubled + distance);
 }
 /// The window address of a word of the heap, in the first half.
 inline std::uint64_t* window_of(const void* place) noexcept {
