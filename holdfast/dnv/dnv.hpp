@@ -9,6 +9,7 @@
 #include <holdfast/dnv/damage.hpp>
 #include <holdfast/pool/options.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -75,9 +76,25 @@ struct dnv_statistics {
     std::uint64_t mended_bits_of_life = 0;
     std::uint64_t damaged_words = 0;  ///< that nothing corrects, as the pool's list says
     std::uint64_t chunks = 0;        ///< in use
+    std::uint64_t scrubbed_words = 0;  ///< looked at by scrubbers
+    std::uint64_t scrub_rounds = 0;    ///< that they ended
 };
 /// Requires: a pool is open.
 dnv_statistics dnv_state();
+
+/// The pace of a scrubber.
+struct dnv_scrub_options {
+    std::uint64_t bytes_per_second = 16 << 20;          ///< of the program's blocks and variables; in steps of 16 KiB
+    std::chrono::milliseconds between_rounds{60'000};  ///< from the end of a round to the next one
+};
+/// Starts a thread that looks at every word that has a code, allocated or free, again and again: it corrects flipped
+/// bits, and enters words that nothing corrects in the pool's list, without asking a handler. It takes no lock that a
+/// transaction waits for. One runs at a time, until dnv_scrub_stop, dnv_close or the end of the program.
+/// Thread safety, also of the stop: no other thread starts or stops one, or opens or closes the pool.
+/// Errors: misuse (no pool is open, it has no codes, or a scrubber runs), invalid_argument, io.
+holdfast::result<void> dnv_scrub_start(const dnv_scrub_options& options = {});
+/// Stops it, and returns when it has ended. Without one it does nothing.
+void dnv_scrub_stop();
 
 namespace holdfast::dnv::detail {
 /// As long as it lives, an attempt of the thread that cannot be made again is left.

@@ -16,6 +16,7 @@
 #include <holdfast/dnv/misuse.hpp>
 #include <holdfast/dnv/opening.hpp>
 #include <holdfast/dnv/planted.hpp>
+#include <holdfast/dnv/scrubber.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/dnv/statics.hpp>
 #include <holdfast/dnv/thread_heap.hpp>
@@ -114,6 +115,8 @@ void forget() noexcept {
 
 /// A forked child has neither the pool's pages nor its threads.
 void leave_pool_to_parent() noexcept {
+    the_space.listing.unlock();
+    forget_scrubber();
     if (the_space.pool == nullptr) return;
     the_space.of_parent = the_placement;
     the_placement = {};
@@ -122,7 +125,9 @@ void leave_pool_to_parent() noexcept {
 }
 
 void notice_forks() {
-    static const int registered = pthread_atfork(nullptr, nullptr, leave_pool_to_parent);
+    // The scrubber's thread may have the list of damages, and is not in the child.
+    static const int registered = pthread_atfork([] { the_space.listing.lock(); },
+                                                 [] { the_space.listing.unlock(); }, leave_pool_to_parent);
     if (registered != 0) throw std::bad_alloc();
 }
 
@@ -172,6 +177,7 @@ result<void> take_over(engine::pool opened, bool protects) {
 }
 
 void abandon() noexcept {
+    stop_scrubber();
     if (the_space.handle) the_space.handle->abandon();
     forget();
 }
@@ -211,6 +217,7 @@ result<void> dnv_grow(std::uint64_t bytes) {
 
 result<void> dnv_close() {
     if (dnv::the_space.pool == nullptr) return dnv::misuse("no pool is open");
+    dnv::stop_scrubber();
     dnv::close_statics();
     // What is not recorded was corrected nevertheless.
     static_cast<void>(dnv::record_mended(*dnv::the_space.handle));
@@ -223,6 +230,8 @@ dnv_statistics dnv_state() {
     dnv_statistics state;
     state.mended_words = dnv::the_space.mended_words.load(std::memory_order_relaxed);
     state.mended_bits = dnv::the_space.mended_bits.load(std::memory_order_relaxed);
+    state.scrubbed_words = dnv::the_space.scrubbed_words.load(std::memory_order_relaxed);
+    state.scrub_rounds = dnv::the_space.scrub_rounds.load(std::memory_order_relaxed);
     {
         const std::lock_guard guard(dnv::the_space.listing);
         const dnv::damage_listing now = dnv::read_damages(*dnv::the_space.in_pool);

@@ -95,9 +95,12 @@ struct space {
     std::uint64_t recorded_words = 0;  ///< of mended_words, in the list
     std::uint64_t recorded_bits = 0;
 
-    /// Nothing was corrected yet.
+    std::atomic<std::uint64_t> scrubbed_words{0};
+    std::atomic<std::uint64_t> scrub_rounds{0};
+
+    /// Nothing was corrected yet, nor looked at.
     void forget_mended() noexcept {
-        mended_words = mended_bits = 0;
+        mended_words = mended_bits = scrubbed_words = scrub_rounds = 0;
         recorded_words = recorded_bits = 0;
     }
 
