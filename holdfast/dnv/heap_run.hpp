@@ -81,6 +81,11 @@ private:
         itm::store<Algorithm, itm::hint::none>(to, value);
     }
 
+    /// A fault.
+    static void store_at_once(stm::word* to, stm::word value) noexcept {
+        Algorithm::home_policy::store(to, value, 0xFF);
+    }
+
     static void stays(void*, std::size_t, std::size_t) {}
     /// All but the link.
     static void note_fresh(Algorithm& open, stm::word* block, std::size_t bytes) noexcept {
@@ -122,6 +127,7 @@ private:
             const auto chunk = the_space.chunks.at_slot(each.slot);
             const std::uint64_t blocks = chunk->bytes / block_bytes(of_class);
             store(&in_table, chunk->which.word());
+            if (is_planted(planted::chunk_named_at_once)) store_at_once(&in_table, chunk->which.word());
             store(&from.unused, chunk->which.begin + block_bytes(of_class));
             store(&from.unused_end, chunk->which.begin + blocks * block_bytes(of_class));
             return reinterpret_cast<void*>(chunk->which.begin);
@@ -158,6 +164,7 @@ void staged_heap<Algorithm>::park_part_of(bin& theirs, stm::word& parked, bool w
     stm::word* cut = &theirs.free;
     for (unsigned kept = 0; kept < counted / 2; ++kept) cut = reinterpret_cast<stm::word*>(load(cut));
     store(&parked, load(cut));
+    if (is_planted(planted::parked_at_once)) store_at_once(&parked, load(cut));
     store(cut, 0);
 }
 
@@ -202,14 +209,15 @@ bool staged_heap<Algorithm>::take_over(unsigned of_class, bool whatever_there_is
     stm::word& parked = the_space.staged->parked[of_class];
     if (Algorithm::home_policy::look(&parked).value == 0) {
         if (!park_part(of_class, whatever_there_is)) return false;
-        Algorithm::wait_for_others();
+        if (!is_planted(planted::taken_over_unwaited)) Algorithm::wait_for_others();
     }
     bin& mine = the_space.staged->bins[heap_of_this_thread().number][of_class];
     stm::atomically<Algorithm>([&] {
         // There are some blocks if the transaction wants more than those.
         store(&mine.free, joined(load(&mine.free), load(&parked)));
-        store(&parked, 0);
+        if (!is_planted(planted::taken_over_twice)) store(&parked, 0);
     });
+    if (is_planted(planted::taken_over_twice)) stm::atomically<Algorithm>([&] { store(&parked, 0); });
     return true;
 }
 
