@@ -144,9 +144,9 @@ void add_subjects_of_dnv(std::vector<std::unique_ptr<subject>>& all) {
     // One thread's commits are alike under both algorithms, and nothing of an opening is an algorithm's.
     for (const dnv_operations* const blocks : all_dnv_operations().subspan(1))
         all.push_back(std::make_unique<dnv_subject>(dnv_kind{blocks}, false));
-    add_threads_of_dnv(all);
     all.push_back(std::make_unique<dnv_subject>(dnv_kind{&first, false}, false));
     all.push_back(std::make_unique<dnv_subject>(dnv_kind{&first}, true));
+    add_threads_of_dnv(all);
 }
 
 }  // namespace holdfast::crash
