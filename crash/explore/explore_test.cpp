@@ -7,6 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,7 +34,8 @@ TEST(Explore, OneOperationIsExploredAndNothingIsWrong) {
     for (auto& what : all_subjects())
         for (const model& how : models) {
             if (!what->knows(how) || what->is_for_lives()) continue;
-            // More of them are the command's, which is run as a test too.
+            // More of them are the command's, which is run as a test too: all of dnv's, whose images take long.
+            if (what->engine() == "dnv" && (what->name() != "list" || how.name != "x86")) continue;
             limits few;
             few.images_of_a_cut = 24;
             explorer run(*what, how, few, 1);
@@ -40,6 +44,33 @@ TEST(Explore, OneOperationIsExploredAndNothingIsWrong) {
                 << what->engine() << " " << what->name() << " " << how.name << ": " << run.found().told.front().what;
             EXPECT_GT(run.found().images, what->universe());
             EXPECT_GE(run.found().runs, run.found().images);
+        }
+}
+
+/// HOLDFAST_SEED replays a run.
+TEST(Explore, DrawnInterleavingsOfDnvPoolsAreExploredAndNothingIsWrong) {
+    const bool at_full_length = std::getenv("HOLDFAST_SOAK") != nullptr;
+    const char* const given = std::getenv("HOLDFAST_SEED");
+    const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+    std::printf("HOLDFAST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    std::mt19937_64 random(seed);
+    for (auto& what : all_subjects())
+        for (const model& how : models) {
+            const bool is_wanted = how.within.empty() && (at_full_length || !how.is_file);
+            if (what->engine() != "dnv" || !what->name().starts_with("threads") || !is_wanted) continue;
+            limits few;
+            few.images_of_a_cut = 3;
+            explorer run(*what, how, few, random());
+            for (unsigned drawn = 0; drawn < (at_full_length ? 200u : 2u); ++drawn) {
+                workload operations(2 + random() % 2);
+                for (unsigned& each : operations) each = static_cast<unsigned>(random() % what->universe());
+                const std::size_t schedule = random() % what->schedules(operations, how);
+                run.explore(operations, what->record(operations, how, schedule), schedule);
+            }
+            ASSERT_EQ(run.found().violations, 0u)
+                << what->name() << " " << how.name << ": " << run.found().told.front().what;
+            std::printf("%s %s: %llu images\n", std::string(what->name()).c_str(), std::string(how.name).c_str(),
+                        static_cast<unsigned long long>(run.found().images));
         }
 }
 

@@ -206,15 +206,26 @@ bool is_caught(subject& what, const model& how, const fault& planted, std::uint6
     run.plant_everywhere(planted);
     std::string fails;
     const auto has_looked = [&] { return !fails.empty() || run.has_enough() || run.found().runs > most.runs; };
+    const auto program_fails = [&](const workload& operations, const failure& reason) {
+        fails = "the program itself fails: " + reason.reason().text();
+        if (report != nullptr)
+            *report = {planted, true, std::string(what.name()), how.name, words_of(what, operations), fails, {}, 0};
+    };
+    // They are counted in recordings.
+    const auto schedules_of = [&](const workload& operations) -> std::size_t {
+        try {
+            return what.schedules(operations, how);
+        } catch (const failure& reason) {
+            program_fails(operations, reason);
+            return 0;
+        }
+    };
     const auto look = [&](const workload& operations, std::size_t schedule) {
         trace recorded;
         try {
             recorded = what.record(operations, how, schedule);
         } catch (const failure& reason) {
-            fails = "the program itself fails: " + reason.reason().text();
-            if (report != nullptr)
-                *report = {planted, true, std::string(what.name()), how.name, words_of(what, operations), fails, {}, 0};
-            return;
+            return program_fails(operations, reason);
         }
         const bool differs = plant(planted, recorded);
         if (differs || most.depth > 0 || most.lives > 1) run.explore(operations, recorded, schedule);
@@ -226,12 +237,12 @@ bool is_caught(subject& what, const model& how, const fault& planted, std::uint6
         for (unsigned& each : operations)
             each = before = most.lives > 1 ? what.draw_operation(before, random)
                                            : static_cast<unsigned>(random() % what.universe());
-        look(operations, random() % what.schedules(operations, how));
+        if (const std::size_t schedules = schedules_of(operations)) look(operations, random() % schedules);
     }
     if (most.drawn == 0)
         for_each_workload(what.universe(), most.longest, [&](const workload& operations) {
             if (has_looked()) return;
-            const std::size_t schedules = what.schedules(operations, how);
+            const std::size_t schedules = schedules_of(operations);
             for (std::size_t i = 0; i < schedules && !has_looked(); ++i) look(operations, i);
         });
     if (run.has_enough() && report != nullptr) {

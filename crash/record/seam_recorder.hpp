@@ -4,6 +4,7 @@
 
 #include <crash/cut/lazy_memory.hpp>
 #include <crash/cut/trace.hpp>
+#include <crash/record/scheduler.hpp>
 
 #include <holdfast/persist/observer.hpp>
 
@@ -17,7 +18,8 @@
 
 namespace holdfast::crash {
 
-/// Records from its construction to its destruction. One thread.
+/// Records from its construction to its destruction: one thread, or those of a scheduled run (scheduler.hpp), where
+/// each call of the seam is a step.
 class seam_recorder final : public persist::observer, public store_listener {
 public:
     /// `seen_at`: where the pool is mapped, or will be. `file`: what the file holds now, with room to grow.
@@ -48,26 +50,34 @@ public:
     }
     void store(const void* home, std::size_t size, persist::site_id where) override {
         add_stores(event_kind::store, home, size, where);
+        scheduled::step();
     }
     void store_pair(const void* home, persist::site_id where) override {
         constexpr std::size_t size = 2 * sizeof(std::uint64_t);
         if (instrumented_memory != nullptr) instrumented_memory->write(home, size);
         add_stores(event_kind::store, home, size, where);
         if (inside(home) && !stores_reach_file_) trace_.events.back().with_before = true;
+        scheduled::step();
     }
     void stream(const void* home, std::size_t size, persist::site_id where) override {
         // Instructions that the compiler does not instrument, as those above.
         if (instrumented_memory != nullptr) instrumented_memory->write(home, size);
         add_stores(event_kind::stream, home, size, where);
+        scheduled::step();
     }
     void write_back(const void* begin, std::size_t size, persist::site_id where) override {
         if (!inside(begin)) return;
         add_program_store();
         trace_.events.push_back(write_back_of(offset(begin), size, where));
         trace_.events.back().stack = call_stacks::here();
+        trace_.events.back().thread = scheduled::thread();
+        scheduled::step();
     }
     void before_fence(persist::site_id) override {}
-    void after_fence(persist::site_id where) override { add(event_kind::fence, where); }
+    void after_fence(persist::site_id where) override {
+        add(event_kind::fence, where);
+        scheduled::step();
+    }
     void order(persist::site_id where) override { add(event_kind::order, where); }
     void file_write(std::uint64_t offset, const void* bytes, std::size_t size, bool durable,
                     persist::site_id where) override {
@@ -77,8 +87,12 @@ public:
         for (std::uint64_t word = offset / 8; word < end; ++word) add(event_kind::file_word, where, word, file_[word]);
         add(event_kind::file_write, where);
         if (durable) add(event_kind::file_range_sync, where, offset / 8, end - offset / 8);
+        scheduled::step();
     }
-    void file_sync(persist::site_id where) override { add(event_kind::file_sync, where); }
+    void file_sync(persist::site_id where) override {
+        add(event_kind::file_sync, where);
+        scheduled::step();
+    }
     /// Whatever was stored to the mapping since the last write counts as written just before.
     void mapping_write(const void* base, std::size_t size, persist::site_id where) override {
         const auto* bytes = static_cast<const std::byte*>(base);
@@ -110,7 +124,7 @@ private:
     void add(event_kind kind, std::optional<persist::site_id> where = {}, std::uint64_t place = 0,
              std::uint64_t value = 0) {
         add_program_store();
-        trace_.events.push_back({kind, where, place, value, nullptr, 0, call_stacks::here()});
+        trace_.events.push_back({kind, where, place, value, nullptr, scheduled::thread(), call_stacks::here()});
     }
     /// The store that was announced is through by now.
     void add_program_store() {

@@ -1,6 +1,7 @@
 // Instrumented: it reads what recovery left.
 #include <crash/subjects/dnv_state.hpp>
 
+#include <crash/record/scheduler.hpp>
 #include <crash/subjects/inspect.hpp>
 
 #include <holdfast/dnv/audit.hpp>
@@ -10,6 +11,28 @@
 #include <cstring>
 
 namespace holdfast::crash {
+
+// Which the blocks name, too. The initial values become the pool's.
+extern dnv_list dnv_list_of_threads[dnv_lists];
+DNV_POD dnv_list dnv_list_of_threads[dnv_lists] = {{nullptr, 0, 0, {}, operations_at_first, 0},
+                                                   {nullptr, 0, 0, {}, operations_at_first, 0},
+                                                   {nullptr, 0, 0, {}, operations_at_first, 0}};
+extern std::uint64_t dnv_total;
+DNV_POD std::uint64_t dnv_total = 0;
+
+const dnv_list* address_of_dnv_list(unsigned number) noexcept { return &dnv_list_of_threads[number]; }
+const std::uint64_t* address_of_dnv_total() noexcept { return &dnv_total; }
+
+extern const dnv_operations dnv_by_value;
+extern const dnv_operations dnv_by_versioned;
+std::span<const dnv_operations* const> all_dnv_operations() noexcept {
+    static constexpr const dnv_operations* all[] = {&dnv_by_value, &dnv_by_versioned};
+    return all;
+}
+
+void pause_in_block() noexcept { scheduled::step(); }
+void hand_on_in_block() noexcept { scheduled::yield(); }
+
 namespace {
 
 constexpr std::size_t most_nodes = 1000;
@@ -42,24 +65,41 @@ public:
 
 }  // namespace
 
-dnv_state look_at_dnv_list() {
+namespace {
+
+void look_at_list(const dnv_list& list, reader& read, dnv_state& found) {
+    contents& all = found.lists.emplace_back();
+    all = {read.word(&list.count), read.word(&list.sum), read.word_at(reinterpret_cast<const stm::word*>(list.marks)),
+           read.word(&list.operations), read.word(&list.shares)};
+    std::uint64_t nodes = 0;
+    for (auto* at = read.node_at(read.word(&list.head)); at != nullptr; at = read.node_at(read.word(&at->next))) {
+        if (++nodes == most_nodes) read.wrong = "the list has no end";
+        all.push_back(read.word(&at->value));
+        all.push_back(read.word(&at->bytes));
+        for (std::size_t i = 0; i < dnv_node::payload_bytes; i += 8)
+            all.push_back(read.word_at(reinterpret_cast<const stm::word*>(at->payload + i)));
+    }
+    if (!read.wrong && all[0] != nodes) read.wrong = "the counter is not the number of nodes";
+    found.nodes += nodes;
+}
+
+}  // namespace
+
+dnv_state look_at_dnv_lists() {
     reader read;
     dnv_state found;
-    const dnv_list* const list = address_of_dnv_list();
-    found.all = {read.word(&list->count), read.word(&list->sum),
-                 read.word_at(reinterpret_cast<const stm::word*>(list->marks)),
-                 read.word(address_of_dnv_operations())};
-    for (auto* at = read.node_at(read.word(&list->head)); at != nullptr; at = read.node_at(read.word(&at->next))) {
-        if (++found.nodes == most_nodes) read.wrong = "the list has no end";
-        found.all.push_back(read.word(&at->value));
-        found.all.push_back(read.word(&at->bytes));
-        for (std::size_t i = 0; i < dnv_node::payload_bytes; i += 8)
-            found.all.push_back(read.word_at(reinterpret_cast<const stm::word*>(at->payload + i)));
+    std::uint64_t shares = 0;
+    for (unsigned number = 0; number < dnv_lists; ++number) {
+        look_at_list(*address_of_dnv_list(number), read, found);
+        shares += found.lists.back()[4];
     }
+    const bool adds_up = read.word(address_of_dnv_total()) == shares;
+    if (!adds_up && !read.wrong) read.wrong = "the total is not the sum of its shares";
     found.wrong = std::move(read.wrong);
-    if (!found.wrong && found.all[0] != found.nodes) found.wrong = "the counter is not the number of nodes";
     return found;
 }
+
+contents initial_dnv_list() { return {0, 0, 0, operations_at_first, 0}; }
 
 std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found) {
     const dnv::audit_report report = dnv::audit_open_pool(false);
@@ -83,9 +123,9 @@ std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found) {
 }
 
 dnv_model::dnv_model(const contents& from)
-    : count_(from[0]), sum_(from[1]), marks_(from[2]), operations_(from[3]) {
+    : count_(from[0]), sum_(from[1]), marks_(from[2]), operations_(from[3]), shares_(from[4]) {
     constexpr std::size_t of_node = 2 + payload_words;
-    for (std::size_t at = from.size(); at > 4; at -= of_node) {
+    for (std::size_t at = from.size(); at > 5; at -= of_node) {
         const std::uint64_t* const words = &from[at - of_node];
         node made{words[0], words[1], {}};
         std::memcpy(made.payload, words + 2, sizeof made.payload);
@@ -132,8 +172,21 @@ void dnv_model::rotate(std::uint64_t value) {
     ++operations_;
 }
 
+void dnv_model::push_several(std::uint64_t value) {
+    for (unsigned i = 0; i < nodes_of_several; ++i) push_uncounted(value + i, small_node_bytes);
+    ++operations_;
+}
+void dnv_model::pop_all() {
+    while (!nodes_.empty()) pop_uncounted();
+    ++operations_;
+}
+void dnv_model::share() {
+    ++shares_;
+    ++operations_;
+}
+
 contents dnv_model::all() const {
-    contents all{count_, sum_, marks_, operations_};
+    contents all{count_, sum_, marks_, operations_, shares_};
     for (auto each = nodes_.rbegin(); each != nodes_.rend(); ++each) {
         all.push_back(each->value);
         all.push_back(each->bytes);

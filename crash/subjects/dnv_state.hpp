@@ -1,4 +1,4 @@
-// What a dnv pool with a list of dnv_list.hpp holds, looked at without transactions: a torn list leads anywhere.
+// What a dnv pool with the lists of dnv_list.hpp holds, looked at without transactions: a torn list leads anywhere.
 #pragma once
 
 #include <crash/subjects/dnv_list.hpp>
@@ -12,18 +12,26 @@
 namespace holdfast::crash {
 
 struct dnv_state {
-    contents all;
-    std::uint64_t nodes = 0;
+    std::vector<contents> lists;
+    std::uint64_t nodes = 0;           ///< of all lists
     std::optional<std::string> wrong;  ///< then the rest is not there
+
+    contents all() const {
+        contents together;
+        for (const contents& each : lists) together.insert(together.end(), each.begin(), each.end());
+        return together;
+    }
 };
 
 /// Requires: a dnv pool is open.
-dnv_state look_at_dnv_list();
+dnv_state look_at_dnv_lists();
+/// Of a list that no operation has changed.
+contents initial_dnv_list();
 
 /// After a look: words, bins and chunks are sound, every block has an owner, and nothing of the pool's heap is lost.
 std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found);
 
-/// The same operations on ordinary memory.
+/// The same operations of one list on ordinary memory.
 class dnv_model {
 public:
     explicit dnv_model(const contents& from);
@@ -32,6 +40,9 @@ public:
     void pop();
     void replace(std::uint64_t value);
     void rotate(std::uint64_t value);
+    void push_several(std::uint64_t value);
+    void pop_all();
+    void share();
     contents all() const;
 
 private:
@@ -45,7 +56,7 @@ private:
     void pop_uncounted();
 
     std::vector<node> nodes_;  ///< the first one last
-    std::uint64_t count_, sum_, marks_, operations_;
+    std::uint64_t count_, sum_, marks_, operations_, shares_;
 };
 
 }  // namespace holdfast::crash

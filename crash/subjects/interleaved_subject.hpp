@@ -1,4 +1,4 @@
-// What subjects share whose operations run in two threads. Instrumented, as what it is made of.
+// What subjects share whose operations run in several threads. Instrumented, as what it is made of.
 #pragma once
 
 #include <crash/record/scheduler.hpp>
@@ -18,8 +18,9 @@
 namespace holdfast::crash {
 
 /// A workload is recorded with no preemption, or one after any step, whoever begins, and each in a pool that begins in
-/// one of several ways. One operation alone is not interleaved.
-class interleaved_subject : public in_memory_subject<> {
+/// one of several ways. One operation alone is not interleaved. `Base` says how images are recovered.
+template <class Base = in_memory_subject<>, unsigned Threads = 2>
+class interleaved_subject : public Base {
 public:
     unsigned universe() const final { return kinds() * threads; }
     std::string describe(unsigned operation) const final {
@@ -29,7 +30,7 @@ public:
     unsigned longest_workload(unsigned wanted) const final { return wanted > 2 ? 2 : 1; }
 
     std::size_t schedules(const workload& operations, const model& how) final {
-        if (operations.size() < 2) return beginnings_;
+        if (operations.size() < 2) return is_shown_alone(operations[0]) ? beginnings_ : 0;
         return beginnings_ * threads * schedules_of_each(operations, how);
     }
     trace record(const workload& operations, const model& how, std::size_t number) final {
@@ -42,14 +43,20 @@ public:
     }
 
 protected:
-    static constexpr unsigned threads = 2;
+    static constexpr unsigned threads = Threads;
+    static_assert(threads < threads_at_most, "one is left for what follows a recovery");
 
-    /// Every thread has an operation of each name.
-    explicit interleaved_subject(std::vector<std::string_view> names, std::size_t beginnings = 1)
-        : names_(std::move(names)), beginnings_(beginnings) {}
+    /// Every thread has an operation of each name. `arguments` are those of `Base`.
+    template <class... Arguments>
+    explicit interleaved_subject(std::vector<std::string_view> names, std::size_t beginnings = 1,
+                                 Arguments&&... arguments)
+        : Base(std::forward<Arguments>(arguments)...), names_(std::move(names)), beginnings_(beginnings) {}
 
     unsigned kind_of(unsigned operation) const { return operation % kinds(); }
     unsigned thread_of(unsigned operation) const { return operation / kinds(); }
+
+    /// Whether the operation has a workload of its own. Threads are alike, so that the first one's will do.
+    virtual bool is_shown_alone(unsigned operation) const { return thread_of(operation) == 0; }
 
     virtual trace record_as(const workload& operations, const model& how, const schedule& order,
                             std::size_t beginning) = 0;

@@ -12,7 +12,9 @@
 #include <holdfast/powerfail/save.hpp>
 #include <holdfast/powerfail/shadow_log.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -37,23 +39,18 @@ inline std::size_t shadow_bytes(const open_pool& pool) {
     return powerfail::shadow_log::bytes_for(pool.info().log_bytes);
 }
 
-/// An image as it is now. Requires: the pool is armed, and reserves no more than it has.
-inline std::vector<std::byte> file_and_shadow_now(open_pool& pool) {
-    std::vector<std::byte> bytes = file_now(pool, pool.size());
-    const std::byte* const shadow = pool.base() + pool.size();
-    bytes.insert(bytes.end(), shadow, shadow + shadow_bytes(pool));
-    return bytes;
-}
-
-/// The power fails while the image is what all see: what the handler does. Its end is an operation's.
-inline trace record_save(const std::string& path, std::byte* base, std::size_t pool_bytes, const lazy_memory& image) {
-    const std::size_t size = image.bytes().size();
+/// The power fails while the image is what all see: what the handler does. Its end is an operation's. The log in memory
+/// lies behind `most_bytes` of the image.
+inline trace record_save(const std::string& path, std::byte* base, std::size_t most_bytes, const lazy_memory& image) {
     auto file = persist::file::open(path, persist::file::access::read_write).value();
-    const auto mapped = persist::mapping::map(file, reinterpret_cast<std::uintptr_t>(base), size, size,
+    const auto mapped = persist::mapping::map(file, reinterpret_cast<std::uintptr_t>(base), most_bytes,
+                                              std::min<std::uint64_t>(file.size().value(), most_bytes),
                                               persist::mapping::kind::shared).value();
+    std::vector<std::uint64_t> shadow((image.bytes().size() - most_bytes) / sizeof(std::uint64_t));
+    std::memcpy(shadow.data(), image.bytes().data() + most_bytes, shadow.size() * sizeof(std::uint64_t));
     seam_recorder seen(base, image.bytes());
     seen.operation_begins(thread_afterwards);
-    powerfail::save(*reinterpret_cast<format::shadow_header*>(base + pool_bytes), base, {});
+    powerfail::save(*reinterpret_cast<format::shadow_header*>(shadow.data()), base, {});
     seen.operation_done(thread_afterwards);
     return std::move(seen.recorded());
 }

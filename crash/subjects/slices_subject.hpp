@@ -18,7 +18,7 @@ namespace holdfast::crash {
 /// Count slices, of which each thread has the one of its number. A Slice has a `block` and
 ///   void add_words(contents& to) const   the rest of what must be in it.
 template <class Engine, class Slice, std::size_t Count>
-class slices_subject : public interleaved_subject {
+class slices_subject : public interleaved_subject<> {
 public:
     std::string_view engine() const final { return Engine::description.name; }
 

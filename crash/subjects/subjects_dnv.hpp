@@ -9,5 +9,7 @@
 namespace holdfast::crash {
 
 void add_subjects_of_dnv(std::vector<std::unique_ptr<subject>>& all);
+/// Of these those with several threads.
+void add_threads_of_dnv(std::vector<std::unique_ptr<subject>>& all);
 
 }  // namespace holdfast::crash

@@ -19,7 +19,7 @@
 namespace holdfast::crash {
 
 template <class Engine>
-class wraps_subject final : public interleaved_subject {
+class wraps_subject final : public interleaved_subject<> {
     using pool = basic_pool<Engine>;
     /// A wrap's record is three lines: the first, one that is sent early and changes again, and a rest.
     static constexpr std::size_t words = 13;

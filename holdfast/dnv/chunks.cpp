@@ -7,6 +7,7 @@
 
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/dnv/attempt.hpp>
+#include <holdfast/dnv/planted.hpp>
 
 #include <algorithm>
 #include <new>
@@ -70,17 +71,36 @@ std::size_t wanted_chunk_bytes(unsigned of_class, std::uint64_t pool_bytes) noex
     return std::max(smallest_chunk_bytes(of_class), share);
 }
 
+std::byte* allocate_run(std::size_t bytes) {
+    std::byte* const made = engine::allocate(bytes * expansion, 64);
+    HOLDFAST_ASSERT_ALWAYS(reinterpret_cast<std::uintptr_t>(made) % (window_page * expansion) == 0,
+                           "what is as large as a chunk is a run of whole pages");
+    return made;
+}
+
+std::uintptr_t enter_run(unsigned slot, unsigned of_class, std::size_t bytes, const std::byte* made) {
+    const std::uintptr_t half = is_unprotected(of_class) ? the_placement.uncoded_offset() : 0;
+    const chunk each{reinterpret_cast<std::uintptr_t>(window_of(made)) + half, of_class};
+    the_space.directory[slot].set(each.word(), bytes);
+    return each.begin;
+}
+
+/// The fault: where the run will be is known by a transaction that is rolled back.
+result<void> enter_too_early(unsigned slot, unsigned of_class, std::size_t bytes) {
+    std::byte* made = nullptr;
+    auto tried = the_space.handle->atomically([&]() -> result<void> {
+        made = allocate_run(bytes);
+        return error{.code = errc::aborted};
+    });
+    if (tried.error().code != errc::aborted) return tried;
+    return the_space.handle->atomically([&] { enter_run(slot, of_class, bytes, made); });
+}
+
 /// Errors: out_of_space and those of a commit.
 result<std::uintptr_t> take_run(unsigned slot, unsigned of_class, std::size_t bytes) {
-    return the_space.handle->atomically([&]() -> result<std::uintptr_t> {
-        std::byte* const made = engine::allocate(bytes * expansion, 64);
-        HOLDFAST_ASSERT_ALWAYS(reinterpret_cast<std::uintptr_t>(made) % (window_page * expansion) == 0,
-                               "what is as large as a chunk is a run of whole pages");
-        const std::uintptr_t half = is_unprotected(of_class) ? the_placement.uncoded_offset() : 0;
-        const chunk each{reinterpret_cast<std::uintptr_t>(window_of(made)) + half, of_class};
-        the_space.directory[slot].set(each.word(), bytes);
-        return each.begin;
-    });
+    if (is_planted(planted::entry_before_chunk))
+        if (auto entered = enter_too_early(slot, of_class, bytes); !entered) return std::move(entered).give_error();
+    return the_space.handle->atomically([&] { return enter_run(slot, of_class, bytes, allocate_run(bytes)); });
 }
 
 /// If there is none yet. Errors: out_of_space and those of a commit.

@@ -90,6 +90,11 @@ private:
         itm::store<Algorithm, itm::hint::none>(to, value);
     }
 
+    /// A fault.
+    static void store_at_once(stm::word* to, stm::word value) noexcept {
+        Algorithm::home_policy::store(to, value, 0xFF);
+    }
+
     static void stays(void*, std::size_t, std::size_t) {}
     /// All but the link.
     static void note_fresh(Algorithm& open, stm::word* block, unsigned of_class) noexcept {
@@ -132,6 +137,7 @@ private:
             const auto chunk = the_space.chunks.at_slot(each.slot);
             const std::uintptr_t first = chunk->first_block();
             store(&in_table, chunk->which.word());
+            if (is_planted(planted::chunk_named_at_once)) store_at_once(&in_table, chunk->which.word());
             store(&from.unused, first + block_bytes(of_class));
             store(&from.unused_end, first + chunk->blocks() * block_bytes(of_class));
             return reinterpret_cast<void*>(first);
@@ -151,7 +157,7 @@ private:
         heap.granted.push({of_class, slot});
         return allocate_of(open, heap, of_class);
     }
-    static stm::word joined(stm::word one, stm::word other) noexcept;
+    static stm::word joined(stm::word one, stm::word other, unsigned of_class) noexcept;
     static bool park_part(unsigned of_class, bool whatever_there_is) noexcept;
     static void park_part_of(bin& theirs, unsigned of_class, bool whatever_there_is) noexcept;
 };
@@ -170,18 +176,20 @@ void staged_heap<Algorithm>::park_part_of(bin& theirs, unsigned of_class, bool w
     stm::word* cut = &theirs.free;
     for (unsigned kept = 0; kept < counted / 2; ++kept) cut = link_of(load(cut));
     store(&parked, load(cut));
+    if (is_planted(planted::parked_at_once)) store_at_once(&parked, load(cut));
     store(cut, 0);
 }
 
 /// Two lists as one. Takes as long as the shorter one.
 template <class Algorithm>
-stm::word staged_heap<Algorithm>::joined(stm::word one, stm::word other) noexcept {
+stm::word staged_heap<Algorithm>::joined(stm::word one, stm::word other, unsigned of_class) noexcept {
     if (one == 0 || other == 0) return one | other;
+    const auto link_of = [&](stm::word block) { return the_space.link_of(reinterpret_cast<void*>(block), of_class); };
     stm::word first = one, second = other;
     for (stm::word at = one, beside = other;;) {
-        const stm::word next = load(reinterpret_cast<const stm::word*>(at));
+        const stm::word next = load(link_of(at));
         if (next == 0) {
-            store(reinterpret_cast<stm::word*>(at), second);
+            store(link_of(at), second);
             return first;
         }
         // The other list is walked, too, in turn.
@@ -215,14 +223,15 @@ bool staged_heap<Algorithm>::take_over(unsigned of_class, bool whatever_there_is
     stm::word& parked = the_space.parked_of(of_class);
     if (Algorithm::home_policy::look(&parked).value == 0) {
         if (!park_part(of_class, whatever_there_is)) return false;
-        Algorithm::wait_for_others();
+        if (!is_planted(planted::taken_over_unwaited)) Algorithm::wait_for_others();
     }
     bin& mine = the_space.bin_of(heap_of_this_thread().number, of_class);
     stm::atomically<Algorithm>([&] {
         // There are some blocks if the transaction wants more than those.
-        store(&mine.free, joined(load(&mine.free), load(&parked)));
-        store(&parked, 0);
+        store(&mine.free, joined(load(&mine.free), load(&parked), of_class));
+        if (!is_planted(planted::taken_over_twice)) store(&parked, 0);
     });
+    if (is_planted(planted::taken_over_twice)) stm::atomically<Algorithm>([&] { store(&parked, 0); });
     return true;
 }
 

@@ -12,6 +12,11 @@
     X(fresh_link_stored, dnv, "the link of a block that a transaction allocates is stored at once") \
     X(fresh_block_not_logged, dnv, "at power a block that a transaction allocates is stored to at once") \
     X(freed_block_fresh, dnv, "a block that the transaction freed itself is stored to at once") \
+    X(entry_before_chunk, dnv, "the directory has a chunk in a transaction before the one that takes its pages") \
+    X(chunk_named_at_once, dnv, "the Chunk Table names a chunk before the transaction that uses it commits") \
+    X(parked_at_once, dnv, "a list is parked before the transaction that cuts it off commits") \
+    X(taken_over_twice, dnv, "a parked list is one heap's in one transaction, and no longer parked in the next") \
+    X(taken_over_unwaited, dnv, "a list is taken over while its former owner may store to blocks of it") \
     X(unnamed_chunk_kept, dnv, "opening leaves a chunk to nobody that the Chunk Table does not name") \
     X(statics_named_first, dnv, "static variables are the pool's before their values are durable")
 

@@ -1,0 +1,212 @@
+// What subjects share whose pool is a dnv pool with the lists of dnv_list.hpp, opened as a program opens it, and used
+// afterwards. Instrumented: it runs recovery.
+//
+// One dnv pool is open in a process at a time, so an image is closed before the next one is opened.
+#pragma once
+
+#include <crash/cut/randomness.hpp>
+#include <crash/record/seam_recorder.hpp>
+#include <crash/subjects/dnv_list.hpp>
+#include <crash/subjects/dnv_state.hpp>
+#include <crash/subjects/in_memory_subject.hpp>
+#include <crash/subjects/power_fail.hpp>
+#include <crash/subjects/recorded_file.hpp>
+
+#include <holdfast/dnv/opening.hpp>
+#include <holdfast/dnv/space.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::crash {
+
+/// Tells the image of stores that the compiler does not instrument, while recovery is not recorded.
+class untold_stores final : public persist::observer {
+public:
+    untold_stores() : before_(persist::observe(nullptr)) { persist::observe(before_ != nullptr ? before_ : this); }
+    ~untold_stores() override { persist::observe(before_); }
+    untold_stores(const untold_stores&) = delete;
+    untold_stores& operator=(const untold_stores&) = delete;
+
+    void store(const void* home, std::size_t size, persist::site_id) override { tell(home, size); }
+    void stream(const void* home, std::size_t size, persist::site_id) override { tell(home, size); }
+    void write_back(const void*, std::size_t, persist::site_id) override {}
+    void before_fence(persist::site_id) override {}
+    void after_fence(persist::site_id) override {}
+    void file_write(std::uint64_t, const void*, std::size_t, bool, persist::site_id) override {}
+    void file_sync(persist::site_id) override {}
+
+private:
+    static void tell(const void* home, std::size_t size) {
+        if (instrumented_memory != nullptr) instrumented_memory->write(home, size);
+    }
+    persist::observer* before_;
+};
+
+/// How the pools of a subject differ from another's.
+struct dnv_kind {
+    const dnv_operations* blocks;
+    bool is_coded = true;
+
+    std::string name_of(std::string_view what) const {
+        return std::string(what) + (blocks->algorithm == std::string_view("value") ? "" : "_versioned") +
+               (is_coded ? "" : "_uncoded");
+    }
+};
+
+class dnv_pool_subject : public pool_subject {
+public:
+    explicit dnv_pool_subject(const dnv_kind& kind) : blocks_(*kind.blocks), is_coded_(kind.is_coded) {}
+
+    std::string_view engine() const final { return dnv::engine::description.name; }
+    std::size_t size() const final { return most_bytes() + shadow_bytes_; }
+    std::string image_path() const final { return path_of_images(); }
+
+    std::optional<std::string> recover(const lazy_memory&) final {
+        const untold_stores told;
+        path_ = image_path();
+        if (how_.is_saved) forget_shadow_of(path_);
+        auto opened = dnv::engine::pool::open(path_, options_);
+        // Cut short, a save is none.
+        is_refused_ = is_saving_ && !opened && opened.error().code == errc::not_durable;
+        if (is_refused_) return {};
+        if (!opened) return "opening refuses: " + opened.error().text();
+        if (auto taken = dnv::take_over(std::move(*opened), is_coded_); !taken)
+            return "dnv refuses: " + taken.error().text();
+        return {};
+    }
+
+    std::optional<std::string> check(const progress& made) final {
+        if (is_refused_ && made.done[thread_afterwards] == 0) return {};
+        if (is_refused_) return "opening refuses what was saved";
+        const dnv_state now = look_at_dnv_lists();
+        if (now.wrong) return now.wrong;
+        if (auto wrong = expected_.judge(now.all(), made)) return wrong;
+        return wrong_in_dnv_pool(now);
+    }
+
+    bool has_promised(const progress& made) const final {
+        return !durable_at_once_ && !how_.is_saved && made.is_at_rest();
+    }
+    recovered_pool recovered() final {
+        const open_pool& core = pool();
+        return recovered_of({core.base(), core.size()}, {core.zones().begin(), core.zones().end()});
+    }
+
+    trace enter_recovery(const lazy_memory& image, const progress& made, bool killed, const workload* life) final {
+        if (how_.is_saved) {
+            is_saving_ = true;
+            return record_save(image_path(), base(), most_bytes(), image);
+        }
+        randomness.seed(expected_.recoveries() + 1);
+        // What a kill left is opened in the same boot.
+        boots_.push_back(killed ? boots_.back() : boot_after_cut());
+        set_boot(boots_.back());
+        trace recorded;
+        {
+            seam_recorder seen(base(), image.bytes());
+            seen.operation_begins(thread_afterwards);
+            const bool is_open = !recover(image);
+            seen.operation_done(thread_afterwards);
+            expected_.enter_recovery(is_open ? state_now().all() : contents{}, made, killed);
+            if (is_open) go_on(life, seen);
+            recorded = std::move(seen.recorded());
+        }
+        set_boot(boot_after_cut());
+        return recorded;
+    }
+    void leave_recovery() final {
+        if (std::exchange(is_saving_, false)) return;
+        boots_.pop_back();
+        set_boot(boot_after_cut());
+        pool_subject::leave_recovery();
+    }
+    void close() final { dnv::abandon(); }
+
+protected:
+    /// Header, directory, static variables and four chunks.
+    static constexpr std::size_t first_bytes = 768 << 10;
+
+    class closed_afterwards {
+    public:
+        explicit closed_afterwards(dnv_pool_subject& what) : what_(what) {}
+        ~closed_afterwards() {
+            what_.close();
+            ::unlink(what_.path_.c_str());
+            set_boot(what_.boot_after_cut());
+        }
+        closed_afterwards(const closed_afterwards&) = delete;
+        closed_afterwards& operator=(const closed_afterwards&) = delete;
+
+    private:
+        dnv_pool_subject& what_;
+    };
+
+    static open_pool& pool() { return *dnv::the_space.pool; }
+    bool is_first_life() const { return boots_.size() == 1; }
+    /// A power cut is followed by another boot.
+    unsigned boot_after_cut() const { return boots_.back() + (durable_at_once_ ? 0 : 1); }
+
+    static dnv_state state_now() {
+        dnv_state now = look_at_dnv_lists();
+        if (now.wrong) throw failure(error{.code = errc::corrupt, .what = *now.wrong});
+        return now;
+    }
+
+    /// A pool of the model that is not dnv's yet.
+    dnv::engine::pool make_pool(const model& how, std::size_t bytes = first_bytes) {
+        durable_at_once_ = how.writes_are_durable;
+        how_ = how;
+        shadow_bytes_ = 0;
+        if (how.is_saved && !handler_) handler_.emplace();
+        if (!how.is_saved) handler_.reset();
+        boots_.assign(1, 0);
+        options_ = recorded_pool_options(how);
+        options_.bytes = bytes;
+        options_.reserved_bytes = most_bytes();
+        randomness.seed(0);
+        set_boot(0);
+        path_ = recorded_path();
+        return dnv::engine::pool::create(path_, options_).value();
+    }
+    void take(dnv::engine::pool made) { dnv::take_over(std::move(made), is_coded_).value(); }
+
+    /// What a pool may have: the addresses that it reserves.
+    virtual std::size_t most_bytes() const { return first_bytes; }
+    /// The file as it is, with room to grow, and behind it the log in memory, if there is one.
+    std::vector<std::byte> file_with_room(open_pool& of) {
+        std::vector<std::byte> bytes = file_now(of, of.size());
+        bytes.resize(most_bytes());
+        if (!how_.is_saved) return bytes;
+        shadow_bytes_ = shadow_bytes(of);
+        const std::byte* const shadow = base() + most_bytes();
+        bytes.insert(bytes.end(), shadow, shadow + shadow_bytes_);
+        return bytes;
+    }
+    static void begins_with(seam_recorder& seen, const open_pool& of) { seen.recorded().bytes_before = of.size(); }
+
+    /// What is done with the pool after a recovery.
+    virtual void go_on(const workload* life, seam_recorder& seen) = 0;
+
+    const dnv_operations& blocks_;
+    bool is_coded_;
+    create_options options_;
+    std::string path_;
+
+private:
+    bool durable_at_once_ = false;
+    model how_ = models[0];
+    std::optional<armed_for_all> handler_;  ///< where a handler saves
+    std::size_t shadow_bytes_ = 0;
+    bool is_saving_ = false;
+    bool is_refused_ = false;
+    std::vector<unsigned> boots_{0};  ///< of the first life, and of each that follows a recovery
+
+protected:
+    unsigned lives_before() const { return static_cast<unsigned>(boots_.size() - 1); }
+};
+
+}  // namespace holdfast::crash
