@@ -104,7 +104,7 @@ public:
         randomness.seed(expected_.recoveries() + 1);
         // What a kill left is opened in the same boot.
         boots_.push_back(killed ? boots_.back() : boot_after_cut());
-        set_boot(boots_.back());
+        enter_boot(boots_.back());
         trace recorded;
         {
             seam_recorder seen(base(), image.bytes());
@@ -115,13 +115,13 @@ public:
             if (is_open) go_on(life, seen);
             recorded = std::move(seen.recorded());
         }
-        set_boot(boot_after_cut());
+        enter_boot(boot_after_cut());
         return recorded;
     }
     void leave_recovery() final {
         if (std::exchange(is_saving_, false)) return;
         boots_.pop_back();
-        set_boot(boot_after_cut());
+        enter_boot(boot_after_cut());
         pool_subject::leave_recovery();
     }
     void close() final { dnv::abandon(); }
@@ -136,7 +136,7 @@ protected:
         ~closed_afterwards() {
             what_.close();
             ::unlink(what_.path_.c_str());
-            set_boot(what_.boot_after_cut());
+            what_.enter_boot(what_.boot_after_cut());
         }
         closed_afterwards(const closed_afterwards&) = delete;
         closed_afterwards& operator=(const closed_afterwards&) = delete;
@@ -144,6 +144,12 @@ protected:
     private:
         dnv_pool_subject& what_;
     };
+
+    /// Names of logs in memory have the mark, and other processes explore at the same time.
+    void enter_boot(unsigned number) const {
+        set_boot(number);
+        if (how_.is_saved) stand_ins_now.file_mark = static_cast<std::uint32_t>(::getpid());
+    }
 
     static open_pool& pool() { return *dnv::the_space.pool; }
     bool is_first_life() const { return boots_.size() == 1; }
@@ -168,7 +174,7 @@ protected:
         options_.bytes = bytes;
         options_.reserved_bytes = most_bytes();
         randomness.seed(0);
-        set_boot(0);
+        enter_boot(0);
         path_ = recorded_path();
         return dnv::engine::pool::create(path_, options_).value();
     }

@@ -25,7 +25,8 @@ public:
     std::string_view name() const override { return name_; }
     /// A first opening stores thousands of zeros: each would be a cut where stores are durable.
     bool knows(const model& how) const override {
-        if (how.is_saved) return !is_first_opening_ && is_coded_;
+        // What a save does is the same for all.
+        if (how.is_saved) return !is_first_opening_ && is_coded_ && blocks_.algorithm == std::string_view("value");
         return how.is_file || !(is_first_opening_ && how.stores_are_durable);
     }
     bool has_lives() const override { return !is_first_opening_; }

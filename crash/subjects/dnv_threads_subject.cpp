@@ -35,7 +35,9 @@ public:
           name_(kind.name_of(Threads == 2 ? "threads" : "threads_3")) {}
 
     std::string_view name() const override { return name_; }
-    bool knows(const model& how) const override { return !how.is_saved || Threads == 2; }
+    bool knows(const model& how) const override {
+        return !how.is_saved || (Threads == 2 && blocks_.algorithm == std::string_view("value"));
+    }
     std::uint64_t nested_less_often() const override { return 64; }
 
 private:

@@ -9,6 +9,8 @@
 #include <holdfast/ecc/test_patterns.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/sites.hpp>
+#include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
 #include <holdfast/powerfail/test_handler.hpp>
 
 #include <gtest/gtest.h>
@@ -44,11 +46,20 @@ protected:
     }
     ~Dnv() override {
         if (the_space.pool != nullptr) static_cast<void>(dnv_close());
+        remove_log_in_memory();
         std::error_code ignored;
         fs::remove_all(directory_, ignored);
     }
 
     std::string path() const { return directory_ + "/pool"; }
+    /// What a killed child whose pool was armed has left.
+    void remove_log_in_memory() const {
+        const auto file = persist::file::open(path(), persist::file::access::read_only);
+        for (const unsigned copy : {0u, 1u}) {
+            if (!file) return;
+            if (const auto block = read_superblock_copy(*file, copy)) powerfail::shadow_log::remove(*block);
+        }
+    }
     void open() { open_at(path()); }
     void open_at(const std::string& where) {
         auto opened = dnv_open(where, options_);
@@ -65,6 +76,7 @@ protected:
     /// One way after another in which commits are kept: `process`, `power` on byte-addressable media and on a file, and
     /// armed at `on_power_fail`.
     void use_way(unsigned which) {
+        remove_log_in_memory();
         std::error_code ignored;
         fs::remove_all(directory_, ignored);
         char in_memory[] = "/dev/shm/holdfast-dnv-XXXXXX";
