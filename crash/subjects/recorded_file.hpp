@@ -20,7 +20,7 @@ namespace holdfast::crash {
 inline void set_boot(unsigned number) {
     static std::string name;
     name = "boot " + std::to_string(number);
-    stand_ins_now = {name.c_str(), 1};
+    stand_ins_now = {name.c_str(), 1, true};
 }
 
 /// Where images lie that are opened by name.

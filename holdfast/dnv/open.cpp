@@ -138,12 +138,12 @@ result<void> open_parts(engine::pool opened, bool protects) {
     the_space.handle.emplace(std::move(opened));
     the_space.pool = &the_space.handle->core();
     the_space.forget_mended();
-    the_space.stores_fresh_home = the_space.pool->lanes() != nullptr && !the_space.pool->persists_lines();
-    // Its commit may be a durable one.
-    the_space.pool->before_fall_back = [] {
+    // The commit of a block that is open then may be a durable one.
+    const bool persists = the_space.pool->on_fall_back([] {
         the_space.stores_fresh_home = false;
         home::wait_for_others();
-    };
+    });
+    the_space.stores_fresh_home = the_space.pool->lanes() != nullptr && !persists;
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
     auto window = persist::address_range::reserve(the_space.pool->path(), base / expansion, reserved);

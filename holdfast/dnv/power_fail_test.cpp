@@ -146,14 +146,19 @@ TEST_F(DnvPowerFail, ABlockThatIsOpenWhenTheHandlerIsLostCommitsDurably) {
     struct loss {
         powerfail::test::test_handler* handler;
         std::thread thread;
+        std::atomic<bool> is_over{false};
     } losing{&*handler_, {}};
     // The block has stored to a fresh block by then, as if nothing but a kill could happen.
     push_front_and_call(
         77, 200,
         [](void* with) {
             auto* const what = static_cast<loss*>(with);
-            what->thread = std::thread([what] { EXPECT_TRUE(what->handler->lose()); });
-            ::usleep(20'000);
+            what->thread = std::thread([what] {
+                EXPECT_TRUE(what->handler->lose());
+                what->is_over = true;
+            });
+            ::usleep(50'000);
+            EXPECT_FALSE(what->is_over) << "the block is waited for, though nothing was committed since it began";
         },
         &losing);
     losing.thread.join();

@@ -71,6 +71,13 @@ private:
             is = verdict::worn;
             words += "; copy " + std::to_string(copy + 1) + " of 2 is torn, the other counts";
         }
+        const auto torn = may_be_torn(*header, file);
+        if (!torn) return torn.error();
+        if (*torn) {
+            is = verdict::damaged;
+            words += "; it was in use below power when the machine went down, or is a copy made meanwhile: it may be "
+                     "torn, and opening refuses it (accept_not_durable)";
+        }
         add("header", is, std::move(words));
         return true;
     }

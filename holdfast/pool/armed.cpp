@@ -21,6 +21,7 @@
 #include <holdfast/pool/boot.hpp>
 #include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/pool/sites.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 #include <holdfast/pool/superblock.hpp>
 #include <holdfast/powerfail/save.hpp>
 
@@ -33,16 +34,14 @@ namespace holdfast {
 
 namespace site = persist::site;
 
-/// Requires: the pool is mapped, and not torn.
-result<void> mapped_pool::adopt_saved_log() {
-    if (!is_armed(superblock_)) return {};
-    const auto torn = may_be_torn(superblock_, *file_);
-    if (!torn) return torn.error();
-    // Whoever accepts that gets what is there.
-    if (*torn) return {};
-    auto shadow = powerfail::shadow_log::find(superblock_);
+/// Requires: the pool is mapped, and not torn, or whoever opens it accepts that.
+result<void> mapped_pool::adopt_log_in_memory() {
+    auto shadow = log_in_memory_of(superblock_, *file_);
     if (!shadow) return std::move(shadow).give_error();
-    powerfail::save(shadow->header(), base_, lines_);
+    if (!*shadow) return {};
+    // Not what was published last: the process may have been killed between a newer superblock and its seal.
+    (*shadow)->publish(saved_after(superblock_));
+    powerfail::save((*shadow)->header(), base_, lines_);
     auto saved = read_superblock(*file_);
     if (!saved) return saved.error();
     superblock_ = *saved;
@@ -65,11 +64,12 @@ void mapped_pool::arm() {
     const auto mark = mark_of(*file_);
     if (!mark) return;
     of.file_mark = *mark;
-    const std::uintptr_t behind = superblock_.base + superblock_.reserved_bytes;
-    auto shadow = powerfail::shadow_log::create(of, base_, behind);
+    const std::uintptr_t at = stand_ins_now.log_behind_pool ? superblock_.base + superblock_.reserved_bytes : 0;
+    auto shadow = powerfail::shadow_log::create(of, base_, at);
     if (!shadow) return;
     shadow_.emplace(std::move(*shadow));
     level_ = level::on_power_fail;
+    publishes_seals_ = true;
     seal_next(of);
     charge_.path = path_;
     charge_.shadow = &shadow_->header();
@@ -78,22 +78,27 @@ void mapped_pool::arm() {
     charge_.log_bytes = superblock_.log_bytes;
     charge_.pool_bytes = superblock_.pool_bytes;
     charge_.lost = [this] { return fall_back().has_value(); };
-    if (handler_->arm(charge_)) {
+    has_charge_ = handler_->arm(charge_);
+    if (has_charge_) {
         persists_lines_ = false;
         return;
     }
     level_ = level::power;
+    publishes_seals_ = false;
     shadow_.reset();
     powerfail::shadow_log::remove(of);
 }
 
 void mapped_pool::seal_next(const format::superblock& now) {
-    if (shadow_ && level_ == level::on_power_fail) shadow_->publish(saved_after(now));
+    if (publishes_seals_) shadow_->publish(saved_after(now));
 }
 
 log_geometry mapped_pool::geometry_of_log() const noexcept {
     log_geometry geometry = log_of(superblock_);
-    if (shadow_) geometry.offset = superblock_.reserved_bytes + format::shadow_log_offset;
+    // Counted from the pool on, wherever that is.
+    if (shadow_)
+        geometry.offset = reinterpret_cast<std::uintptr_t>(&shadow_->header()) + format::shadow_log_offset -
+                          reinterpret_cast<std::uintptr_t>(base_);
     return geometry;
 }
 
@@ -114,12 +119,28 @@ result<void> mapped_pool::end_charge() {
     // A save that was resumed has left its copy there, and the seal says that it counts.
     empty_log();
     const format::superblock seal = saved_after(superblock_);
-    if (auto written = holdfast::write_superblock(*file_, seal); !written) return note_failed_sync(written.error());
+    if (auto written = holdfast::write_superblock(*file_, seal); !written) {
+        if (auto armed = write_armed_in_place_of(seal); !armed) note_failed_sync(bare_error(errc::io));
+        return written;
+    }
+    publishes_seals_ = false;
     shadow_->withdraw();
-    handler_->disarm(charge_);
+    let_handler_go();
     empty_log();
     const std::lock_guard lock(header_);
     superblock_ = seal;
+    return {};
+}
+
+/// A seal whose writing failed may be in force, or be so one day, while commits go on: the superblock that says so is
+/// written in its place.
+result<void> mapped_pool::write_armed_in_place_of(const format::superblock& seal) {
+    format::superblock armed = superblock_;
+    armed.generation = seal.generation;
+    if (auto written = holdfast::write_superblock(*file_, armed); !written) return written;
+    seal_next(armed);
+    const std::lock_guard lock(header_);
+    superblock_ = armed;
     return {};
 }
 
@@ -142,31 +163,53 @@ result<void> mapped_pool::become_power() {
     return marked;
 }
 
+bool mapped_pool::on_fall_back(std::function<void()> before) {
+    const std::lock_guard lock(growing_);
+    before_fall_back_ = std::move(before);
+    return persists_lines_;
+}
+
+/// Calls what is to be called before, without a lock: what it waits for may want one. Errors: busy, misuse.
+result<bool> mapped_pool::prepare_fall_back() {
+    std::function<void()> before;
+    {
+        const std::lock_guard lock(growing_);
+        if (!is_ready_) return error{.code = errc::busy, .what = "the pool is being opened", .path = path_};
+        if (auto here = check_here("go on at power"); !here) return std::move(here).give_error();
+        before = before_fall_back_;
+    }
+    if (before) before();
+    return before != nullptr;
+}
+
 result<void> mapped_pool::fall_back() {
     constexpr std::chrono::seconds patience{10};
     const cancellation_held uncancelled;
-    if (auto here = check_here("go on at power"); !here) return here;
-    const std::scoped_lock lock(growing_, copying_);
+    auto called = prepare_fall_back();
+    if (!called) return std::move(called).give_error();
+    std::scoped_lock lock(growing_, copying_);
     if (level_ != level::on_power_fail || is_closing_)
         return error{.code = errc::misuse, .what = "the pool has no handler that it could lose", .path = path_};
     if (auto usable = check_usable("go on at power"); !usable) return usable;
-    if (before_fall_back) before_fall_back();
+    // Somebody has come in between who wants to be called.
+    if (!*called && before_fall_back_) return error{.code = errc::busy, .what = "try again", .path = path_};
     if (auto held = hold_commits(patience); !held) return held.error();
     auto done = become_power();
     release_commits();
     return done;
 }
 
-/// The handler does not know the pool any more, and the log stays in memory as long as a superblock needs it.
+void mapped_pool::let_handler_go() noexcept {
+    if (std::exchange(has_charge_, false)) handler_->disarm(charge_);
+}
+
+/// The handler does not know the pool any more, as if the process had been killed. The log stays in memory as long as
+/// an opening may need it.
 void mapped_pool::leave_shadow() noexcept {
     if (!shadow_) return;
-    if (inherited_ || process_ != ::getpid()) return shadow_.reset();
-    // As if the process had been killed: there is no more to save than an opening saves.
-    if (is_armed(superblock_)) {
-        handler_->disarm(charge_);
-    } else {
-        powerfail::shadow_log::remove(superblock_);
-    }
+    const bool is_own = !inherited_ && process_ == ::getpid();
+    if (is_own) let_handler_go();
+    if (is_own && shadow_->header().sealed == 0) powerfail::shadow_log::remove(superblock_);
     shadow_.reset();
 }
 

@@ -27,11 +27,9 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(persist::file file) {
     const std::span<std::byte> bytes(mapped->data(), block->pool_bytes);
     const auto reading = log_reading_of(*block, file);
     if (!reading) return reading.error();
-    if (is_armed(*block) && *reading == log_reading::strict) {
-        const auto shadow = powerfail::shadow_log::find(*block);
-        if (!shadow) return blame(shadow.error());
-        powerfail::copy_log(shadow->header(), bytes.data());
-    }
+    const auto shadow = log_in_memory_of(*block, file);
+    if (!shadow) return blame(shadow.error());
+    if (*shadow) powerfail::copy_log((*shadow)->header(), bytes.data());
     auto replay = log_replay::read(bytes, log_of(*block), *reading);
     if (!replay) return blame(replay.error());
     // Also of a pool that says clean, where this is nothing: the copy that said dirty may be damaged.

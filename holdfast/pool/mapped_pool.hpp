@@ -38,6 +38,7 @@ public:
     result<void> checkpoint() override;
     result<void> grow(std::uint64_t bytes) override;
     result<void> fall_back() override;
+    bool on_fall_back(std::function<void()> before) override;
     result<snapshot_report> snapshot(const std::string& path, const snapshot_options& options) override;
     void bring_home() override {
         if (aliases_ != nullptr) aliases_->bring_home();
@@ -89,13 +90,16 @@ private:
     static result<void> finish_copy(persist::file& copy, format::superblock block, std::uint64_t last_sequence);
     format::superblock superblock_now() const;
     // armed.cpp: at `on_power_fail`.
-    result<void> adopt_saved_log();
+    result<void> adopt_log_in_memory();
     void arm();
     void forget_shadow_of(const format::superblock& before) noexcept;
     void seal_next(const format::superblock& now);
+    result<bool> prepare_fall_back();
     result<void> close_charge();
     result<void> end_charge();
+    result<void> write_armed_in_place_of(const format::superblock& seal);
     result<void> become_power();
+    void let_handler_go() noexcept;
     void leave_shadow() noexcept;
     log_geometry geometry_of_log() const noexcept;
     error poisoned_error() const;
@@ -107,7 +111,12 @@ private:
     std::optional<powerfail::shadow_log> shadow_;
     powerfail::handler* handler_ = nullptr;  ///< who has charge of the pool
     powerfail::charge charge_;
-    bool is_closing_ = false;  ///< guarded by growing_
+    bool has_charge_ = false;
+    bool publishes_seals_ = false;
+    // Guarded by growing_.
+    std::function<void()> before_fall_back_;
+    bool is_ready_ = false;
+    bool is_closing_ = false;
     bool unsettled_ = false;  ///< below `power`: a life before did not end cleanly
     std::uint64_t private_bytes_ = 0;
     pid_t process_ = ::getpid();

@@ -181,6 +181,7 @@ result<std::unique_ptr<mapped_pool>> pool_opener::create(const std::string& path
     if (!opened) return opened;
     if (is_planted(planted::published_before_format)) return opened;
     if (auto published = (*opened)->file_->publish(); !published) {
+        powerfail::shadow_log::remove((*opened)->superblock_);
         (*opened)->abandon();
         return published.error();
     }
@@ -265,6 +266,8 @@ mapped_pool::~mapped_pool() {
         // Without memory it is left as a killed process leaves it, for the next opening to recover.
         abandon();
     }
+    // An opening that failed.
+    leave_shadow();
     // One that was only inspected has no log to close.
     unregister_pool(*this);
 }

@@ -184,8 +184,10 @@ public:
     /// save: the pool counts as torn, or all is there.
     /// Errors: misuse (another level; a forked child), busy (a transaction stayed open), io - the level stays.
     virtual result<void> fall_back() = 0;
-    /// Called before commits are held for that, if it is set: whoever stores to homes before its commit stops it.
-    std::function<void()> before_fall_back;
+    /// For whoever stores to homes before its commit, and stops that in `before`, which is called before commits are
+    /// held for a fall_back. Returns whether the pool persists lines now; from here on that changes after such a call
+    /// only.
+    virtual bool on_fall_back(std::function<void()> before) = 0;
 
     /// Copies the pool to a new file at `path` while it is in use: a complete, closed pool that holds exactly the
     /// transactions committed before one moment during this call, with its own id and the same address. The copy shares

@@ -305,7 +305,7 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
         return checked.error();
     if (auto checked = check_wraps(pool->path_, engine, options); !checked) return checked.error();
     if (auto mapped = map(*pool, options); !mapped) return mapped.error();
-    if (auto adopted = pool->adopt_saved_log(); !adopted) return adopted.error();
+    if (auto adopted = pool->adopt_log_in_memory(); !adopted) return adopted.error();
 
     auto heap = heap::open(pool->base_, pool->zones(), pool->superblock_.reserved_bytes);
     if (!heap) {
@@ -328,6 +328,8 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
     start_log(*pool, engine, options.records);
     pool->connect_heap();
     register_pool(*pool);
+    const std::lock_guard lock(pool->growing_);
+    pool->is_ready_ = true;
     return pool;
 }
 

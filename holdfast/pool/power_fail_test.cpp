@@ -314,6 +314,57 @@ TEST_F(PowerFail, ThreadsCommitWhileTheHandlerIsLostAndWhileThePowerFails) {
     EXPECT_EQ(found(small_nvram_pool(level::power)), std::to_string(committed.load()));
 }
 
+TEST_F(PowerFail, AGrowthThatAKillInterruptedHasOneSizeOrTheOther) {
+    test_handler handler;
+    auto pool = make();
+    commit_word(*pool, 5);
+    ASSERT_TRUE(pool->grow(512 << 10));
+    commit_word(*pool, 6, false);
+    pool->abandon();
+    // As a kill leaves it between the second superblock of the growth and its seal.
+    {
+        format::superblock newest = superblock_copy(path(), 0);
+        if (superblock_copy(path(), 1).generation > newest.generation) newest = superblock_copy(path(), 1);
+        auto shadow = powerfail::shadow_log::find(newest);
+        ASSERT_TRUE(shadow) << shadow.error().text();
+        format::superblock older = shadow->header().seals[0];
+        if (shadow->header().seals[1].pool_bytes < older.pool_bytes) older = shadow->header().seals[1];
+        older.pool_bytes = 256 << 10;
+        older.zone_count = 1;
+        older.zones[1] = {};
+        older.checksum = ~crc32c(&older, offsetof(format::superblock, checksum), ~0u);
+        shadow->publish(older);
+    }
+    auto opened = open(small_nvram_pool(level::power));
+    ASSERT_TRUE(opened) << opened.error().text();
+    EXPECT_EQ((*opened)->size(), 512u << 10);
+    EXPECT_EQ((*opened)->info().bytes, (*opened)->size());
+    EXPECT_EQ(*last_word(**opened), 6u);
+}
+
+TEST_F(PowerFail, AnOpeningThatFailsLeavesNothingInCharge) {
+    test_handler handler;
+    make_closed(path(), armed());
+    auto options = armed();
+    options.layout = "another";
+    EXPECT_EQ(code_of(open(options)), errc::layout_mismatch);
+    EXPECT_EQ(handler.pools(), 0u);
+}
+
+TEST_F(PowerFail, TwoPoolsSideBySideAreBothArmed) {
+    test_handler handler;
+    auto options = armed();
+    options.reserved_bytes = std::uint64_t{1} << 30;
+    auto first = open_pool::create(path(), redo_like, options);
+    ASSERT_TRUE(first) << first.error().text();
+    options.base += options.reserved_bytes;
+    auto second = open_pool::create(scratch_.file("second"), redo_like, options);
+    ASSERT_TRUE(second) << second.error().text();
+    EXPECT_EQ(handler.pools(), 2u);
+    EXPECT_TRUE(handler.lose());
+    EXPECT_EQ(handler.pools(), 0u);
+}
+
 TEST_F(PowerFail, APoolWithoutAHandlerHasNoneToLose) {
     auto pool = make();
     EXPECT_EQ(code_of(pool->fall_back()), errc::misuse);

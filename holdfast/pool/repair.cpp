@@ -76,8 +76,9 @@ private:
             header = *saved;
         }
         block_ = *header;
-        if (is_armed(block_))
-            if (auto found = powerfail::shadow_log::find(block_)) shadow_.emplace(std::move(*found));
+        auto in_memory = log_in_memory_of(block_, original_);
+        if (!in_memory) return std::move(in_memory).give_error();
+        shadow_ = std::move(*in_memory);
         if (auto marked = take_mark_over(); !marked) return marked;
         for (unsigned copy = 0; copy < 2; ++copy) {
             if (block_.generation % 2 == copy || read_superblock_copy(file_, copy)) continue;

@@ -9,6 +9,7 @@ namespace holdfast {
 struct stand_ins {
     const char* boot_id = nullptr;  ///< nullptr: the kernel's
     std::uint32_t file_mark = 0;    ///< 0: that of the file
+    bool log_behind_pool = false;   ///< a log in memory is mapped right behind the addresses that its pool reserves
 };
 
 /// Set it while no pool is opened or closed.

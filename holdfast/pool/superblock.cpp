@@ -116,6 +116,22 @@ bool is_armed(const superblock& block) noexcept {
     return block.state == format::pool_state::dirty && block.level == static_cast<std::uint32_t>(level::on_power_fail);
 }
 
+result<std::optional<powerfail::shadow_log>> log_in_memory_of(const superblock& block, const persist::file& in) {
+    std::optional<powerfail::shadow_log> none;
+    const boot_id boot = current_boot_id();
+    if ((block.required_features & format::feature_shadow_log) == 0 || boot.text().empty() ||
+        text_of(block.boot_id) != boot.text())
+        return none;
+    const auto mark = mark_of(in);
+    if (!mark) return mark.error();
+    if (block.file_mark != *mark) return none;
+    auto shadow = powerfail::shadow_log::find(block);
+    if (!shadow && shadow.error().code == errc::not_found) return none;
+    if (!shadow) return std::move(shadow).give_error();
+    if (shadow->header().sealed == 0) return none;
+    return std::optional(std::move(*shadow));
+}
+
 result<bool> may_be_torn(const superblock& block, const persist::file& in) {
     constexpr auto power = static_cast<std::uint32_t>(level::power);
     if (block.state != format::pool_state::dirty || block.level >= power) return false;
@@ -126,7 +142,10 @@ result<bool> may_be_torn(const superblock& block, const persist::file& in) {
     const auto mark = mark_of(in);
     if (!mark) return mark.error();
     if (block.file_mark != *mark) return true;
-    return is_armed(block) && !powerfail::shadow_log::find(block);
+    if (!is_armed(block)) return false;
+    const auto shadow = log_in_memory_of(block, in);
+    if (!shadow) return shadow.error();
+    return !*shadow;
 }
 
 result<superblock> read_superblock(const persist::file& from) {

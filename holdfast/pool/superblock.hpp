@@ -6,11 +6,13 @@
 #include <holdfast/heap/heap.hpp>
 #include <holdfast/log/scan.hpp>
 #include <holdfast/persist/file.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -54,6 +56,10 @@ format::superblock saved_after(format::superblock now) noexcept;
 
 /// In use at `on_power_fail`, and not saved so far: its log is in memory.
 bool is_armed(const format::superblock& block) noexcept;
+
+/// The log in memory that a process of this boot left which had that file open, and no handler saved for good. Errors:
+/// those of mark_of; permission_denied, io.
+result<std::optional<powerfail::shadow_log>> log_in_memory_of(const format::superblock& block, const persist::file& in);
 
 /// Whether that may be torn which the log does not mend: in use below `power`, and not in this boot, or not in this
 /// file, which then is a copy made meanwhile, or without the log that was in memory. Where the kernel has no boot id

@@ -20,9 +20,10 @@ struct charge {
     persist::line_path lines;
     std::uint64_t log_bytes = 0;   ///< a save copies at most this
     std::uint64_t pool_bytes = 0;  ///< and writes back this, when the pool was opened; it may have grown since
-    /// Call it when the pool can no longer be saved: from then on its commits are durable one by one. Returns whether
-    /// that is so now; if not, call it again. Requires: the charge is not being given back; no transaction of the
-    /// calling thread is open.
+    /// Call it when the pool can no longer be saved: from then on its commits are durable one by one, and the charge is
+    /// given back. Returns whether that is so now. If not, call it again as long as the charge is there: the pool is
+    /// being opened, or a write failed. It waits for a snapshot that is being made. Requires: no transaction of the
+    /// calling thread is open, and no lock held that `disarm` takes.
     std::function<bool()> lost;
 };
 

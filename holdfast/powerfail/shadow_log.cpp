@@ -40,8 +40,9 @@ shadow_header header_for(const superblock& of) noexcept {
 
 bool is_of(const persist::named_memory& memory, const superblock& pool) noexcept {
     const shadow_header expected = header_for(pool);
-    return memory.size() >= shadow_log::bytes_for(pool.log_bytes) &&
-           std::memcmp(memory.data(), &expected, offsetof(shadow_header, sealed)) == 0;
+    if (memory.size() < shadow_log::bytes_for(pool.log_bytes)) return false;
+    const auto& found = *reinterpret_cast<const shadow_header*>(memory.data());
+    return std::memcmp(&found, &expected, offsetof(shadow_header, sealed)) == 0 && found.sealed <= 2;
 }
 
 }  // namespace

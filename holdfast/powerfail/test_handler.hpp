@@ -30,12 +30,17 @@ public:
         park.sa_handler = &stay;
         park.sa_flags = SA_RESTART;
         ::sigaction(SIGUSR2, &park, &before_);
-        const auto self = static_cast<pid_t>(::syscall(SYS_gettid));
-        for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) {
-            const pid_t thread = std::stoi(each.path().filename().string());
-            if (thread != self && ::syscall(SYS_tgkill, ::getpid(), thread, SIGUSR2) == 0) ++count_;
+        for_each_other([&](pid_t thread) {
+            if (::syscall(SYS_tgkill, ::getpid(), thread, SIGUSR2) == 0) ++count_;
+        });
+        for (unsigned waits = 1; parked.load(std::memory_order_acquire) != count_; ++waits) {
+            ::usleep(10);
+            if (waits % 1000 != 0) continue;
+            // A thread may have ended meanwhile.
+            unsigned alive = 0;
+            for_each_other([&](pid_t) { ++alive; });
+            count_ = std::min(count_, alive);
         }
-        while (parked.load(std::memory_order_acquire) != count_) ::usleep(10);
     }
     ~parked_threads() {
         released.store(true, std::memory_order_release);
@@ -48,6 +53,12 @@ public:
     unsigned count() const noexcept { return count_; }
 
 private:
+    template <class F>
+    static void for_each_other(F&& f) {
+        const auto self = static_cast<pid_t>(::syscall(SYS_gettid));
+        for (const auto& each : std::filesystem::directory_iterator("/proc/self/task"))
+            if (const pid_t thread = std::stoi(each.path().filename().string()); thread != self) f(thread);
+    }
     static void stay(int) {
         parked.fetch_add(1, std::memory_order_acq_rel);
         while (!released.load(std::memory_order_acquire)) {

@@ -134,7 +134,7 @@ private:
     static constinit sequence sequence_;
     static constinit registry registry_;
     static constinit pthread_key_t exit_key_;
-    static constinit bool exit_key_made_;
+    static const bool is_known_to_process_;  ///< its ends of threads and its forks are noticed
 
     void open(const start& how) noexcept {
         restart_ = how.restart;

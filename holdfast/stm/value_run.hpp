@@ -60,8 +60,6 @@ template <class Home>
 constinit registry basic_value<Home>::registry_;
 template <class Home>
 constinit pthread_key_t basic_value<Home>::exit_key_ = 0;
-template <class Home>
-constinit bool basic_value<Home>::exit_key_made_ = false;
 
 /// A word that was stored to, or one whose slot another one has.
 template <class Home>
@@ -272,8 +270,12 @@ void basic_value<Home>::settle_blocks() noexcept {
 
 template <class Home>
 void basic_value<Home>::wait_for_others() noexcept {
+    // Whoever begins from here on is told from those that are open now, though nothing was committed in between.
+    std::uint64_t before = wait_for_even();
+    while (!sequence_.now.compare_exchange_weak(before, before + 2, std::memory_order_seq_cst))
+        before = wait_for_even();
     registry::order_other_threads();
-    registry_.wait_for_older(sequence_.now.load(std::memory_order_acquire), of_this_thread().slot_);
+    registry_.wait_for_older(before + 2, of_this_thread().slot_);
 }
 
 template <class Home>

@@ -150,7 +150,7 @@ private:
     static constinit registry registry_;
     static lock locks_[std::size_t{1} << lock_bits];
     static constinit pthread_key_t exit_key_;
-    static constinit bool exit_key_made_;
+    static const bool is_known_to_process_;  ///< its ends of threads and its forks are noticed
 
     /// Neighbouring lines have neighbouring locks. Regions of 64 MiB are shifted against each other, since allocators
     /// begin arenas at such multiples, all with the same layout.

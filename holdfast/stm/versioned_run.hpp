@@ -70,8 +70,6 @@ template <class Home>
 typename basic_versioned<Home>::lock basic_versioned<Home>::locks_[std::size_t{1} << basic_versioned<Home>::lock_bits];
 template <class Home>
 constinit pthread_key_t basic_versioned<Home>::exit_key_ = 0;
-template <class Home>
-constinit bool basic_versioned<Home>::exit_key_made_ = false;
 
 /// The lock is held, or younger than the snapshot, or has changed.
 template <class Home>
@@ -328,7 +326,10 @@ void basic_versioned<Home>::settle_blocks(std::uint64_t older_than) noexcept {
 
 template <class Home>
 void basic_versioned<Home>::wait_for_others() noexcept {
-    registry_.wait_for_older(clock_.now.load(std::memory_order_acquire), of_this_thread().slot_);
+    // Whoever begins from here on is told from those that are open now, though nothing was committed in between.
+    const std::uint64_t now = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
+    registry::order_other_threads();
+    registry_.wait_for_older(now, of_this_thread().slot_);
 }
 
 template <class Home>

@@ -6,16 +6,20 @@
 
 namespace holdfast::stm {
 
+/// When the program is loaded: a lock that is taken at a thread's first transaction would stay locked in a child that
+/// is forked then. A transaction before that runs serially.
+template <class Home>
+const bool basic_versioned<Home>::is_known_to_process_ = [] {
+    return pthread_key_create(&exit_key_, leave) == 0 &&
+           pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+}();
+
 /// The thread's first transaction, or its first since no slot was free.
 template <class Home>
 void basic_versioned<Home>::enter() noexcept {
-    static const bool known_to_process = [] {
-        exit_key_made_ = pthread_key_create(&exit_key_, leave) == 0;
-        return exit_key_made_ && pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
-    }();
     own_mark_ = held_bit | std::uint64_t{registry::most_threads} << owner_shift;
     // Without notice of the thread's end its slot would be lost: it runs serially instead.
-    if (!known_to_process || pthread_setspecific(exit_key_, this) != 0) return;
+    if (!is_known_to_process_ || pthread_setspecific(exit_key_, this) != 0) return;
     slot_ = registry_.claim();
     if (slot_ == nullptr) return;
     own_mark_ = held_bit | std::uint64_t{registry_.index_of(*slot_)} << owner_shift;
