@@ -77,7 +77,7 @@ void mapped_pool::arm() {
     charge_.lines = lines_;
     charge_.log_bytes = superblock_.log_bytes;
     charge_.pool_bytes = superblock_.pool_bytes;
-    charge_.lost = [this] { return fall_back().has_value(); };
+    charge_.lost = [this] { return fall_back().has_value() || durability() == level::power; };
     has_charge_ = handler_->arm(charge_);
     if (has_charge_) {
         persists_lines_ = false;

@@ -2,6 +2,7 @@
 // threads of the process meanwhile, wherever they are.
 #pragma once
 
+#include <holdfast/persist/test_scratch.hpp>
 #include <holdfast/powerfail/handler.hpp>
 #include <holdfast/powerfail/save.hpp>
 
@@ -55,6 +56,8 @@ public:
 private:
     template <class F>
     static void for_each_other(F&& f) {
+        // There the emulator has threads of its own among them.
+        if (persist::test::emulated()) return;
         const auto self = static_cast<pid_t>(::syscall(SYS_gettid));
         for (const auto& each : std::filesystem::directory_iterator("/proc/self/task"))
             if (const pid_t thread = std::stoi(each.path().filename().string()); thread != self) f(thread);
