@@ -48,7 +48,7 @@ match make_list_match(const setting& where, const std::vector<std::string>& case
                       scratch& space) {
     match made;
     made.suite = "dnv-list";
-    const std::string level = where.level == "power" ? "on_power_fail and power" : where.level;
+    const std::string level = where.level == "process" ? "process and on_power_fail" : where.level;
     made.title = "dnv-list: " + cases.front() + " and " + cases.back() + "   level " + level + "   medium " +
                  where.medium + "   threads 1   bytes " + std::to_string(where.bytes) + "   elements " +
                  std::to_string(where.elements);
@@ -61,9 +61,9 @@ match make_list_match(const setting& where, const std::vector<std::string>& case
             made.entries.push_back(
                 {engine, std::make_unique<shared_contestant>(measured), {name}, parameters_of(at, own)});
     };
-    // What a handler saves survives a power failure as well: it is measured beside what does without one.
+    // Beside rivals that flush nothing either, and would survive as much with a handler that writes caches back.
     std::vector<setting> levels{where};
-    if (where.level == "power") levels.front().level = "on_power_fail", levels.push_back(where);
+    if (where.level == "process") levels.push_back(where), levels.back().level = "on_power_fail";
     for (const setting& at : levels)
         for (const dnv_program& program : dnv_programs())
             for (const std::string mode : {"rtx", "tx", "notx"})

@@ -165,7 +165,9 @@ void explorer::cut(const medium& left) {
 void explorer::cut_save(const medium& left) {
     medium stopped = left;
     stopped.stop();
-    cut_recovery({visible_image(left), {}}, &stopped, random_() % limits_.killed_one_in == 0);
+    const bool is_cut = random_() % limits_.killed_one_in == 0;
+    if (!is_cut) found_.exhaustive = false;
+    cut_recovery({visible_image(left), {}}, &stopped, is_cut);
 }
 
 /// Now and then: the process is killed, and what follows it is cut. Where all that is visible is durable a kill is

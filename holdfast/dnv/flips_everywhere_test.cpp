@@ -212,6 +212,15 @@ protected:
                            audit.problems.empty() && audit.blocks == nodes + 1;
         return dnv_close() && right;
     }
+    /// A closed pool with something of everything.
+    std::vector<plain_part> parts_of_closed_pool() {
+        options_.bytes = 2 << 20;
+        open();
+        fill();
+        std::vector<plain_part> parts = plain_parts();
+        EXPECT_TRUE(dnv_close());
+        return parts;
+    }
     /// Each part in turn, in copies of the pool's file.
     void expect_named_or_harmless(const std::vector<plain_part>& parts, unsigned rounds, workload::random& random) {
         unsigned named = 0, harmless = 0;
@@ -236,21 +245,12 @@ protected:
 
 TEST_F(FlipsInPlainParts, FlipsInAClosedPoolAreNamedOrWithoutEffect) {
     workload::random random(seed_of_run());
-    options_.bytes = 2 << 20;
-    open();
-    fill();
-    const std::vector<plain_part> parts = plain_parts();
-    ASSERT_TRUE(dnv_close());
-    expect_named_or_harmless(parts, at_full_length() ? 20'000 : 200, random);
+    expect_named_or_harmless(parts_of_closed_pool(), at_full_length() ? 20'000 : 200, random);
 }
 
 TEST_F(FlipsInPlainParts, FlipsInAnOpenPoolAreNamedOnceItIsClosedOrWithoutEffect) {
     workload::random random(seed_of_run());
-    options_.bytes = 2 << 20;
-    open();
-    fill();
-    const std::vector<plain_part> parts = plain_parts();
-    ASSERT_TRUE(dnv_close());
+    const std::vector<plain_part> parts = parts_of_closed_pool();
     const unsigned rounds = at_full_length() ? 20'000 : 100;
     unsigned named = 0, harmless = 0;
     const std::string copy = directory_ + "/copy";

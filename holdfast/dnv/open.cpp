@@ -228,6 +228,7 @@ result<void> dnv_close() {
 
 dnv_statistics dnv_state() {
     dnv_statistics state;
+    state.durability = dnv::the_space.pool->durability();
     state.mended_words = dnv::the_space.mended_words.load(std::memory_order_relaxed);
     state.mended_bits = dnv::the_space.mended_bits.load(std::memory_order_relaxed);
     state.scrubbed_words = dnv::the_space.scrubbed_words.load(std::memory_order_relaxed);

@@ -76,7 +76,7 @@ TEST_F(DnvPowerFail, ArmedABlockAsksNothingOfTheMedium) {
     push_some(10);
     pop_front();
     EXPECT_EQ(persist::thread_counters() - before, persist::counters{});
-    EXPECT_EQ(the_space.pool->durability(), level::on_power_fail);
+    EXPECT_EQ(dnv_state().durability, level::on_power_fail);
 }
 
 TEST_F(DnvPowerFail, WhereThePowerFailsAmongThreadsEachBlockIsThereOrNot) {
@@ -138,6 +138,23 @@ TEST_F(DnvPowerFail, ThreadsGoOnAtPowerWhenTheHandlerIsLost) {
         stand_ins_now.boot_id = "monday";
         if (HasFailure()) FAIL() << "round " << round;
     }
+}
+
+TEST_F(DnvPowerFail, ABlockThatGrowsThePoolDoesNotWaitForTheHandlersLossWhichWaitsForIt) {
+    options_.bytes = 2 << 20;
+    options_.reserved_bytes = 64 << 20;
+    open();
+    static powerfail::test::test_handler* losing;
+    static std::thread thread;
+    losing = &*handler_;
+    push_irrevocably(77, [] {
+        thread = std::thread([] { EXPECT_TRUE(losing->lose()); });
+        ::usleep(50'000);
+        EXPECT_TRUE(dnv_grow(8 << 20));
+    });
+    thread.join();
+    EXPECT_EQ(dnv_state().durability, level::power);
+    expect_sound_list(1);
 }
 
 TEST_F(DnvPowerFail, ABlockThatIsOpenWhenTheHandlerIsLostCommitsDurably) {

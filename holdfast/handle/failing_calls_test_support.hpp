@@ -26,6 +26,8 @@ namespace holdfast::test {
 constexpr int half = -1;
 /// Not an errno: no call fails, an allocation does.
 constexpr int no_memory = -2;
+/// Not an errno: a durable write is made, and then fails.
+constexpr int written = -3;
 
 /// What fails on this thread while it is armed.
 struct failing_calls {
@@ -54,8 +56,9 @@ struct failing_calls {
     /// True where this call is the one that fails; errno is then set.
     bool fails(const char* name, bool can_be_short = false) {
         if (!armed || how == no_memory || (how == half && !can_be_short)) return false;
+        if (how == written && name != std::string_view("pwritev2")) return false;
         if (!is_next(name)) return false;
-        errno = how;
+        errno = how == written ? EIO : how;
         if (how != half) sync_failed |= is_sync(name);
         return true;
     }
@@ -141,6 +144,11 @@ ssize_t pread(int descriptor, void* bytes, std::size_t size, off_t offset) {
 ssize_t pwritev2(int descriptor, const iovec* pieces, int count, off_t offset, int flags) {
     auto& fails = holdfast::test::this_thread_fails;
     if (!fails.fails("pwritev2", true)) return HOLDFAST_TEST_NEXT(pwritev2)(descriptor, pieces, count, offset, flags);
+    if (fails.how == holdfast::test::written) {
+        static_cast<void>(HOLDFAST_TEST_NEXT(pwritev2)(descriptor, pieces, count, offset, flags));
+        errno = EIO;
+        return -1;
+    }
     if (fails.how != holdfast::test::half) return -1;
     // Half of the first piece.
     const iovec first{pieces->iov_base, (pieces->iov_len + 1) / 2};
@@ -189,6 +197,8 @@ HOLDFAST_TEST_FAILS(int, fdatasync, (int descriptor), (descriptor), -1)
 HOLDFAST_TEST_FAILS(int, fsync, (int descriptor), (descriptor), -1)
 HOLDFAST_TEST_FAILS(int, fallocate, (int descriptor, int mode, off_t offset, off_t bytes),
                     (descriptor, mode, offset, bytes), -1)
+HOLDFAST_TEST_FAILS(int, fstatfs, (int descriptor, struct statfs* status) noexcept, (descriptor, status), -1)
+HOLDFAST_TEST_FAILS(int, posix_fallocate, (int descriptor, off_t offset, off_t bytes), (descriptor, offset, bytes), EIO)
 HOLDFAST_TEST_FAILS(int, ftruncate, (int descriptor, off_t bytes) noexcept, (descriptor, bytes), -1)
 HOLDFAST_TEST_FAILS(void*, mmap,
                     (void* at, std::size_t bytes, int protection, int flags, int descriptor, off_t offset) noexcept,

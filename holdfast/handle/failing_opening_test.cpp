@@ -1,8 +1,15 @@
-// What an opening says when the kernel's answer to one of its questions is missing.
+// What an opening says when the kernel's answer to one of its questions is missing, and what becomes of an armed pool.
 #include <holdfast/handle/failing_rows_test_support.hpp>
 
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/handle/pool.hpp>
+#include <holdfast/pool/stand_ins.hpp>
+#include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
+#include <holdfast/powerfail/test_handler.hpp>
+
+#include <algorithm>
+#include <fstream>
 
 namespace holdfast::test {
 namespace {
@@ -38,6 +45,154 @@ TEST(FailingOpening, IsNeverTakenForThatOfACopy) {
         }
         EXPECT_GT(failures, 20u) << "hardly a call failed";
     }
+}
+
+using powerfail::test::test_handler;
+
+/// A pool at `on_power_fail`, in which a number is 7.
+class FailingArmedPool : public testing::Test {
+protected:
+    FailingArmedPool() {
+        stand_ins_now.boot_id = "monday";
+        options_.durability = level::on_power_fail;
+        options_.tmpfs_is_nvram = true;
+        options_.bytes = 256 << 10;
+    }
+    ~FailingArmedPool() override {
+        remove_log_in_memory();
+        stand_ins_now.boot_id = nullptr;
+    }
+
+    std::string path() const { return scratch_.file("pool"); }
+    redo::pool make() {
+        remove_log_in_memory();
+        std::filesystem::remove(path());
+        auto pool = redo::pool::create(path(), options_).value();
+        auto& number = *pool.root<redo::field<int>>("number").value();
+        pool.atomically([&] { number = 7; }).value();
+        return pool;
+    }
+    void remove_log_in_memory() const {
+        const auto file = persist::file::open(path(), persist::file::access::read_only);
+        for (const unsigned copy : {0u, 1u}) {
+            if (!file) return;
+            if (const auto block = read_superblock_copy(*file, copy)) powerfail::shadow_log::remove(*block);
+        }
+    }
+    /// What another opening finds, or why there is none.
+    std::string found(level durability) {
+        auto options = options_;
+        options.durability = durability;
+        auto opened = redo::pool::open(path(), options);
+        if (!opened) return std::string(name_of(opened.error().code));
+        return std::to_string(*opened->root<redo::field<int>>("number").value());
+    }
+    /// Calls `use` again and again, until none of its calls of the kernel fails, in that way. Returns how many did.
+    template <class F>
+    unsigned with_each_call_failing(int how, F&& use) {
+        unsigned failures = 0;
+        for (bool failed = true; failed; ++failures) {
+            const char* function = nullptr;
+            this_thread_fails.failed = &function;
+            use([&](auto&& call) {
+                this_thread_fails.arm(how, failures + 1, 0);
+                call();
+                this_thread_fails.armed = false;
+            });
+            failed = function != nullptr;
+            if (HasFailure()) {
+                ADD_FAILURE() << (failed ? function : "nothing") << " fails, call " << failures + 1;
+                break;
+            }
+        }
+        return failures;
+    }
+
+    persist::test::scratch_directory scratch_{"/dev/shm"};
+    create_options options_;
+};
+
+TEST_F(FailingArmedPool, OpeningItAfterAKillLosesNothingAndLeavesNobodyInCharge) {
+    test_handler handler;
+    const unsigned failures = with_each_call_failing(EIO, [&](auto&& failing) {
+        make().abandon();
+        failing([&] {
+            auto opened = redo::pool::open(path(), options_);
+            if (!opened) {
+                EXPECT_NE(opened.error().code, errc::not_durable) << opened.error().text();
+                EXPECT_EQ(handler.pools(), 0u);
+                return;
+            }
+            EXPECT_EQ(handler.pools(), opened->core().durability() == level::on_power_fail ? 1u : 0u);
+            opened->abandon();
+        });
+        EXPECT_EQ(handler.pools(), 0u);
+        EXPECT_EQ(found(level::power), "7");
+    });
+    EXPECT_GT(failures, 20u) << "hardly a call failed";
+}
+
+TEST_F(FailingArmedPool, ThatLosesItsHandlerIsArmedStillOrDurable) {
+    test_handler handler;
+    const auto loses = [&](auto&& failing) {
+        auto pool = make();
+        bool is_lost = false;
+        failing([&] { is_lost = handler.lose(); });
+        EXPECT_EQ(is_lost, pool.core().durability() == level::power);
+        EXPECT_EQ(handler.pools(), is_lost ? 0u : 1u);
+        auto& number = *pool.root<redo::field<int>>("number").value();
+        EXPECT_TRUE(pool.atomically([&] { number = 8; }));
+        pool.abandon();
+        // The power fails, and nobody saves.
+        stand_ins_now.boot_id = "tuesday";
+        EXPECT_EQ(found(level::power), is_lost ? "8" : "not_durable");
+        stand_ins_now.boot_id = "monday";
+        if (!is_lost) {
+            EXPECT_EQ(found(level::power), "8") << "it was only killed";
+        }
+    };
+    for (const int how : {EIO, written})
+        EXPECT_GT(with_each_call_failing(how, loses), 2u) << "hardly a call failed";
+}
+
+TEST_F(FailingArmedPool, ClosingItLeavesAllOfItOrTheLogInMemory) {
+    test_handler handler;
+    const unsigned failures = with_each_call_failing(EIO, [&](auto&& failing) {
+        auto pool = make();
+        bool is_closed = false;
+        failing([&] { is_closed = pool.close().has_value(); });
+        EXPECT_EQ(handler.pools(), 0u);
+        if (is_closed) stand_ins_now.boot_id = "tuesday";
+        EXPECT_EQ(found(level::power), "7");
+        stand_ins_now.boot_id = "monday";
+    });
+    EXPECT_GT(failures, 2u) << "hardly a call failed";
+}
+
+TEST_F(FailingArmedPool, ThatCouldNotBeMadeLeavesNoLogInMemory) {
+    /// Somebody else is faster.
+    class taking_the_name final : public powerfail::handler {
+    public:
+        taking_the_name() { powerfail::use_handler(this); }
+        ~taking_the_name() override { powerfail::use_handler(nullptr); }
+        bool arm(powerfail::charge& taken) override {
+            std::ofstream(taken.path) << "another";
+            return true;
+        }
+        void disarm(powerfail::charge&) noexcept override {}
+    } handler;
+    const auto logs = [] {
+        const auto all = std::filesystem::directory_iterator("/dev/shm");
+        return std::count_if(begin(all), end(all), [](const auto& each) {
+            const std::string name = each.path().filename().string();
+            return name.starts_with("holdfast-") && name.ends_with("-monday");
+        });
+    };
+    const auto before = logs();
+    const auto refused = redo::pool::create(path(), options_);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, errc::already_exists);
+    EXPECT_EQ(logs(), before);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 // container/corruption_test.cpp.)
 #include <holdfast/engine/engine_test_support.hpp>
 #include <holdfast/format/superblock.hpp>
+#include <holdfast/handle/check.hpp>
 #include <holdfast/handle/repair.hpp>
+#include <holdfast/persist/test_scratch.hpp>
 
 #include <cstdio>
 #include <string>
@@ -58,6 +60,21 @@ TEST(Repair, RecordsOfAClosedPoolAreNotAppliedWhenItsTruncationPointIsLost) {
     made.kill();
     EXPECT_EQ(made->root<counter>("counter").value()->value, commits);
     std::filesystem::remove(report->backup);
+}
+
+TEST(Repair, ACopyThatOpeningRefusesAsTornIsNotCalledSound) {
+    const persist::test::scratch_directory scratch("/dev/shm");
+    create_options options;
+    options.durability = level::process;
+    const contents_checker nothing_known = [](const auto&, const auto&) { return std::nullopt; };
+    {
+        auto pool = redo::pool::create(scratch.file("pool"), options).value();
+        std::filesystem::copy_file(scratch.file("pool"), scratch.file("copy"));
+        pool.abandon();
+    }
+    ASSERT_EQ(redo::pool::open(scratch.file("copy"), options).error().code, errc::not_durable);
+    EXPECT_FALSE(check_pool(scratch.file("copy"), nothing_known).value().sound());
+    EXPECT_TRUE(check_pool(scratch.file("pool"), nothing_known).value().sound()) << "it was only killed";
 }
 
 TEST(Repair, SuperblocksThatNameNoPlaceForAHeapAreNotMended) {

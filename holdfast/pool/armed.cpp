@@ -58,7 +58,8 @@ void mapped_pool::forget_shadow_of(const format::superblock& before) noexcept {
 /// Requires: recovered; no superblock of this life yet. Where nobody takes charge the pool stays at `power`.
 void mapped_pool::arm() {
     handler_ = powerfail::current_handler();
-    if (handler_ == nullptr || !storage_.byte_addressable()) return;
+    // Where the caches are in the persistence domain a log in the pool costs a fence, and nobody has to save it.
+    if (handler_ == nullptr || !storage_.byte_addressable() || !lines_.write_back_needed) return;
     format::superblock of = superblock_;
     put_text(of.boot_id, current_boot_id().text());
     const auto mark = mark_of(*file_);
@@ -120,7 +121,8 @@ result<void> mapped_pool::end_charge() {
     empty_log();
     const format::superblock seal = saved_after(superblock_);
     if (auto written = holdfast::write_superblock(*file_, seal); !written) {
-        if (auto armed = write_armed_in_place_of(seal); !armed) note_failed_sync(bare_error(errc::io));
+        if (auto armed = write_armed_in_place_of(seal); !armed)
+            return note_failed_sync(armed.error());
         return written;
     }
     publishes_seals_ = false;

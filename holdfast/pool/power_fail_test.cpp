@@ -343,13 +343,26 @@ TEST_F(PowerFail, AGrowthThatAKillInterruptedHasOneSizeOrTheOther) {
     EXPECT_EQ(*last_word(**opened), 6u);
 }
 
-TEST_F(PowerFail, AnOpeningThatFailsLeavesNothingInCharge) {
-    test_handler handler;
-    make_closed(path(), armed());
-    auto options = armed();
-    options.layout = "another";
-    EXPECT_EQ(code_of(open(options)), errc::layout_mismatch);
-    EXPECT_EQ(handler.pools(), 0u);
+TEST_F(PowerFail, AHandlerThatIsLostWhileThePoolIsOpenedIsToldToTryAgain) {
+    class lost_at_once final : public powerfail::handler {
+    public:
+        lost_at_once() { powerfail::use_handler(this); }
+        ~lost_at_once() override { powerfail::use_handler(nullptr); }
+        bool arm(powerfail::charge& taken) override {
+            EXPECT_FALSE(taken.lost());
+            known = &taken;
+            return true;
+        }
+        void disarm(powerfail::charge&) noexcept override { known = nullptr; }
+
+        powerfail::charge* known = nullptr;
+    } handler;
+    auto pool = make();
+    EXPECT_EQ(pool->durability(), level::on_power_fail);
+    ASSERT_NE(handler.known, nullptr);
+    EXPECT_TRUE(handler.known->lost());
+    EXPECT_EQ(pool->durability(), level::power);
+    EXPECT_EQ(handler.known, nullptr);
 }
 
 TEST_F(PowerFail, TwoPoolsSideBySideAreBothArmed) {
