@@ -88,7 +88,10 @@ std::string repair_table(const std::string& path, const repair_report& report) {
 std::string mend_words([[maybe_unused]] const std::string& path) {
 #if HOLDFAST_HAS_DNV
     if (open_pool::info(path).value().engine != dnv::engine_name) return "";
-    const dnv::audit_report done = dnv::mend_pool(path).value();
+    const auto mended = dnv::mend_pool(path);
+    // What was done to the rest is told all the same.
+    if (!mended) return "no word was corrected: " + mended.error().text() + "\n";
+    const dnv::audit_report& done = *mended;
     std::string words;
     if (done.flipped_words != 0)
         words = fmt::format("{} words with flipped bits were corrected in place\n", done.flipped_words);

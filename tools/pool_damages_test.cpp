@@ -2,6 +2,8 @@
 #include "command_test_support.hpp"
 
 #include <holdfast/ecc/word_code.hpp>
+#include <holdfast/handle/roots.hpp>
+#include <holdfast/pool/open_pool.hpp>
 
 #include <cstdlib>
 #include <cstring>
@@ -56,6 +58,24 @@ TEST_F(PoolDamages, AreCorrectedCountedAndListed) {
     said = run({"pool", "info", pool()});
     EXPECT_NE(said.out.find("none known"), std::string::npos) << said.out;
     EXPECT_NE(said.out.find("2 in 1 words were corrected"), std::string::npos) << said.out;
+}
+
+TEST_F(PoolDamages, OfTheRootAreToldWithWhatWasRepaired) {
+    std::uint64_t root = 0;
+    {
+        const auto inspected = open_pool::inspect(pool()).value();
+        for (const root_listing& each : list_roots(*inspected).value()) root = each.offset;
+    }
+    ASSERT_NE(root, 0u);
+    place_ = root;
+    store(77);
+    // And something that is repaired.
+    std::fstream(pool(), std::ios::in | std::ios::out | std::ios::binary).seekp(0).put('h');
+    const outcome done = run({"pool", "check", "--repair", pool()});
+    EXPECT_EQ(done.status, 1);
+    EXPECT_NE(done.out.find("what was done"), std::string::npos) << done.out << done.err;
+    EXPECT_NE(done.out.find("the original file: "), std::string::npos) << done.out << done.err;
+    EXPECT_NE(done.out.find("no word was corrected"), std::string::npos) << done.out << done.err;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // That the explorer finds nothing where nothing is wrong, and the same with the same seed.
 #include <crash/explore/explore.hpp>
 
+#include <holdfast/base/test_run.hpp>
 #include <holdfast/log/planted.hpp>
 #include <holdfast/log/sites.hpp>
 
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <set>
 #include <string>
@@ -47,21 +47,16 @@ TEST(Explore, OneOperationIsExploredAndNothingIsWrong) {
         }
 }
 
-/// HOLDFAST_SEED replays a run.
 TEST(Explore, DrawnInterleavingsOfDnvPoolsAreExploredAndNothingIsWrong) {
-    const bool at_full_length = std::getenv("HOLDFAST_SOAK") != nullptr;
-    const char* const given = std::getenv("HOLDFAST_SEED");
-    const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::printf("HOLDFAST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::seed_of_run());
     for (auto& what : all_subjects())
         for (const model& how : models) {
-            const bool is_wanted = how.within.empty() && (at_full_length || !how.is_file);
+            const bool is_wanted = how.within.empty() && (test::at_full_length() || !how.is_file);
             if (what->engine() != "dnv" || !what->name().starts_with("threads") || !is_wanted) continue;
             limits few;
             few.images_of_a_cut = 3;
             explorer run(*what, how, few, random());
-            for (unsigned drawn = 0; drawn < (at_full_length ? 200u : 2u); ++drawn) {
+            for (unsigned drawn = 0; drawn < (test::at_full_length() ? 200u : 2u); ++drawn) {
                 workload operations(2 + random() % 2);
                 for (unsigned& each : operations) each = static_cast<unsigned>(random() % what->universe());
                 const std::size_t schedule = random() % what->schedules(operations, how);

@@ -1,5 +1,6 @@
 // Damage of every kind to every class of bytes of a pool: the check finds it, or opening refuses it, or it does not
 // matter, or it is in what only the program can vouch for. Nothing crashes, nothing hangs.
+#include <holdfast/base/test_run.hpp>
 #include <holdfast/container/corruption_pool_test.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/undo.hpp>
@@ -65,8 +66,6 @@ struct specimen {
     std::uint64_t segment_bytes = 0;
     bool has_records = false;
 };
-
-bool at_full_length() { return std::getenv("HOLDFAST_SOAK") != nullptr; }
 
 template <class Engine>
 class corruption {

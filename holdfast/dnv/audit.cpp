@@ -27,8 +27,10 @@ public:
             const auto found = the_space.chunks.at_slot(slot);
             if (!found || value_of(&the_space.staged->chunks[slot]) == 0) continue;
             ++report_.chunks;
-            blocks_left_ += found->blocks();
-            look_at_chunk(*found);
+            blocks_left_ += found->blocks;
+            const auto coded = found->coded_words();
+            look_at_range(coded.data(), coded.size_bytes());
+            report_.unprotected_words += found->bytes / sizeof(stm::word) - coded.size();
         }
         for (unsigned of_class = 0; of_class < all_classes && the_space.has_bins_of(of_class); ++of_class) {
             for (unsigned heap = 0; heap < heaps; ++heap) follow(the_space.bin_of(heap, of_class), of_class);
@@ -61,14 +63,6 @@ private:
         }
     }
 
-    void look_at_chunk(const chunk_map::found& each) {
-        if (!is_unprotected(each.which.of_class))
-            return look_at_range(reinterpret_cast<const void*>(each.which.begin), each.bytes);
-        const std::uint64_t links = each.which.bytes_of_links(each.bytes);
-        look_at_range(each.links(), links);
-        report_.unprotected_words += (each.bytes - links) / sizeof(stm::word);
-    }
-
     void complain(std::string what, const void* at) {
         error reason{.code = errc::corrupt, .what = std::move(what)};
         reason.path = the_space.pool->path();
@@ -84,7 +78,7 @@ private:
             return false;
         }
         std::vector<bool>& free = free_of_chunk_[found->slot];
-        free.resize(found->blocks());
+        free.resize(found->blocks);
         const std::uint64_t bit = found->number_of(reinterpret_cast<const void*>(block));
         if (free[bit]) {
             complain("a block is free twice", link);
@@ -121,7 +115,7 @@ private:
 
 audit_report audit_open_pool(bool mends) {
     audit_report report = auditor(mends).run();
-    if (mends && the_space.handle)
+    if (mends)
         if (auto listed = list_damages(*the_space.handle, report.damaged); !listed)
             report.problems.push_back(listed.error());
     return report;

@@ -44,7 +44,7 @@ void list_owned(std::vector<const void*>& owned) {
     }
 }
 
-/// What the pool's list says of damages, with a space in front.
+/// What the pool's list says of damages, to stand behind other words.
 std::string words_of(const damage_listing& list) {
     if (list.words.empty() && list.further == 0) return "";
     std::string text = ", " + std::to_string(list.words.size() + list.further) + " in the list of damaged words";
@@ -60,6 +60,11 @@ std::string words_of(const audit_report& report) {
         text += ", " + std::to_string(report.flipped_words) + " with flipped bits that are corrected when read";
     return text;
 }
+
+/// Of the pool that is mended.
+struct let_go {
+    ~let_go() { the_space.handle.reset(); }
+};
 
 /// Calls `look` while the pool at `path` is attached.
 template <class F>
@@ -140,14 +145,16 @@ result<audit_report> mend_pool(const std::string& path) {
     auto in_pool = find_root(opened->core(), root::name, {sizeof(root), alignof(root), root::version});
     if (!in_pool) return std::move(in_pool).give_error();
     audit_report report;
+    // What is listed is written by the pool's own transactions.
+    auto& handle = the_space.handle.emplace(std::move(*opened));
+    const let_go afterwards;
     if (*in_pool != nullptr) {
-        const attached audited(opened->core(), *in_pool, opened->info().reserved_bytes);
+        const attached audited(handle.core(), *in_pool, handle.info().reserved_bytes);
         if (!audited.problem()) return audited.problem().error();
         the_space.forget_mended();
         report = audit_open_pool(true);
-        if (auto listed = list_damages(*opened, report.damaged); !listed) return std::move(listed).give_error();
     }
-    if (auto closed = opened->close(); !closed) return std::move(closed).give_error();
+    if (auto closed = handle.close(); !closed) return std::move(closed).give_error();
     return report;
 }
 

@@ -36,8 +36,12 @@ void chunk_map::release() noexcept {
 }
 
 void chunk_map::add(unsigned slot, const chunk& each, std::uint64_t bytes) noexcept {
-    chunks_[slot].bytes = bytes;
-    chunks_[slot].word.store(each.word(), std::memory_order_release);
+    entry& added = chunks_[slot];
+    added.bytes = bytes;
+    // Kept: a division each time would be felt in dnv_free.
+    added.first_block = each.first_block(bytes);
+    added.blocks = each.count_of_blocks(bytes);
+    added.word.store(each.word(), std::memory_order_release);
     const std::size_t first = (each.begin - begin_) / window_page;
     for (std::size_t page = 0; page < bytes / window_page; ++page)
         std::atomic_ref(slots_[first + page]).store(slot + 1, std::memory_order_release);
@@ -52,9 +56,10 @@ std::optional<chunk_map::found> chunk_map::find(const void* at) const noexcept {
 }
 
 std::optional<chunk_map::found> chunk_map::at_slot(unsigned slot) const noexcept {
-    const std::uint64_t word = chunks_[slot].word.load(std::memory_order_acquire);
+    const entry& there = chunks_[slot];
+    const std::uint64_t word = there.word.load(std::memory_order_acquire);
     if (word == 0) return std::nullopt;
-    return found{slot, chunk::of(word), chunks_[slot].bytes};
+    return found{slot, chunk::of(word), there.bytes, there.first_block, there.blocks};
 }
 
 namespace {

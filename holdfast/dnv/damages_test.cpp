@@ -14,11 +14,7 @@ void break_word(const std::uint64_t* at) {
 
 class DnvDamages : public Dnv {
 protected:
-    ~DnvDamages() override {
-        dnv_on_uncorrectable(nullptr);
-        std::error_code ignored;
-        if (!directory_.empty()) fs::remove_all(directory_, ignored);
-    }
+    ~DnvDamages() override { dnv_on_uncorrectable(nullptr); }
     std::uint64_t* filled_block() {
         auto* const block = static_cast<std::uint64_t*>(dnv_malloc(words * sizeof(std::uint64_t)));
         fill_words(block, words, 5);

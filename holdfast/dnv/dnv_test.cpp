@@ -208,6 +208,27 @@ TEST_F(Dnv, AnEarlierHandlerOfFaultsIsStillCalled) {
     EXPECT_EQ(said, "");
 }
 
+/// A handler that calls the one that was there when it was installed, as crash reporters do.
+struct sigaction called_by_chaining;
+void chain(int signal, siginfo_t* info, void* context) { called_by_chaining.sa_sigaction(signal, info, context); }
+
+TEST_F(Dnv, AHandlerOfFaultsThatLeadsBackEndsTheProgram) {
+    int status = 0;
+    const std::string said = said_by_child(
+        [&] {
+            struct sigaction ours{};
+            ours.sa_sigaction = &chain;
+            ours.sa_flags = SA_SIGINFO;
+            ::sigaction(SIGSEGV, &ours, &called_by_chaining);
+            if (!dnv_close() || !dnv_open(path(), options_)) ::_exit(3);
+            ::alarm(10);
+            touch_count_plainly();
+        },
+        status);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << status;
+    EXPECT_NE(said.find("a touch outside of blocks"), std::string::npos) << said;
+}
+
 TEST_F(Dnv, AForkedChildHasNoPoolAndMayOpenAnother) {
     open();
     push_some(3);

@@ -1,6 +1,7 @@
 // A dnv pool for each test, and what must hold of it.
 #pragma once
 
+#include <holdfast/base/test_run.hpp>
 #include <holdfast/dnv/audit.hpp>
 #include <holdfast/dnv/check.hpp>
 #include <holdfast/dnv/dnv_blocks_test.hpp>
@@ -35,6 +36,8 @@
 
 namespace holdfast::dnv::test {
 namespace fs = std::filesystem;
+using holdfast::test::at_full_length;
+using holdfast::test::seed_of_run;
 
 class Dnv : public testing::Test {
 protected:
@@ -101,6 +104,14 @@ protected:
         for (const error& each : found.problems) ADD_FAILURE() << each.text();
         EXPECT_EQ(found.flipped_words, 0u);
         EXPECT_EQ(found.blocks, blocks);
+    }
+
+    /// Of make_counters and push_front, and `others` blocks besides the counters'.
+    static void expect_sound_bank(std::uint64_t others = 0) {
+        EXPECT_EQ(sum_of_counters(), 64'000u);
+        const list_summary found = summary();
+        expect_sound_list(found.count);
+        expect_sound_pool(static_cast<std::uint64_t>(found.count) + 1 + others);
     }
 
     /// Runs `use` in a child, which has the pool open and then is killed by itself.

@@ -135,11 +135,11 @@ private:
             }
             if (load(&in_table) != 0) continue;
             const auto chunk = the_space.chunks.at_slot(each.slot);
-            const std::uintptr_t first = chunk->first_block();
+            const std::uintptr_t first = chunk->first_block;
             store(&in_table, chunk->which.word());
             if (is_planted(planted::chunk_named_at_once)) store_at_once(&in_table, chunk->which.word());
             store(&from.unused, first + block_bytes(of_class));
-            store(&from.unused_end, first + chunk->blocks() * block_bytes(of_class));
+            store(&from.unused_end, first + chunk->blocks * block_bytes(of_class));
             return reinterpret_cast<void*>(first);
         }
         return nullptr;

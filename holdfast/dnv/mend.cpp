@@ -76,7 +76,7 @@ bool home::mend(const stm::word* at) noexcept {
     attempt& mine = this_attempt();
     mine.is_damaged = true;
     mine.found = {.address = at, .word = found.word, .code = found.code};
-    if (const auto in = the_space.chunks.find(at)) {
+    if (const auto in = the_space.chunks.find(at); in && in->holds_in_block(at)) {
         mine.found.block = reinterpret_cast<const void*>(in->block_of(at));
         mine.found.block_bytes = block_bytes(in->which.of_class);
     }

@@ -20,6 +20,8 @@ namespace holdfast::dnv {
 namespace {
 
 struct sigaction handler_before;
+/// The handler that was there before is in force, or was: one that leads back here must not do so for ever.
+volatile std::sig_atomic_t has_left = 0;
 
 /// "block of 64 bytes, at 8" or "variable head_ + 0".
 void describe(const void* at, char* text, std::size_t size) noexcept {
@@ -28,7 +30,7 @@ void describe(const void* at, char* text, std::size_t size) noexcept {
                       reinterpret_cast<std::uintptr_t>(at) - variable->address);
         return;
     }
-    if (const auto in = the_space.chunks.find(at)) {
+    if (const auto in = the_space.chunks.find(at); in && in->holds_in_block(at)) {
         const std::uintptr_t block = in->block_of(at);
         std::snprintf(text, size, "block of %zu bytes at %p + %zu", block_bytes(in->which.of_class),
                       reinterpret_cast<void*>(block), reinterpret_cast<std::uintptr_t>(at) - block);
@@ -73,11 +75,16 @@ void say_touch(const void* at, const char* what, const void* code) noexcept {
 
 /// The access is executed once more, or the signal sent, under the handler that was there before.
 void leave_to_handler_before(const siginfo_t* info) noexcept {
+    has_left = 1;
     ::sigaction(SIGSEGV, &handler_before, nullptr);
     if (info->si_code <= 0) ::raise(SIGSEGV);
 }
 
 void on_fault(int, siginfo_t* info, void* context) {
+    if (has_left != 0) {
+        ::signal(SIGSEGV, SIG_DFL);
+        return;
+    }
     // Who sends a signal gives no address.
     if (info->si_code > 0) {
         if (the_space.of_parent.holds(info->si_addr))
@@ -99,6 +106,7 @@ void end_for_touch(const void* at, const char* what) noexcept {
 }
 
 void guard_window() noexcept {
+    has_left = 0;
     struct sigaction now{};
     if (::sigaction(SIGSEGV, nullptr, &now) != 0 || ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &on_fault))
         return;

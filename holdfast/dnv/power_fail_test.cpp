@@ -27,12 +27,9 @@ protected:
         handler_.reset();
         options_.durability = level::power;
     }
-    void expect_sound_bank() {
+    void open_and_expect_sound_bank() {
         open();
-        EXPECT_EQ(sum_of_counters(), 64'000u);
-        const list_summary found = summary();
-        expect_sound_list(found.count);
-        expect_sound_pool(static_cast<std::uint64_t>(found.count) + 1);
+        expect_sound_bank();
     }
 
     /// Transfers, pushes and pops in threads until the process ends or they are told to.
@@ -80,20 +77,15 @@ TEST_F(DnvPowerFail, ArmedABlockAsksNothingOfTheMedium) {
 }
 
 TEST_F(DnvPowerFail, WhereThePowerFailsAmongThreadsEachBlockIsThereOrNot) {
-    const unsigned rounds = ::getenv("HOLDFAST_SOAK") != nullptr ? 300 : 20;
+    const unsigned rounds = at_full_length() ? 300 : 20;
     for (unsigned round = 0; round < rounds; ++round) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            if (!dnv_open(path(), options_)) ::_exit(3);
+        in_killed_child([&] {
             const bank open_bank(round);
             open_bank.wait_for(100 + round * 37 % 200);
             handler_->fail_power(false, [] { ::kill(::getpid(), SIGKILL); });
-        }
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+        });
         restart();
-        expect_sound_bank();
+        open_and_expect_sound_bank();
         ASSERT_TRUE(dnv_close());
         use_way(3);
         stand_ins_now.boot_id = "monday";
@@ -112,27 +104,22 @@ TEST_F(DnvPowerFail, AFalseAlarmAmongThreadsChangesNothing) {
     }
     ASSERT_TRUE(dnv_close());
     restart();
-    expect_sound_bank();
+    open_and_expect_sound_bank();
 }
 
 TEST_F(DnvPowerFail, ThreadsGoOnAtPowerWhenTheHandlerIsLost) {
-    const unsigned rounds = ::getenv("HOLDFAST_SOAK") != nullptr ? 100 : 5;
+    const unsigned rounds = at_full_length() ? 100 : 5;
     for (unsigned round = 0; round < rounds; ++round) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            if (!dnv_open(path(), options_)) ::_exit(3);
+        in_killed_child([&] {
             const bank open_bank(round);
             open_bank.wait_for(200);
-            if (!handler_->lose() || the_space.pool->durability() != level::power) ::_exit(4);
+            if (!handler_->lose() || dnv_state().durability != level::power) ::_exit(4);
             open_bank.wait_for(200);
             ::kill(::getpid(), SIGKILL);
-        }
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+        });
         stand_ins_now.boot_id = "tuesday";
         options_.durability = level::power;
-        expect_sound_bank();
+        open_and_expect_sound_bank();
         ASSERT_TRUE(dnv_close());
         use_way(3);
         stand_ins_now.boot_id = "monday";

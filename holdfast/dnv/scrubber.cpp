@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -29,29 +30,19 @@
 namespace holdfast::dnv {
 namespace {
 
-struct range {
-    const stm::word* begin;
-    std::uint64_t words;
-};
-
-range range_of(const void* begin, std::uint64_t bytes) noexcept {
-    return {static_cast<const stm::word*>(begin), bytes / sizeof(stm::word)};
-}
+using range = std::span<const stm::word>;
 
 /// All that have codes, as far as the pool has them now.
 std::vector<range> coded_ranges() {
+    const auto range_of = [](const void* begin, std::uint64_t bytes) {
+        return range(static_cast<const stm::word*>(begin), bytes / sizeof(stm::word));
+    };
     std::vector<range> all{range_of(the_space.staged, sizeof(header))};
     if (the_space.has_bins_of(classes))
         all.push_back(range_of(the_space.staged_unprotected, sizeof(unprotected_header)));
     all.push_back(range_of(reinterpret_cast<const void*>(the_placement.statics_begin), the_placement.statics_bytes));
-    for (unsigned slot = 0; slot < most_chunks; ++slot) {
-        const auto found = the_space.chunks.at_slot(slot);
-        if (!found) continue;
-        if (is_unprotected(found->which.of_class))
-            all.push_back(range_of(found->links(), found->which.bytes_of_links(found->bytes)));
-        else
-            all.push_back(range_of(reinterpret_cast<const void*>(found->which.begin), found->bytes));
-    }
+    for (unsigned slot = 0; slot < most_chunks; ++slot)
+        if (const auto found = the_space.chunks.at_slot(slot)) all.push_back(found->coded_words());
     return all;
 }
 
@@ -70,12 +61,12 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t words_at_once = 2048;
+    static constexpr std::size_t words_at_once = 2048;
 
     void run() noexcept {
         try {
             do {
-                for (const range& each : coded_ranges())
+                for (const range each : coded_ranges())
                     if (!walk(each)) return;
                 // What fails here is tried again in the next round.
                 static_cast<void>(review_damages(*the_space.handle));
@@ -92,12 +83,12 @@ private:
         return !changed_.wait_for(guard, time, [this] { return stops_; });
     }
 
-    bool walk(const range& of) {
-        for (std::uint64_t at = 0; at < of.words;) {
-            const std::uint64_t end = std::min(of.words, at + words_at_once);
-            const std::uint64_t now = end - at;
+    bool walk(range of) {
+        for (std::size_t at = 0; at < of.size();) {
+            const std::size_t end = std::min(of.size(), at + words_at_once);
+            const std::size_t now = end - at;
             for (; at < end; ++at)
-                if (!home::look(of.begin + at).sound && !look_again(of.begin + at)) return false;
+                if (!home::look(&of[at]).sound && !look_again(&of[at])) return false;
             the_space.scrubbed_words.fetch_add(now, std::memory_order_relaxed);
             if (!sleeps(std::chrono::nanoseconds(now * sizeof(stm::word) * 1'000'000'000 / options_.bytes_per_second)))
                 return false;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace holdfast::dnv {
@@ -29,19 +30,23 @@ public:
         chunk which;
         std::uint64_t bytes;
 
-        std::uint64_t blocks() const noexcept { return which.count_of_blocks(bytes); }
-        std::uintptr_t first_block() const noexcept { return which.first_block(bytes); }
-        /// Of a block that is in the chunk, or of where one would be.
+        std::uintptr_t first_block;
+        std::uint64_t blocks;
+
+        /// Of a block of the chunk.
         std::uint64_t number_of(const void* at) const noexcept {
-            return (reinterpret_cast<std::uintptr_t>(at) - first_block()) / block_bytes(which.of_class);
+            return (reinterpret_cast<std::uintptr_t>(at) - first_block) / block_bytes(which.of_class);
         }
+        /// Whether it is in a block: links are in front of those, and the end may be none.
+        bool holds_in_block(const void* at) const noexcept {
+            return reinterpret_cast<std::uintptr_t>(at) >= first_block && number_of(at) < blocks;
+        }
+        /// Requires: it is in one.
         std::uintptr_t block_of(const void* at) const noexcept {
-            return first_block() + number_of(at) * block_bytes(which.of_class);
+            return first_block + number_of(at) * block_bytes(which.of_class);
         }
-        /// Requires: `at` is in the chunk, whose end may be no block.
         bool begins_block(const void* at) const noexcept {
-            const auto address = reinterpret_cast<std::uintptr_t>(at);
-            return address >= first_block() && number_of(at) < blocks() && block_of(at) == address;
+            return holds_in_block(at) && block_of(at) == reinterpret_cast<std::uintptr_t>(at);
         }
         /// The links of the free list, with codes. Requires: the chunk is unprotected.
         stm::word* links() const noexcept {
@@ -51,6 +56,12 @@ public:
         stm::word* link_of(const void* block) const noexcept {
             if (!is_unprotected(which.of_class)) return static_cast<stm::word*>(const_cast<void*>(block));
             return links() + number_of(block);
+        }
+        /// What of it has codes, if the pool has: all, or the links.
+        std::span<const stm::word> coded_words() const noexcept {
+            if (!is_unprotected(which.of_class))
+                return {reinterpret_cast<const stm::word*>(which.begin), bytes / sizeof(stm::word)};
+            return {links(), (first_block - which.begin) / sizeof(stm::word)};
         }
     };
     std::optional<found> find(const void* at) const noexcept;
@@ -64,6 +75,8 @@ private:
     struct entry {
         std::atomic<std::uint64_t> word{0};
         std::uint64_t bytes = 0;
+        std::uintptr_t first_block = 0;
+        std::uint64_t blocks = 0;
     };
     entry chunks_[most_chunks];
 };

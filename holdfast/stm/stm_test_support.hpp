@@ -1,6 +1,7 @@
 // What the tests of this room share.
 #pragma once
 
+#include <holdfast/base/test_run.hpp>
 #include <holdfast/stm/atomically.hpp>
 #include <holdfast/stm/planted.hpp>
 #include <holdfast/stm/value.hpp>
@@ -16,6 +17,8 @@
 
 namespace holdfast::stm::test {
 
+using holdfast::test::at_full_length;
+
 using algorithms = ::testing::Types<value, versioned>;
 
 struct algorithm_names {
@@ -28,8 +31,6 @@ struct algorithm_names {
 struct alignas(64) line {
     word words[8] = {};
 };
-
-inline bool at_full_length() { return std::getenv("HOLDFAST_SOAK") != nullptr; }
 
 [[noreturn]] inline void unexpected_restart() noexcept {
     std::fputs("a conflict where there should be none\n", stderr);
