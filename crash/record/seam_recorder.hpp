@@ -19,7 +19,7 @@
 namespace holdfast::crash {
 
 /// Records from its construction to its destruction: one thread, or those of a scheduled run (scheduler.hpp), where
-/// each call of the seam is a step.
+/// each store, stream, write-back, fence and write to the file is a step.
 class seam_recorder final : public persist::observer, public store_listener {
 public:
     /// `seen_at`: where the pool is mapped, or will be. `file`: what the file holds now, with room to grow.

@@ -30,13 +30,17 @@ void link(dnv_list& list, dnv_node* made, std::uint64_t value) {
     list.sum += value;
 }
 
-bool push_uncounted(dnv_list& list, std::uint64_t value, std::size_t bytes) {
-    auto* const made = static_cast<dnv_node*>(dnv_malloc(bytes));
+bool push_made(dnv_list& list, void* block, std::uint64_t value, std::size_t bytes) {
+    auto* const made = static_cast<dnv_node*>(block);
     if (made == nullptr) return false;
     fill(made, value, bytes);
     pause_in_block();
     link(list, made, value);
     return true;
+}
+
+bool push_uncounted(dnv_list& list, std::uint64_t value, std::size_t bytes) {
+    return push_made(list, dnv_malloc(bytes), value, bytes);
 }
 
 void pop_uncounted(dnv_list& list) {
@@ -53,6 +57,17 @@ bool push(unsigned number, std::uint64_t value, std::size_t bytes) {
     __transaction_atomic {
         dnv_list& list = dnv_list_of_threads[number];
         has_room = push_uncounted(list, value, bytes);
+        ++list.operations;
+        if (!has_room) HOLDFAST_CANCEL;
+    }
+    return has_room;
+}
+
+bool push_bare(unsigned number, std::uint64_t value, std::size_t bytes) {
+    bool has_room = false;
+    __transaction_atomic {
+        dnv_list& list = dnv_list_of_threads[number];
+        has_room = push_made(list, dnv_malloc_unprotected(bytes), value, bytes);
         ++list.operations;
         if (!has_room) HOLDFAST_CANCEL;
     }
@@ -166,6 +181,7 @@ bool share(unsigned number) {
 
 extern const dnv_operations HOLDFAST_NAMED(dnv_by_, HOLDFAST_DNV_ALGORITHM);
 constinit const dnv_operations HOLDFAST_NAMED(dnv_by_, HOLDFAST_DNV_ALGORITHM){
-    HOLDFAST_TEXT(HOLDFAST_DNV_ALGORITHM), push, pop, replace, rotate, push_and_cancel, push_several, pop_all, share};
+    HOLDFAST_TEXT(HOLDFAST_DNV_ALGORITHM),
+    push, push_bare, pop, replace, rotate, push_and_cancel, push_several, pop_all, share};
 
 }  // namespace holdfast::crash

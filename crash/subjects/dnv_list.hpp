@@ -47,6 +47,8 @@ const std::uint64_t* address_of_dnv_total() noexcept;
 struct dnv_operations {
     const char* algorithm;
     bool (*push)(unsigned list, std::uint64_t value, std::size_t bytes);
+    /// A node whose words have no codes.
+    bool (*push_bare)(unsigned list, std::uint64_t value, std::size_t bytes);
     bool (*pop)(unsigned list);
     /// Parts of words of the first node's payload, and of a static variable.
     bool (*replace)(unsigned list, std::uint64_t value);

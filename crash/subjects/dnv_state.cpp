@@ -5,6 +5,7 @@
 #include <crash/subjects/inspect.hpp>
 
 #include <holdfast/dnv/audit.hpp>
+#include <holdfast/dnv/check.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
 
@@ -111,14 +112,7 @@ std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found) {
     const auto roots = list_roots(pool);
     if (!roots) return "the roots are damaged: " + roots.error().text();
     std::vector<const void*> owned;
-    for (const root_listing& each : *roots) owned.push_back(pool.base() + each.offset);
-    const dnv::root& root = *dnv::the_space.in_pool;
-    for (const auto* each : {&root.header, &root.directory, &root.statics, &root.names})
-        owned.push_back(pool.base() + each->get());
-    for (unsigned slot = 0; slot < dnv::most_chunks; ++slot)
-        if (dnv::home::look(&dnv::the_space.staged->chunks[slot]).value != 0)
-            if (const auto chunk = dnv::the_space.chunks.at_slot(slot))
-                owned.push_back(dnv::place_of(reinterpret_cast<const void*>(chunk->which.begin)));
+    dnv::list_owned(owned);
     return wrong_in_heap(pool, owned, true);
 }
 

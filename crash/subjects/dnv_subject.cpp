@@ -12,8 +12,10 @@ namespace {
 
 constexpr std::string_view operations_of_list[] = {"push",   "pop", "push a large one", "replace parts",
                                                    "rotate", "push and cancel", "close and open", "drop and open",
-                                                   "grow"};
-enum class operation : unsigned { push, pop, push_large, replace, rotate, cancel, close_and_open, drop_and_open, grow };
+                                                   "grow",   "push without codes"};
+enum class operation : unsigned {
+    push, pop, push_large, replace, rotate, cancel, close_and_open, drop_and_open, grow, push_bare
+};
 
 /// Begins with a pool that has a list, or with one that dnv opens for the first time.
 class dnv_subject final : public dnv_pool_subject {
@@ -36,16 +38,18 @@ public:
     std::uint64_t images_of_a_cut() const override { return 48; }
     std::uint64_t nested_less_often() const override { return is_first_opening_ ? 64 : 16; }
     std::string describe(unsigned each) const override { return std::string(operations_of_list[each]); }
-    std::size_t most_bytes() const override { return first_bytes + bytes_to_grow; }
+    std::size_t most_bytes() const override { return bytes_at_first + bytes_to_grow; }
 
     trace record(const workload& operations, const model& how, std::size_t) override {
         const closed_afterwards afterwards(*this);
-        auto made = make_pool(how);
+        auto made = make_pool(how, bytes_at_first);
         return is_first_opening_ ? record_opening(std::move(made), operations)
                                  : record_use(std::move(made), operations);
     }
 
 private:
+    /// And what blocks without codes have: a header, and a chunk.
+    static constexpr std::size_t bytes_at_first = first_bytes + (192 << 10);
     /// Two chunks more.
     static constexpr std::size_t bytes_to_grow = 128 << 10;
 
@@ -79,6 +83,9 @@ private:
     void prepare() {
         blocks_.push(0, 1, large_node_bytes);
         for (const std::uint64_t value : {2u, 3u, 4u}) blocks_.push(0, value, small_node_bytes);
+        blocks_.pop(0);
+        // Their header is thousands of words: each would be a cut.
+        blocks_.push_bare(0, 5, small_node_bytes);
         blocks_.pop(0);
         pool().checkpoint().value();
     }
@@ -128,6 +135,8 @@ private:
             case operation::close_and_open: return ::dnv_close().value(), open_again();
             case operation::drop_and_open: return dnv::abandon(), open_again();
             // It has grown to its end before, perhaps.
+            case operation::push_bare:
+                return blocks_.push_bare(0, value, small_node_bytes) ? model.push(value, small_node_bytes) : void();
             case operation::grow: return pool().size() < most_bytes() ? ::dnv_grow(most_bytes()).value() : void();
         }
     }

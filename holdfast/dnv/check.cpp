@@ -31,19 +31,6 @@ const root_listing* find_root_of_dnv(const std::vector<root_listing>& roots) noe
     return nullptr;
 }
 
-void list_owned(std::vector<const void*>& owned) {
-    const root& in_pool = *the_space.in_pool;
-    const std::byte* const base = the_space.pool->base();
-    owned.push_back(&in_pool);
-    for (const std::uint64_t offset : {in_pool.header.get(), in_pool.unprotected.get(), in_pool.directory.get(),
-                                       in_pool.statics.get(), in_pool.names.get()})
-        if (offset != 0) owned.push_back(base + offset);
-    for (unsigned slot = 0; slot < most_chunks; ++slot) {
-        const std::uint64_t word = the_space.directory[slot].word.get();
-        if (word != 0) owned.push_back(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
-    }
-}
-
 /// What the pool's list says of damages, to stand behind other words.
 std::string words_of(const damage_listing& list) {
     if (list.words.empty() && list.further == 0) return "";
@@ -88,6 +75,19 @@ auto look_inside(const std::string& path, F&& look) -> decltype(look()) {
 }
 
 }  // namespace
+
+void list_owned(std::vector<const void*>& owned) {
+    const root& in_pool = *the_space.in_pool;
+    const std::byte* const base = the_space.pool->base();
+    owned.push_back(&in_pool);
+    for (const std::uint64_t offset : {in_pool.header.get(), in_pool.unprotected.get(), in_pool.directory.get(),
+                                       in_pool.statics.get(), in_pool.names.get()})
+        if (offset != 0) owned.push_back(base + offset);
+    for (unsigned slot = 0; slot < most_chunks; ++slot) {
+        const std::uint64_t word = the_space.directory[slot].word.get();
+        if (word != 0) owned.push_back(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
+    }
+}
 
 std::optional<contents_finding> check_contents(const open_pool& pool, const std::vector<root_listing>& roots) {
     if (pool.engine_name() != engine::description.name) return std::nullopt;

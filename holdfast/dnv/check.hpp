@@ -18,6 +18,9 @@ inline constexpr std::string_view engine_name = "dnv";
 /// A contents_checker for pools of dnv. Requires: no dnv pool is open in this process. Not thread-safe.
 std::optional<contents_finding> check_contents(const open_pool& pool, const std::vector<root_listing>& roots);
 
+/// The places of all that the open dnv pool has of the pool's heap, and of its root.
+void list_owned(std::vector<const void*>& owned);
+
 /// What a pool knows of flipped bits over its life; it is only read. Requires: no dnv pool is open in this process. Not
 /// thread-safe. Errors: as list_statics_of, but for not_found.
 result<damage_listing> list_damages_of(const std::string& path);

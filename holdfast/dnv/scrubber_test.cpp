@@ -142,7 +142,8 @@ TEST_F(Dnv, AScrubberTakesNoStoreBackThatCameWhileItCorrected) {
         // The scrubber looks twice, a moment apart; what it does then takes microseconds.
         std::this_thread::sleep_for(std::chrono::microseconds(1200 + value * 37 % 1000));
         fill_words(block, few, value);
-        for (const auto soon = std::chrono::steady_clock::now() + 30us; std::chrono::steady_clock::now() < soon;) continue;
+        const auto soon = std::chrono::steady_clock::now() + 30us;
+        while (std::chrono::steady_clock::now() < soon) continue;
         EXPECT_EQ(sum_of_words(block, few), few * value);
     }
     is_over = true;

@@ -114,14 +114,6 @@ error mismatch(const space& open, const static_variable& variable, std::string w
     return reason;
 }
 
-/// As text, a line for each: address, bytes, name.
-std::string written(const std::vector<static_variable>& variables) {
-    std::string text;
-    for (const static_variable& each : variables)
-        text += std::to_string(each.address) + " " + std::to_string(each.bytes) + " " + each.name + "\n";
-    return text;
-}
-
 result<void> compare(const space& open, const std::vector<static_variable>& in_pool,
                      const std::vector<static_variable>& in_program, std::uint64_t bytes_in_pool) {
     std::map<std::string, const static_variable*> by_name;
@@ -258,7 +250,7 @@ result<void> open_statics(space& open) {
         const auto store = [&] { return store_initial_values(open, homes, bytes_in_pool, bytes); };
         const bool too_late = is_planted(planted::statics_named_first);
         if (auto stored = too_late ? result<void>{} : store(); !stored) return stored;
-        if (auto entered = enter_names(open, written(*variables), bytes); !entered) return entered;
+        if (auto entered = enter_names(open, write_names(*variables), bytes); !entered) return entered;
         if (auto stored = too_late ? store() : result<void>{}; !stored) return stored;
     }
     const std::uint64_t window = up_to(bytes, window_page * expansion);

@@ -15,6 +15,8 @@ struct space;
 
 /// One variable. Its type is known by its size alone.
 struct static_variable {
+    /// Between a name and its number, where there are several of one name.
+    static constexpr char before_number = '#';
     std::string name;  ///< the linker's; a second one of the same name has "#2" behind it, and so on
     std::uintptr_t address = 0;
     std::uint64_t bytes = 0;
@@ -24,7 +26,8 @@ struct static_variable {
 /// position-independent program; or the program has no symbols), io.
 result<std::vector<static_variable>> list_program_statics();
 
-/// A line of what the pool says of them for each, in order of their addresses.
+/// What the pool says of them: a line for each, with address, bytes and name.
+std::string write_names(const std::vector<static_variable>& variables);
 std::vector<static_variable> read_names(std::string_view text);
 /// A linker script that puts variables at their places, and others behind the first `bytes` of the section. Of several
 /// with one name those behind the first are expected to follow it.

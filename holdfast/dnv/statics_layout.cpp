@@ -1,4 +1,4 @@
-// What a pool says of its static variables, read, and as a linker script for the next build of their program.
+// What a pool says of its static variables, as text, and as a linker script for the next build of their program.
 #include <holdfast/dnv/layout.hpp>
 #include <holdfast/dnv/statics.hpp>
 
@@ -17,6 +17,13 @@ std::string hexadecimal(std::uint64_t value) {
 }
 
 }  // namespace
+
+std::string write_names(const std::vector<static_variable>& variables) {
+    std::string text;
+    for (const static_variable& each : variables)
+        text += std::to_string(each.address) + " " + std::to_string(each.bytes) + " " + each.name + "\n";
+    return text;
+}
 
 std::vector<static_variable> read_names(std::string_view text) {
     std::vector<static_variable> variables;
@@ -43,7 +50,7 @@ std::string linker_script(const std::vector<static_variable>& variables, std::ui
         "  {\n"
         "    PROVIDE_HIDDEN(holdfast_dnv_statics_begin = .);\n";
     for (const static_variable& each : variables) {
-        if (each.name.find('#') != std::string::npos) continue;
+        if (each.name.find(static_variable::before_number) != std::string::npos) continue;
         text += "    . = " + hexadecimal(each.address - statics_address) + ";\n    KEEP(*(holdfast_dnv_statics." +
                 each.name + ")) /* " + std::to_string(each.bytes) + " bytes */\n";
     }

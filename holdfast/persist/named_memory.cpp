@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -18,8 +19,6 @@ namespace {
 
 using detail::retried;
 using detail::system_error;
-
-constexpr long tmpfs_magic = 0x01021994;
 
 std::string path_of(const std::string& name) { return "/dev/shm/" + name; }
 
@@ -40,7 +39,7 @@ private:
 result<void> check_is_memory(const std::string& path, int descriptor) {
     struct statfs about{};
     if (::fstatfs(descriptor, &about) != 0) return system_error("fstatfs", path, errno);
-    if (about.f_type == tmpfs_magic) return {};
+    if (about.f_type == TMPFS_MAGIC) return {};
     return error{.code = errc::level_unavailable, .what = "it is not the kernel's memory", .path = path,
                  .expected = "tmpfs"};
 }
