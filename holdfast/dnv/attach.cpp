@@ -104,11 +104,12 @@ result<void> attach(root* in_pool, std::uint64_t reserved_bytes) {
     std::byte* const base = the_space.pool->base();
     the_placement.heap_begin = reinterpret_cast<std::uintptr_t>(base) / expansion;
     the_placement.heap_bytes = reserved_bytes;
+    the_placement.doubled_bytes = the_placement.uncoded_offset();
+    the_placement.uncoded_distance = 0 - the_placement.doubled_bytes * expansion;
     the_space.in_pool = in_pool;
     if (auto inside = attach_parts(); !inside) return inside;
     the_placement.is_coded = in_pool->is_coded.get() != 0;
-    the_placement.coded_bytes = the_placement.is_coded ? the_placement.uncoded_offset() : 0;
-    the_placement.uncoded_distance = 0 - the_placement.coded_bytes * expansion;
+    the_placement.coded_bytes = the_placement.is_coded ? the_placement.doubled_bytes : 0;
     the_space.staged = reinterpret_cast<header*>(window_of(base + in_pool->header.get()));
     the_space.attach_unprotected_header();
     the_space.directory = reinterpret_cast<directory_entry*>(base + in_pool->directory.get());

@@ -97,12 +97,13 @@ void make_record(const stm::write_log& writes) {
     const bool logs_codes = !is_planted(planted::code_not_logged);
     run_writer runs(first);
     for (const stm::write_log::entry& each : writes) {
-        if (!where.holds(each.home())) continue;
+        const auto [place, has_code] = where.find(each.home());
+        if (place == nullptr) continue;
         HOLDFAST_ASSERT(each.mask() == 0xFF, "a word that the pool keeps is stored to whole");
-        const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(place_of(each.home(), where)) - base;
+        const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(place) - base;
         const std::uint64_t value = logged_value(each);
         runs.add(offset, value);
-        if (where.has_code(each.home()) && logs_codes) runs.add(offset + sizeof value, ecc::encode(value));
+        if (has_code && logs_codes) runs.add(offset + sizeof value, ecc::encode(value));
     }
     making.words.taken(static_cast<std::size_t>(runs.finish_run() - first));
 }

@@ -36,10 +36,10 @@ struct home {
     static bool look_at_many(const stm::word* first, std::size_t count, void* to) noexcept;
 
     [[gnu::always_inline]] static void store(stm::word* at, stm::word value, std::uint8_t mask) noexcept {
-        if (!keeps(at)) return stm::detail::store_home(at, value, mask);
-        ecc::coded_word* const place = place_of(at);
+        const auto [place, has_code] = the_placement.find(at);
+        if (place == nullptr) return stm::detail::store_home(at, value, mask);
         if (mask != 0xFF) value = merged(word_of_fresh(at), value, mask);
-        if (the_placement.has_code(at) && !is_planted(planted::code_not_stored)) {
+        if (has_code && !is_planted(planted::code_not_stored)) {
             persist::store_pair(&place->word, value, ecc::encode(value), persist::site::dnv_home);
         } else {
             persist::store_word(&place->word, value, 0xFF, persist::site::dnv_home);
@@ -69,12 +69,12 @@ private:
     template <bool (*IsValid)(ecc::coded_word) noexcept>
     [[gnu::always_inline]] static found look_by(const stm::word* at) noexcept {
         const auto checked = [](const ecc::coded_word& both) { return found{both.word, IsValid(both)}; };
-        if (the_placement.coded_heap_holds(at)) [[likely]] return checked(load(place_of(at)));
-        if (the_placement.statics_hold(at)) {
-            const ecc::coded_word* const place = place_of(at);
-            return the_placement.is_coded ? checked(load(place)) : found{stm::detail::load_home(&place->word), true};
-        }
-        return {stm::detail::load_home(keeps(at) ? &place_of(at)->word : at), true};
+        // A load of a word that has a code is asked one question.
+        if (the_placement.coded_heap_holds(at)) [[likely]]
+            return checked(load(placement::doubled(at)));
+        const auto [place, has_code] = the_placement.find(at);
+        if (has_code) return checked(load(place));
+        return {stm::detail::load_home(place != nullptr ? &place->word : at), true};
     }
     [[gnu::always_inline]] static ecc::coded_word load(const ecc::coded_word* place) noexcept {
         return {stm::detail::load_home(&place->word), stm::detail::load_home(&place->code)};

@@ -6,7 +6,7 @@
 //
 // A pool's window begins at half of the pool's address. Its first half covers the pool, and so does its second half:
 // blocks that are known by an address there have no codes. So one comparison of an address tells a word of the heap
-// that has a code. In a pool without codes the first half has none either.
+// that has a code. In a pool without codes the first half has none either, and its words are where they would be with.
 //
 // Static variables have a window of their own, the section of the program that they are in; their words are in a region
 // of the pool, which has another distance.
@@ -26,6 +26,7 @@ inline constexpr std::uintptr_t expansion = 2;
 struct placement {
     std::uintptr_t heap_begin = 0;
     std::uintptr_t coded_bytes = 0;       ///< of the heap's window, from its begin on: words there have codes
+    std::uintptr_t doubled_bytes = 0;     ///< of the heap's window: the first half
     std::uintptr_t heap_bytes = 0;        ///< both halves
     std::uintptr_t uncoded_distance = 0;  ///< from twice an address of the heap without codes to its place
     std::uintptr_t statics_begin = 0;
@@ -36,15 +37,32 @@ struct placement {
     [[gnu::always_inline]] bool coded_heap_holds(const void* at) const noexcept {
         return reinterpret_cast<std::uintptr_t>(at) - heap_begin < coded_bytes;
     }
+    [[gnu::always_inline]] bool first_half_holds(const void* at) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(at) - heap_begin < doubled_bytes;
+    }
     [[gnu::always_inline]] bool statics_hold(const void* at) const noexcept {
         return reinterpret_cast<std::uintptr_t>(at) - statics_begin < statics_bytes;
     }
     [[gnu::always_inline]] bool holds(const void* at) const noexcept {
         return reinterpret_cast<std::uintptr_t>(at) - heap_begin < heap_bytes || statics_hold(at);
     }
-    /// Requires: it holds it.
-    [[gnu::always_inline]] bool has_code(const void* at) const noexcept {
-        return coded_heap_holds(at) || (is_coded && statics_hold(at));
+    bool has_code(const void* at) const noexcept { return find(at).has_code; }
+    [[gnu::always_inline]] static ecc::coded_word* doubled(const void* at) noexcept {
+        return reinterpret_cast<ecc::coded_word*>(reinterpret_cast<std::uintptr_t>(at) * expansion);
+    }
+    /// Where a word is, if a window holds it. Requires: 8-aligned.
+    struct found {
+        ecc::coded_word* place;  ///< nullptr: none does
+        bool has_code;
+    };
+    [[gnu::always_inline]] found find(const void* at) const noexcept {
+        if (first_half_holds(at)) [[likely]] return {doubled(at), is_coded};
+        if (statics_hold(at)) return {moved(at, statics_distance), is_coded};
+        if (holds(at)) return {moved(at, uncoded_distance), false};
+        return {nullptr, false};
+    }
+    static ecc::coded_word* moved(const void* at, std::uintptr_t distance) noexcept {
+        return reinterpret_cast<ecc::coded_word*>(reinterpret_cast<std::uintptr_t>(doubled(at)) + distance);
     }
     /// From the address of a word that has a code to the one that has none, and has the same place.
     std::uintptr_t uncoded_offset() const noexcept { return heap_bytes / 2; }
@@ -52,12 +70,8 @@ struct placement {
 inline constinit placement the_placement;
 
 /// Where the word of a window address is. Requires: the placement holds it; 8-aligned.
-[[gnu::always_inline]] inline ecc::coded_word* place_of(const void* at,
-                                                        const placement& where = the_placement) noexcept {
-    const std::uintptr_t doubled = reinterpret_cast<std::uintptr_t>(at) * expansion;
-    if (where.coded_heap_holds(at)) return reinterpret_cast<ecc::coded_word*>(doubled);
-    const std::uintptr_t distance = where.statics_hold(at) ? where.statics_distance : where.uncoded_distance;
-    return reinterpret_cast<ecc::coded_word*>(doubled + distance);
+[[gnu::always_inline]] inline ecc::coded_word* place_of(const void* at) noexcept {
+    return the_placement.find(at).place;
 }
 /// The window address of a word of the heap, in the first half.
 inline std::uint64_t* window_of(const void* place) noexcept {
