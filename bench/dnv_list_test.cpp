@@ -73,6 +73,9 @@ TEST(DnvList, HasARecordForEachCombination) {
                         EXPECT_TRUE(all.contains(key(name, mode, algorithm, level, bytes, elements, metric)))
                             << name << " " << mode << " " << algorithm << " " << level << " " << bytes << " "
                             << elements << " " << metric;
+                const bool is_known =
+                    all.contains(key("push_back", mode, algorithm, level, bytes, elements, "stored_bytes_per_tx"));
+                EXPECT_EQ(is_known, std::string_view(mode) != "notx") << mode << " " << algorithm << " " << level;
                 for (const char* name : {"read", "write"})
                     EXPECT_TRUE(all.contains(key(name, mode, algorithm, level, bytes, elements, "ns_per_element")))
                         << name << " " << mode << " " << algorithm << " " << level << " " << bytes << " " << elements;
@@ -136,6 +139,17 @@ TEST_F(DnvProgram, FencesOnceForEachCommitAtPowerAndNeverAtProcessOrWhereAHandle
                 EXPECT_EQ(one.fences, power && !reads ? one.transactions : 0u) << mode << " " << level << said[i];
                 EXPECT_EQ(one.write_backs + one.streamed_bytes != 0, power && !reads) << said[i];
             }
+        }
+}
+
+TEST_F(DnvProgram, SaysHowManyBytesOfThePoolATransactionStoredTo) {
+    for (const auto& [mode, word_bytes] : {std::pair("rtx", 16), {"tx", 8}})
+        for (const char* level : {"power", "on_power_fail", "process"}) {
+            const auto said = say(mode, level, "run write 3\\nrun read 3\\n");
+            ASSERT_EQ(said.size(), 3u) << mode << " " << level;
+            const std::string metric = " stored_bytes_per_tx B ";
+            EXPECT_NE(said[1].find(metric + std::to_string(100 * word_bytes) + " "), std::string::npos) << said[1];
+            EXPECT_NE(said[2].find(metric + "0 "), std::string::npos) << said[2];
         }
 }
 

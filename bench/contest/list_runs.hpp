@@ -34,7 +34,8 @@ struct list_report {
 /// Batches on a `List`, each of whose calls is one transaction:
 ///   push_back(payload), pop_front() -> the payload's first word,
 ///   read() -> the sum of all first words, write(), which adds one to each,
-///   look(payload) -> list_report, and for random order make(payload) -> node and append(node).
+///   look(payload) -> list_report, and for random order make(payload) -> node and append(node);
+///   stored_bytes() -> what it has stored to a pool, if that is known.
 ///
 /// Element number i is pushed with i + writes so far, so that its first word is i + all writes at any time: every pop
 /// and every read is compared with what it must find, and after each batch the whole list is. A wrong list ends the
@@ -60,26 +61,34 @@ public:
 
     batch run(const std::string& name, std::uint64_t transactions) {
         timed_parts parts;
+        const auto timed = [&](auto&& part) {
+            const std::uint64_t before = stored_bytes();
+            parts.add(part);
+            parts.stored_bytes += stored_bytes() - before;
+        };
         if (name == "push_back") {
             in_rounds(transactions, [&](std::uint64_t some) {
-                parts.add([&] { push(some); });
+                timed([&] { push(some); });
                 pop(some);
             });
         } else if (name == "pop_front") {
             in_rounds(transactions, [&](std::uint64_t some) {
                 push(some);
-                parts.add([&] { pop(some); });
+                timed([&] { pop(some); });
             });
         } else if (name == "read") {
-            parts.add([&] { read(transactions); });
+            timed([&] { read(transactions); });
         } else if (name == "write") {
-            parts.add([&] { write(transactions); });
+            timed([&] { write(transactions); });
         } else {
             child_failed("there is no case '" + name + "'");
         }
         check();
         batch done{parts.ns, transactions, costs{}};
         done.spent->medium = parts.spent;
+        if constexpr (requires { list_.stored_bytes(); })
+            done.seen.push_back({"stored_bytes_per_tx", "B",
+                                 static_cast<double>(parts.stored_bytes) / static_cast<double>(transactions)});
         if (name == "read" || name == "write")
             done.seen.push_back({"ns_per_element", "ns",
                                  done.ns / static_cast<double>(transactions) / static_cast<double>(job_.elements)});
@@ -87,6 +96,11 @@ public:
     }
 
 private:
+    std::uint64_t stored_bytes() const {
+        if constexpr (requires { list_.stored_bytes(); }) return list_.stored_bytes();
+        return 0;
+    }
+
     /// Pushes or pops in a row: few beside the list, whose size they change, and many beside a reading of the clock.
     static constexpr std::uint64_t most_in_a_row = 64;
 
@@ -94,6 +108,7 @@ private:
         undisturbed_clock clock;
         double ns = 0;
         persist::counters spent;
+        std::uint64_t stored_bytes = 0;
 
         template <class F>
         void add(F&& part) {

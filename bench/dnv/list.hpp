@@ -88,6 +88,12 @@ public:
         });
     }
 
+    std::uint64_t stored_bytes() const
+        requires requires { Memory::stored_bytes(); }
+    {
+        return Memory::stored_bytes();
+    }
+
     list_node* make(const std::uint64_t* payload) {
         const std::size_t bytes = bytes_;
         list_node* node = nullptr;

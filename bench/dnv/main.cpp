@@ -7,6 +7,7 @@
 #include <bench/contest/serve.hpp>
 #include <bench/dnv/list.hpp>
 
+#include <holdfast/dnv/commit_log.hpp>
 #include <holdfast/dnv/dnv.hpp>
 #include <holdfast/pool/open_pool.hpp>
 #include <holdfast/pool/superblock.hpp>
@@ -29,6 +30,7 @@ namespace {
 struct in_blocks {
     static void* allocate(std::size_t bytes) { return dnv_malloc(bytes); }
     static void free(void* block) { dnv_free(block); }
+    static std::uint64_t stored_bytes() { return dnv::stored_bytes_of_this_thread; }
     template <class F>
     static void atomically(F&& f) {
         __transaction_atomic { f(); }

@@ -31,12 +31,16 @@
 #include <utility>
 
 namespace holdfast::dnv {
+
+constinit thread_local std::uint64_t stored_bytes_of_this_thread = 0;
+
 namespace {
 
 /// A record in the making. One for each thread, constant-initialised.
 struct record_builder {
     stm::grown_array<std::uint64_t> words;
     log_lane* lane = nullptr;
+    std::uint64_t home_words = 0;  ///< that the record names
     std::uint64_t group = 0;  ///< on a file at `power`: the one that the commit joined
     private_pages::storing* gate = nullptr;
     alignas(private_pages::storing) std::byte room_for_gate[sizeof(private_pages::storing)] = {};
@@ -67,6 +71,7 @@ public:
         if (offset != end_ || static_cast<std::uint64_t>(at_ - tag_) > format::longest_run_words) {
             finish_run();
             tag_ = at_++;
+            ++runs_;
         }
         *at_++ = value;
         end_ = offset + sizeof value;
@@ -78,10 +83,13 @@ public:
         return at_;
     }
 
+    std::uint64_t runs() const noexcept { return runs_; }
+
 private:
     std::uint64_t* at_;
     std::uint64_t* tag_;      ///< of the open run; at_: there is none
     std::uint64_t end_ = 0;   ///< its end in the pool
+    std::uint64_t runs_ = 0;
 };
 
 /// What the pool keeps of the stores, as the payload of a record.
@@ -105,7 +113,9 @@ void make_record(const stm::write_log& writes) {
         runs.add(offset, value);
         if (has_code && logs_codes) runs.add(offset + sizeof value, ecc::encode(value));
     }
-    making.words.taken(static_cast<std::size_t>(runs.finish_run() - first));
+    const auto words = static_cast<std::size_t>(runs.finish_run() - first);
+    making.words.taken(words);
+    making.home_words = words - runs.runs();
 }
 
 const std::uint64_t* payload() noexcept { return making.words.begin() + format::record_header_words; }
@@ -193,6 +203,7 @@ void log_commit() noexcept {
 }
 
 void retire_commit() noexcept {
+    stored_bytes_of_this_thread += std::exchange(making.home_words, 0) * sizeof(stm::word);
     if (making.gate != nullptr) std::destroy_at(std::exchange(making.gate, nullptr));
     if (making.lane == nullptr) return;
     if (is_planted(planted::homes_before_record)) send_record();

@@ -22,6 +22,8 @@ void retire_commit() noexcept;
 /// On a file at `power`: waits until the group that the commit joined is durable. Where it never will be, the program
 /// ends, or the thread's attempt says so if it is one that can be left. Elsewhere nothing.
 void settle_commit() noexcept;
+/// What the thread's transactions have stored to the pool: homes of commits, and blocks of their own.
+extern constinit thread_local std::uint64_t stored_bytes_of_this_thread __attribute__((tls_model("initial-exec")));
 /// At the end of a thread.
 void release_commit_record() noexcept;
 

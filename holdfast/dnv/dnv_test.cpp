@@ -155,6 +155,29 @@ TEST_F(Dnv, PartsOfWordsLeaveTheirNeighboursAndGetTheirCode) {
     expect_sound_pool(1);
 }
 
+TEST_F(Dnv, WhatAThreadStoresToThePoolIsCountedWithItsCodes) {
+    for (const bool protect : {true, false}) {
+        options_.protect = protect;
+        open();
+        auto* const block = static_cast<std::uint64_t*>(dnv_malloc(1000));
+        const auto stored_by = [](auto&& transaction) {
+            const std::uint64_t before = dnv_state().bytes_stored_by_this_thread;
+            transaction();
+            return dnv_state().bytes_stored_by_this_thread - before;
+        };
+        const std::uint64_t word_bytes = protect ? 16 : 8;
+        EXPECT_EQ(stored_by([&] { fill_words(block, 100, 1); }), 100 * word_bytes);
+        EXPECT_EQ(stored_by([&] { store_parts(reinterpret_cast<unsigned char*>(block)); }), 2 * word_bytes);
+        EXPECT_EQ(stored_by([&] { sum_of_words(block, 100); }), 0u);
+        push_irrevocably(1, [] {});
+        const std::uint64_t of_a_push = stored_by([&] { push_irrevocably(2, [] {}); });
+        EXPECT_GT(of_a_push, 0u);
+        EXPECT_EQ(stored_by([&] { push_irrevocably(3, [] {}); }), of_a_push);
+        ASSERT_TRUE(dnv_close());
+        std::filesystem::remove(path());
+    }
+}
+
 TEST_F(Dnv, AnObjectIsMadeOnceInThePoolsLife) {
     open();
     touch_object_and_cancel();

@@ -45,6 +45,10 @@ struct home {
             persist::store_word(&place->word, value, 0xFF, persist::site::dnv_home);
         }
     }
+    static void store_fresh(stm::word* at, stm::word value, std::uint8_t mask) noexcept {
+        count_stored(at, 1);
+        store(at, value, mask);
+    }
     /// Stores to a block of the open transaction, of any size and alignment.
     static void store_range(void* to, const void* from, std::size_t bytes) noexcept;
 
@@ -62,6 +66,10 @@ struct home {
     static void wait_for_others() noexcept;
 
 private:
+    static void count_stored(const void* first, std::size_t words) noexcept {
+        const auto [place, has_code] = the_placement.find(first);
+        if (place != nullptr) stored_bytes_of_this_thread += words * (has_code ? sizeof *place : sizeof place->word);
+    }
     static stm::word word_of_fresh(const stm::word* at) noexcept {
         const found there = look(at);
         return there.sound ? there.value : mend_fresh(at);

@@ -26,6 +26,7 @@ bool home::look_at_many(const stm::word* first, std::size_t count, void* to) noe
 }
 
 void home::store_range(void* to, const void* from, std::size_t bytes) noexcept {
+    count_stored(to, (bytes + sizeof(stm::word) - 1) / sizeof(stm::word));
     const bool is_whole = (reinterpret_cast<std::uintptr_t>(to) | bytes) % sizeof(stm::word) == 0;
     if (is_whole && the_placement.coded_heap_holds(to)) [[likely]] {
         // Whole words: nothing is read, and nothing asked of each.

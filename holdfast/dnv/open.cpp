@@ -240,6 +240,7 @@ dnv_statistics dnv_state() {
         state.mended_words_of_life = now.mended_words + state.mended_words - dnv::the_space.recorded_words;
         state.mended_bits_of_life = now.mended_bits + state.mended_bits - dnv::the_space.recorded_bits;
     }
+    state.bytes_stored_by_this_thread = dnv::stored_bytes_of_this_thread;
     for (unsigned slot = 0; slot < dnv::most_chunks; ++slot)
         if (dnv::home::look(&dnv::the_space.staged->chunks[slot]).value != 0) ++state.chunks;
     return state;

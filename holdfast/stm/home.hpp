@@ -26,7 +26,9 @@ class write_log;
 ///                             stored; what follows when they are
 ///   settle()                  behind all that, with the transaction over and nothing held: waits until the commit is
 ///                             durable
-///   store_range(to, from, bytes)   stores to a block of the open transaction that it keeps, at once
+///   store_fresh(home, value, mask)   stores at once, to a block of the open transaction or, irrevocably, to what it does
+///                             not keep
+///   store_range(to, from, bytes)   the same for a block that it keeps, in whatever bytes
 ///   between_attempts()        optional: what happens between two attempts, with nothing open. False: there is no
 ///                             other attempt, and the transaction is left as if it had been cancelled
 ///   stores_early              whether a large transaction may store before its commit
@@ -46,6 +48,7 @@ struct plain_home {
         return true;
     }
     static void store(word* home, word value, std::uint8_t mask) noexcept { detail::store_home(home, value, mask); }
+    static void store_fresh(word* home, word value, std::uint8_t mask) noexcept { store(home, value, mask); }
     static constexpr bool keeps(const void*) noexcept { return false; }
     static void refuse_store(const void*) noexcept {}
     static bool mend(const word*) noexcept { return true; }

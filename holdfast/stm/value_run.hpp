@@ -322,7 +322,7 @@ void basic_value<Home>::store_elsewhere(word* home, word what, std::uint8_t byte
     }
     if (Home::keeps(home)) {
         if (!active_) return Home::refuse_store(home);
-        if (blocks_.fresh().holds(home)) return Home::store(home, what, byte_mask);
+        if (blocks_.fresh().holds(home)) return Home::store_fresh(home, what, byte_mask);
         return put(home, what, byte_mask);
     }
     if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);

@@ -388,7 +388,7 @@ template <class Home>
 void basic_versioned<Home>::store_elsewhere(word* home, word what, std::uint8_t byte_mask) {
     if (!goes_home(home)) return put(home, what, byte_mask);
     if (keeps_old_values_) replaced_.note(home, byte_mask);
-    Home::store(home, what, byte_mask);
+    Home::store_fresh(home, what, byte_mask);
 }
 
 /// For a store, or for a load that one follows.
