@@ -79,8 +79,8 @@ struct dnv_statistics {
     std::uint64_t chunks = 0;        ///< in use
     std::uint64_t scrubbed_words = 0;  ///< looked at by scrubbers
     std::uint64_t scrub_rounds = 0;    ///< that they ended
-    /// What transactions of the calling thread have stored to pools: homes at each commit, and new blocks. A code counts
-    /// as what it takes. With `on_power_fail` no other byte of a commit reaches the pool; elsewhere its record does, too.
+    /// What transactions of the calling thread have stored to pools, with the codes: homes at each commit, and new
+    /// blocks. With `on_power_fail` no other byte of a commit reaches the pool; elsewhere its record does, too.
     std::uint64_t bytes_stored_by_this_thread = 0;
 };
 /// Requires: a pool is open.

@@ -26,8 +26,8 @@ class write_log;
 ///                             stored; what follows when they are
 ///   settle()                  behind all that, with the transaction over and nothing held: waits until the commit is
 ///                             durable
-///   store_fresh(home, value, mask)   stores at once, to a block of the open transaction or, irrevocably, to what it does
-///                             not keep
+///   store_fresh(home, value, mask)   stores at once: to a block of the open transaction, or where it is irrevocable to
+///                             what the home does not keep
 ///   store_range(to, from, bytes)   the same for a block that it keeps, in whatever bytes
 ///   between_attempts()        optional: what happens between two attempts, with nothing open. False: there is no
 ///                             other attempt, and the transaction is left as if it had been cancelled
