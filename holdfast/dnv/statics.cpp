@@ -51,15 +51,18 @@ class symbols {
 public:
     static result<symbols> read() {
         symbols made;
-        std::ifstream file("/proc/self/exe", std::ios::binary);
-        made.bytes_.assign(std::istreambuf_iterator<char>(file), {});
+        std::ifstream file("/proc/self/exe", std::ios::binary | std::ios::ate);
+        // At once: the file of a program with debug information may be large.
+        made.bytes_.resize(static_cast<std::size_t>(std::max<std::streamoff>(file.tellg(), 0)));
+        file.seekg(0).read(made.bytes_.data(), static_cast<std::streamsize>(made.bytes_.size()));
         const auto* const header = made.at<Elf64_Ehdr>(0);
         if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
             return error{.code = errc::io, .what = "the program's own file cannot be read", .path = "/proc/self/exe"};
         return made;
     }
-    template <class F>
-    void for_each(F&& f) const {
+    /// Calls f(symbol, name) for each that is wanted(symbol).
+    template <class Wanted, class F>
+    void for_each(Wanted&& wanted, F&& f) const {
         const auto* const header = at<Elf64_Ehdr>(0);
         for (unsigned number = 0; number < header->e_shnum; ++number) {
             const auto* const section = at<Elf64_Shdr>(header->e_shoff + number * sizeof(Elf64_Shdr));
@@ -68,7 +71,7 @@ public:
             if (names == nullptr) continue;
             for (std::uint64_t each = 0; each + sizeof(Elf64_Sym) <= section->sh_size; each += sizeof(Elf64_Sym)) {
                 const auto* const symbol = at<Elf64_Sym>(section->sh_offset + each);
-                if (symbol != nullptr) f(*symbol, text(names->sh_offset + symbol->st_name));
+                if (symbol != nullptr && wanted(*symbol)) f(*symbol, text(names->sh_offset + symbol->st_name));
             }
         }
     }
@@ -213,10 +216,13 @@ result<std::vector<static_variable>> list_program_statics() {
     if (reinterpret_cast<std::uintptr_t>(holdfast_dnv_statics_begin) != statics_address) return not_placed();
     auto all = symbols::read();
     if (!all) return std::move(all).give_error();
-    all->for_each([&](const Elf64_Sym& symbol, std::string name) {
-        if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_value - statics_address >= section_bytes()) return;
-        variables.push_back({std::move(name), symbol.st_value, symbol.st_size});
-    });
+    all->for_each(
+        [](const Elf64_Sym& symbol) {
+            return ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_value - statics_address < section_bytes();
+        },
+        [&](const Elf64_Sym& symbol, std::string name) {
+            variables.push_back({std::move(name), symbol.st_value, symbol.st_size});
+        });
     if (variables.empty())
         return error{.code = errc::misuse,
                      .what = "the program has static variables of a pool and no symbols that name them",
