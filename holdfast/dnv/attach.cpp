@@ -71,7 +71,7 @@ bool is_chunk_inside(const chunk& each, std::uint64_t bytes) noexcept {
 }
 
 result<void> attach_chunks() {
-    for (unsigned slot = 0; slot < most_chunks; ++slot) {
+    for (unsigned slot = 0; (slot = the_space.next_slot_in_use(slot)) < most_chunks; ++slot) {
         directory_entry& entry = the_space.directory[slot];
         auto named = table_word(slot);
         if (!named) return std::move(named).give_error();

@@ -7,6 +7,8 @@
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/ecc/repair.hpp>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -23,7 +25,7 @@ public:
         if (the_space.has_bins_of(classes)) look_at_range(the_space.staged_unprotected, sizeof(unprotected_header));
         if (the_placement.statics_bytes != 0)
             look_at_range(reinterpret_cast<const void*>(the_placement.statics_begin), the_placement.statics_bytes);
-        for (unsigned slot = 0; slot < most_chunks; ++slot) {
+        for (unsigned slot = 0; (slot = the_space.next_slot_in_use(slot)) < most_chunks; ++slot) {
             const auto found = the_space.chunks.at_slot(slot);
             if (!found || value_of(&the_space.staged->chunks[slot]) == 0) continue;
             ++report_.chunks;
@@ -32,15 +34,15 @@ public:
             look_at_range(coded.data(), coded.size_bytes());
             report_.unprotected_words += found->bytes / sizeof(stm::word) - coded.size();
         }
-        for (unsigned of_class = 0; of_class < all_classes && the_space.has_bins_of(of_class); ++of_class) {
-            for (unsigned heap = 0; heap < heaps; ++heap) follow(the_space.bin_of(heap, of_class), of_class);
-            follow_list(&the_space.parked_of(of_class), of_class);
-        }
+        follow_all(*the_space.staged, 0);
+        if (the_space.has_bins_of(classes)) follow_all(*the_space.staged_unprotected, classes);
         report_.blocks = blocks_left_ - report_.free_blocks - report_.unused_blocks;
         return std::move(report_);
     }
 
 private:
+    static constexpr std::uint64_t at_once = 256;
+
     /// As it is once its flipped bits are corrected.
     static stm::word value_of(const stm::word* at) noexcept {
         const auto found = home::look(at);
@@ -48,9 +50,24 @@ private:
     }
 
     void look_at_range(const void* begin, std::uint64_t bytes) {
-        const auto* at = static_cast<const stm::word*>(begin);
-        for (std::uint64_t each = 0; each < bytes / sizeof *at; ++each, ++at) {
-            ++report_.words;
+        // Nearly all words are sound, and found so many at once.
+        const auto* const words = static_cast<const stm::word*>(begin);
+        const std::uint64_t count = bytes / sizeof *words;
+        for (std::uint64_t done = 0; done < count; done += at_once) {
+            const std::uint64_t now = std::min(at_once, count - done);
+            if (!are_sound(words + done, now)) look_at_each(words + done, now);
+            report_.words += now;
+        }
+    }
+    static bool are_sound(const stm::word* first, std::uint64_t count) noexcept {
+        if (count == 0 || !the_placement.has_code(first)) return true;
+        // A copy: where loads are observed it is one.
+        ecc::coded_word copy[at_once];
+        std::memcpy(copy, place_of(first), count * sizeof *copy);
+        return ecc::first_invalid(copy, count) == count;
+    }
+    void look_at_each(const stm::word* first, std::uint64_t count) {
+        for (const stm::word* at = first; at != first + count; ++at) {
             if (home::look(at).sound) continue;
             if (mends_ ? home::mend(at) : static_cast<bool>(ecc::repair(*place_of(at)))) {
                 ++report_.flipped_words;
@@ -103,6 +120,16 @@ private:
             if (each > end || !mark_free(each, of_class, &from.unused)) return;
             ++report_.unused_blocks;
         }
+    }
+
+    template <class Header>
+    void follow_all(const Header& header, unsigned first_class) {
+        constexpr std::size_t bin_words = sizeof(bin) / sizeof(stm::word);
+        for (const auto& of_heap : header.bins) {
+            if (space::are_zeros(&of_heap[0].free, classes * bin_words)) continue;
+            for (unsigned each = 0; each < classes; ++each) follow(of_heap[each], first_class + each);
+        }
+        for (unsigned each = 0; each < classes; ++each) follow_list(&header.parked[each], first_class + each);
     }
 
     bool mends_;

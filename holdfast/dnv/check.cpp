@@ -83,7 +83,7 @@ void list_owned(std::vector<const void*>& owned) {
     for (const std::uint64_t offset : {in_pool.header.get(), in_pool.unprotected.get(), in_pool.directory.get(),
                                        in_pool.statics.get(), in_pool.names.get()})
         if (offset != 0) owned.push_back(base + offset);
-    for (unsigned slot = 0; slot < most_chunks; ++slot) {
+    for (unsigned slot = 0; (slot = the_space.next_slot_in_use(slot)) < most_chunks; ++slot) {
         const std::uint64_t word = the_space.directory[slot].word.get();
         if (word != 0) owned.push_back(place_of(reinterpret_cast<const void*>(chunk::of(word).begin)));
     }

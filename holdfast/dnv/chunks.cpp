@@ -10,6 +10,7 @@
 #include <holdfast/dnv/planted.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -17,6 +18,30 @@ namespace holdfast::dnv {
 
 space the_space;
 constinit thread_local attempt attempt_of_this_thread;
+
+bool space::are_zeros(const stm::word* first, std::size_t words) noexcept {
+    constexpr std::size_t at_once = 64;
+    static constexpr ecc::coded_word zeros[at_once];
+    for (std::size_t done = 0; done < words; done += at_once)
+        if (std::memcmp(place_of(first + done), zeros, std::min(at_once, words - done) * sizeof *zeros) != 0)
+            return false;
+    return true;
+}
+
+unsigned space::next_slot_in_use(unsigned from) const noexcept {
+    constexpr unsigned at_once = 64;
+    static constexpr std::byte zeros[at_once * sizeof(directory_entry)]{};
+    const auto says_nothing = [&](unsigned slot, unsigned count) {
+        return are_zeros(&staged->chunks[slot], count) &&
+               std::memcmp(static_cast<const void*>(&directory[slot]), zeros, count * sizeof *directory) == 0;
+    };
+    while (from < most_chunks) {
+        const unsigned count = says_nothing(from, 1) ? std::min<unsigned>(at_once, most_chunks - from) : 0;
+        if (count == 0) return from;
+        from += says_nothing(from, count) ? count : 1;
+    }
+    return most_chunks;
+}
 
 result<void> chunk_map::reserve(std::uintptr_t window_begin, std::uintptr_t window_bytes) {
     auto made = persist::address_range::zeros(window_bytes / window_page * sizeof(std::uint32_t));
@@ -112,10 +137,13 @@ result<std::uintptr_t> take_run(unsigned slot, unsigned of_class, std::size_t by
 result<void> make_unprotected_header() {
     if (the_space.has_bins_of(classes)) return {};
     root& in_pool = *the_space.in_pool;
+    const auto sum = [&] { in_pool.checksum = in_pool.checksum_of_words(); };
+    const bool too_late = is_planted(planted::unprotected_header_summed_late);
     auto made = the_space.handle->atomically([&] {
         in_pool.unprotected = make_zeros(sizeof(unprotected_header) * expansion);
-        in_pool.checksum = in_pool.checksum_of_words();
+        if (!too_late) sum();
     });
+    if (made && too_late) made = the_space.handle->atomically(sum);
     if (made) the_space.attach_unprotected_header();
     return made;
 }

@@ -85,7 +85,7 @@ result<void> zero_codes(const chunk& each, std::uint64_t bytes) {
 result<void> settle_chunks() {
     the_space.slot_is_used.assign(most_chunks, false);
     for (auto& each : the_space.idle) each.clear();
-    for (unsigned slot = 0; slot < most_chunks; ++slot) {
+    for (unsigned slot = 0; (slot = the_space.next_slot_in_use(slot)) < most_chunks; ++slot) {
         directory_entry& entry = the_space.directory[slot];
         const std::uint64_t word = entry.word.get();
         the_space.slot_is_used[slot] = the_space.chunks.at_slot(slot).has_value();
@@ -93,7 +93,8 @@ result<void> settle_chunks() {
         if (is_planted(planted::unnamed_chunk_kept)) continue;
         // Where bits were flipped it is not known which run it was: the pool's repair finds it.
         const bool is_known = entry.checksum.get() == entry.checksum_of_words();
-        if (is_known && is_unprotected(chunk::of(word).of_class))
+        const bool has_no_codes = is_unprotected(chunk::of(word).of_class);
+        if (is_known && has_no_codes && !is_planted(planted::unprotected_chunk_not_zeroed))
             if (auto zeroed = zero_codes(chunk::of(word), entry.bytes.get()); !zeroed) return zeroed;
         auto freed = the_space.handle->atomically([&] {
             if (is_known)
@@ -241,7 +242,7 @@ dnv_statistics dnv_state() {
         state.mended_bits_of_life = now.mended_bits + state.mended_bits - dnv::the_space.recorded_bits;
     }
     state.bytes_stored_by_this_thread = dnv::stored_bytes_of_this_thread;
-    for (unsigned slot = 0; slot < dnv::most_chunks; ++slot)
+    for (unsigned slot = 0; (slot = dnv::the_space.next_slot_in_use(slot)) < dnv::most_chunks; ++slot)
         if (dnv::home::look(&dnv::the_space.staged->chunks[slot]).value != 0) ++state.chunks;
     return state;
 }

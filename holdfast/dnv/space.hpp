@@ -139,6 +139,11 @@ struct space {
         return is_unprotected(of_class) ? chunks.find(block)->link_of(block) : static_cast<stm::word*>(block);
     }
 
+    /// Whether those words are zeros, and their codes, as they were made.
+    static bool are_zeros(const stm::word* first, std::size_t words) noexcept;
+    /// The first slot from `from` on of which table or directory say something; most_chunks: there is none.
+    unsigned next_slot_in_use(unsigned from) const noexcept;
+
     /// The slot of a chunk for blocks of that class which no bin has; most_chunks: there is no room. Runs a transaction
     /// of the pool. Requires: the thread has no attempt open, or is alone.
     unsigned acquire_chunk(unsigned of_class) noexcept;
