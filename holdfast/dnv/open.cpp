@@ -203,6 +203,8 @@ using namespace holdfast;
 result<void> dnv_open(const std::string& path, const dnv_options& options) {
     if (dnv::the_space.pool != nullptr) return dnv::misuse("a pool is open in this process; dnv_close it first");
     try {
+        // Before a pool is made that cannot keep them.
+        if (auto known = dnv::list_program_statics(); !known) return std::move(known).give_error();
         auto opened = dnv::open_or_create(path, options);
         if (!opened) return std::move(opened).give_error();
         return dnv::take_over(std::move(*opened), options.protect);

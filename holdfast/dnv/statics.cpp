@@ -14,17 +14,15 @@
 #include <holdfast/dnv/attach.hpp>
 #include <holdfast/dnv/placement.hpp>
 #include <holdfast/dnv/planted.hpp>
+#include <holdfast/dnv/program_file.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/ecc/repair.hpp>
 #include <holdfast/persist/addresses.hpp>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <utility>
-
-#include <elf.h>
 
 extern "C" {
 // Of the linker script; without it, or without any such variable, there are none.
@@ -46,56 +44,13 @@ constexpr std::uint64_t up_to(std::uint64_t bytes, std::uint64_t unit) noexcept 
     return (bytes + unit - 1) / unit * unit;
 }
 
-/// The symbols of this program's file.
-class symbols {
-public:
-    static result<symbols> read() {
-        symbols made;
-        std::ifstream file("/proc/self/exe", std::ios::binary | std::ios::ate);
-        // At once: the file of a program with debug information may be large.
-        made.bytes_.resize(static_cast<std::size_t>(std::max<std::streamoff>(file.tellg(), 0)));
-        file.seekg(0).read(made.bytes_.data(), static_cast<std::streamsize>(made.bytes_.size()));
-        const auto* const header = made.at<Elf64_Ehdr>(0);
-        if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-            return error{.code = errc::io, .what = "the program's own file cannot be read", .path = "/proc/self/exe"};
-        return made;
-    }
-    /// Calls f(symbol, name) for each that is wanted(symbol).
-    template <class Wanted, class F>
-    void for_each(Wanted&& wanted, F&& f) const {
-        const auto* const header = at<Elf64_Ehdr>(0);
-        for (unsigned number = 0; number < header->e_shnum; ++number) {
-            const auto* const section = at<Elf64_Shdr>(header->e_shoff + number * sizeof(Elf64_Shdr));
-            if (section == nullptr || section->sh_type != SHT_SYMTAB) continue;
-            const auto* const names = at<Elf64_Shdr>(header->e_shoff + section->sh_link * sizeof(Elf64_Shdr));
-            if (names == nullptr) continue;
-            for (std::uint64_t each = 0; each + sizeof(Elf64_Sym) <= section->sh_size; each += sizeof(Elf64_Sym)) {
-                const auto* const symbol = at<Elf64_Sym>(section->sh_offset + each);
-                if (symbol != nullptr && wanted(*symbol)) f(*symbol, text(names->sh_offset + symbol->st_name));
-            }
-        }
-    }
-
-private:
-    template <class T>
-    const T* at(std::uint64_t offset) const noexcept {
-        if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) return nullptr;
-        return reinterpret_cast<const T*>(bytes_.data() + offset);
-    }
-    std::string text(std::uint64_t offset) const {
-        const auto begin = bytes_.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(offset, bytes_.size()));
-        return std::string(begin, std::find(begin, bytes_.end(), '\0'));
-    }
-    std::vector<char> bytes_;
-};
-
 error not_placed() {
     error reason{.code = errc::misuse,
                  .what = "the static variables of this program are not where a pool can keep them"};
     reason.expected = "the section at 0x20000000";
     char found[32];
     std::snprintf(found, sizeof found, "0x%zx", reinterpret_cast<std::size_t>(holdfast_dnv_statics_begin));
-    reason.found = found;
+    reason.found = holdfast_dnv_statics_begin == nullptr ? "another place" : found;
     reason.remedy = "link with holdfast_target_dnv (-no-pie, and its linker script)";
     return reason;
 }
@@ -211,12 +166,19 @@ error no_room(const space& open, std::uint64_t bytes) {
 result<std::vector<static_variable>> list_program_statics() {
     // A program's variables stay as they are, and its file may be large.
     static std::vector<static_variable> known;
-    if (!known.empty() || !has_statics()) return known;
+    static bool are_known = false;
+    if (are_known) return known;
+    auto program = program_file::open();
+    if (!has_statics()) {
+        // Without the linker script they are somewhere else, and would be forgotten.
+        if (program && program->has_section_like("holdfast_dnv_statics")) return not_placed();
+        are_known = true;
+        return known;
+    }
+    if (!program) return std::move(program).give_error();
     std::vector<static_variable> variables;
     if (reinterpret_cast<std::uintptr_t>(holdfast_dnv_statics_begin) != statics_address) return not_placed();
-    auto all = symbols::read();
-    if (!all) return std::move(all).give_error();
-    all->for_each(
+    program->for_each_symbol(
         [](const Elf64_Sym& symbol) {
             return ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_value - statics_address < section_bytes();
         },
@@ -234,6 +196,7 @@ result<std::vector<static_variable>> list_program_statics() {
     for (static_variable& each : variables)
         if (const unsigned number = ++times[each.name]; number > 1) each.name += "#" + std::to_string(number);
     known = std::move(variables);
+    are_known = true;
     return known;
 }
 

@@ -23,7 +23,7 @@ struct static_variable {
 };
 
 /// The program's, in order of their addresses, from its own symbols. Errors: misuse (the section is elsewhere: a
-/// position-independent program; or the program has no symbols), io.
+/// position-independent program, or one linked without the linker script; or the program has no symbols), io.
 result<std::vector<static_variable>> list_program_statics();
 
 /// What the pool says of them: a line for each, with address, bytes and name.

@@ -57,6 +57,13 @@ TEST_F(Statics, ThatAreMissingAreRefusedByName) {
     EXPECT_EQ(run("more"), "21 22 23");
 }
 
+TEST_F(Statics, ThatTheLinkerHasPutElsewhereAreRefused) {
+    const std::string said = run("unplaced");
+    EXPECT_NE(said.find("are not where a pool can keep them"), std::string::npos) << said;
+    EXPECT_NE(said.find("expected the section at 0x20000000, found another place"), std::string::npos) << said;
+    EXPECT_FALSE(std::filesystem::exists(directory_ + "/pool")) << "they would not be in it";
+}
+
 TEST_F(Statics, AreNotLinkedAtAnAddressThatTheLoaderChooses) {
     const std::string link = "echo 'int main() {}' | " HOLDFAST_DNV_LINK " -x c++ - -o " + directory_ + "/program ";
     EXPECT_EQ(said_by(link + "-no-pie 2>&1"), "");
