@@ -142,6 +142,8 @@ function(holdfast_set_test_properties name labels timeout)
     if(NOT timeout)
         set(timeout 60)
     endif()
+    # What may take longest begins first, until it is known what it takes: or the last one has the machine to itself.
+    set_tests_properties(${name} PROPERTIES COST ${timeout})
     math(EXPR timeout "${timeout} * ${HOLDFAST_TIMEOUT_FACTOR}")
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout})
     if(HOLDFAST_SOAK)

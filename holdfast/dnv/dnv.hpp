@@ -41,7 +41,7 @@ struct dnv_options {
 /// Thread safety: no other thread is in a block or in a call of dnv.
 /// What holds if the process dies inside: the next opening finds the pool as it was, or complete.
 /// Errors: those of open_pool::create and open; layout_mismatch (static variables), address_taken (half of the pool's
-/// address), misuse (one is open, or the program's static variables are not where the linker script puts them), corrupt.
+/// address), misuse (one is open, or the program is linked without the linker script of its static variables), corrupt.
 holdfast::result<void> dnv_open(const std::string& path, const dnv_options& options = {});
 /// Makes the pool `bytes` large in total, in place; see open_pool::grow for errors and crashes. Thread-safe. Requires:
 /// outside of blocks.
