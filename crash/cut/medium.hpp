@@ -34,6 +34,10 @@ public:
     const std::vector<std::uint64_t>& durable() const noexcept { return durable_; }
     /// What the running program sees, and a kill leaves.
     const std::vector<std::uint64_t>& visible() const noexcept { return visible_; }
+    /// Whether a store of this value there would change nothing that a cut may leave, if stores are durable.
+    bool holds(std::uint64_t word, std::uint64_t value) const {
+        return visible_[word] == value && durable_[word] == value && !streams_.contains(word);
+    }
     /// The process was killed and the machine ran on: what it streamed arrives, what it wrote is written.
     void kill();
     /// All threads stand still, and what they wrote to the file is in the caches like what they stored: a write-back

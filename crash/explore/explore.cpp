@@ -63,6 +63,19 @@ bool explorer::changes_what_is_visible(const event& next) {
     }
 }
 
+/// Zeros over zeros are many stores. What a cut before such a one leaves, a cut before the next store leaves as well.
+bool explorer::is_cut_again_behind(const trace& recorded, const medium& left) const {
+    const event& next = recorded.events[next_event_];
+    const auto is_store = [](const event& each) {
+        return each.kind == event_kind::store || each.kind == event_kind::stream;
+    };
+    if (next_event_ + 1 == recorded.events.size() || !is_store(next)) return false;
+    const event& behind = recorded.events[next_event_ + 1];
+    const bool is_same =
+        is_saved_here() ? left.visible()[next.place] == next.value : left.holds(next.place, next.value);
+    return is_same && is_store(behind) && changes_what_a_cut_leaves(behind);
+}
+
 bool explorer::changes_what_a_kill_leaves(const event& next) const {
     if (model_.is_file) return next.kind == event_kind::file_word;
     if (next.with_before) return false;
@@ -92,7 +105,7 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
         const bool is_of_many = limits_.lives > 1 && !completes(next.kind) &&
                                 random_() % limits_.stores_one_in != 0;
         if (explored && !is_of_many && changes_what_a_cut_leaves(next)) {
-            cut(left);
+            if (!is_cut_again_behind(recorded, left)) cut(left);
             if (call != nullptr) ++call->before;
         } else if (explored && changes_what_a_kill_leaves(next)) {
             kill_one_in(next.kind == event_kind::write_back ? 1 : stores_to_a_call, left);

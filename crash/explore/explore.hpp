@@ -121,6 +121,7 @@ private:
         return runs < std::min({limits_.images_of_a_cut, subject_.images_of_a_cut(), covering_}) && !has_enough();
     }
     bool changes_what_a_cut_leaves(const event& next) const;
+    bool is_cut_again_behind(const trace& recorded, const medium& left) const;
     bool changes_what_a_kill_leaves(const event& next) const;
     void kill_one_in(std::uint64_t how_many, const medium& left);
     void tell(const std::string& what, const choices& made);

@@ -1,6 +1,7 @@
 // That the explorer finds what is left out.
 #include <crash/plant/hunt.hpp>
 
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/engine/planted.hpp>
 #include <holdfast/engine/sites.hpp>
 #include <holdfast/log/sites.hpp>
@@ -111,6 +112,28 @@ TEST(Hunt, WhatAGroupOfSeveralThreadsMustNotDoIsCaught) {
     for (const planted_fault* each : {&planted::combined_record_torn, &planted::result_before_fence,
                                       &planted::wrong_part_rolled_back, &planted::overwritten_part_kept})
         EXPECT_TRUE(is_caught(*what, x86, {fault::change::in_code, {}, {}, each}, 1, most)) << each->name;
+}
+
+struct dnv_fault {
+    std::string_view name;
+    const model& how;
+    const planted_fault* what;
+};
+
+TEST(Hunt, WhatADnvPoolMustNotDoWithFlippedBitsAndFirstBlocksWithoutCodesIsCaught) {
+    const auto& kill = *model_named("kill");
+    const dnv_fault faults[] = {{"flips", kill, &planted::mended_code_first},
+                                {"damages", kill, &planted::damage_entered_late},
+                                {"damages", x86, &planted::damage_entered_without_record},
+                                {"first_unprotected", kill, &planted::unprotected_header_summed_late},
+                                {"first_unprotected", kill, &planted::unprotected_chunk_not_zeroed}};
+    const effort most{.longest = 1, .depth = 0};
+    for (const dnv_fault& each : faults) {
+        const auto what = subject_named("dnv", each.name, each.how);
+        if (what == nullptr) GTEST_SKIP() << "there are no atomic blocks";
+        const fault planted{fault::change::in_code, {}, {}, each.what};
+        EXPECT_TRUE(is_caught(*what, each.how, planted, 1, most)) << planted.name();
+    }
 }
 
 }  // namespace

@@ -82,19 +82,24 @@ bool pop(unsigned number) {
     return true;
 }
 
-bool replace(unsigned number, std::uint64_t value) {
-    __transaction_atomic {
-        dnv_list& list = dnv_list_of_threads[number];
-        list.marks[1] = static_cast<unsigned char>(value);
-        if (dnv_node* const first = list.head; first != nullptr) {
-            first->payload[3] = static_cast<unsigned char>(value);
-            const auto half = static_cast<std::uint32_t>(value);
-            std::memcpy(first->payload + 12, &half, sizeof half);
-        }
-        list.marks[5] = static_cast<unsigned char>(value + 1);
-        ++list.operations;
+void replace_parts(dnv_list& list, std::uint64_t value) {
+    list.marks[1] = static_cast<unsigned char>(value);
+    if (dnv_node* const first = list.head; first != nullptr) {
+        first->payload[3] = static_cast<unsigned char>(value);
+        const auto half = static_cast<std::uint32_t>(value);
+        std::memcpy(first->payload + 12, &half, sizeof half);
     }
+    list.marks[5] = static_cast<unsigned char>(value + 1);
+    ++list.operations;
+}
+
+bool replace(unsigned number, std::uint64_t value) {
+    __transaction_atomic { replace_parts(dnv_list_of_threads[number], value); }
     return true;
+}
+
+bool try_to_replace(unsigned number, std::uint64_t value) {
+    return static_cast<bool>(dnv_atomically([&] { replace_parts(dnv_list_of_threads[number], value); }));
 }
 
 bool rotate(unsigned number, std::uint64_t value) {
@@ -182,6 +187,6 @@ bool share(unsigned number) {
 extern const dnv_operations HOLDFAST_NAMED(dnv_by_, HOLDFAST_DNV_ALGORITHM);
 constinit const dnv_operations HOLDFAST_NAMED(dnv_by_, HOLDFAST_DNV_ALGORITHM){
     HOLDFAST_TEXT(HOLDFAST_DNV_ALGORITHM),
-    push, push_bare, pop, replace, rotate, push_and_cancel, push_several, pop_all, share};
+    push, push_bare, pop, replace, try_to_replace, rotate, push_and_cancel, push_several, pop_all, share};
 
 }  // namespace holdfast::crash

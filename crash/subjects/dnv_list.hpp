@@ -52,6 +52,8 @@ struct dnv_operations {
     bool (*pop)(unsigned list);
     /// Parts of words of the first node's payload, and of a static variable.
     bool (*replace)(unsigned list, std::uint64_t value);
+    /// The same. False: a word was damaged, and a handler chose to leave it.
+    bool (*try_to_replace)(unsigned list, std::uint64_t value);
     /// Frees the first node, allocates one of its size, and another one that it frees at once.
     bool (*rotate)(unsigned list, std::uint64_t value);
     /// Pushes, and takes it all back.

@@ -76,16 +76,20 @@ public:
         if (!opened) return "opening refuses: " + opened.error().text();
         if (auto taken = dnv::take_over(std::move(*opened), is_coded_); !taken)
             return "dnv refuses: " + taken.error().text();
+        // A correction need not be durable: corrected or not, the word is right. Which it is counts as found here.
+        for (const dnv_flip& each : flips_) static_cast<void>(each.is_there());
         return {};
     }
 
     std::optional<std::string> check(const progress& made) final {
         if (is_refused_ && made.done[thread_afterwards] == 0) return {};
         if (is_refused_) return "opening refuses what was saved";
-        const dnv_state now = look_at_dnv_lists();
+        const dnv_state now = look_at_dnv_lists(flips_);
         if (now.wrong) return now.wrong;
         if (auto wrong = expected_.judge(now.all(), made)) return wrong;
-        return wrong_in_dnv_pool(now);
+        if (auto wrong = wrong_in_dnv_pool(now, flips_)) return wrong;
+        const untold_stores told;
+        return wrong_in_use(made);
     }
 
     bool has_promised(const progress& made) const final {
@@ -93,7 +97,12 @@ public:
     }
     recovered_pool recovered() final {
         const open_pool& core = pool();
-        return recovered_of({core.base(), core.size()}, {core.zones().begin(), core.zones().end()});
+        recovered_pool made = recovered_of({core.base(), core.size()}, {core.zones().begin(), core.zones().end()});
+        // A word that was corrected is as good as one that will be.
+        for (const dnv_flip& each : flips_)
+            if (each.is_there() && each.can_be_corrected())
+                std::memcpy(made.bytes.data() + dnv::the_space.offset_of(each.at), &each.right, sizeof each.right);
+        return made;
     }
 
     trace enter_recovery(const lazy_memory& image, const progress& made, bool killed, const workload* life) final {
@@ -156,8 +165,8 @@ protected:
     /// A power cut is followed by another boot.
     unsigned boot_after_cut() const { return boots_.back() + (durable_at_once_ ? 0 : 1); }
 
-    static dnv_state state_now() {
-        dnv_state now = look_at_dnv_lists();
+    dnv_state state_now() const {
+        dnv_state now = look_at_dnv_lists(flips_);
         if (now.wrong) throw failure(error{.code = errc::corrupt, .what = *now.wrong});
         return now;
     }
@@ -167,8 +176,7 @@ protected:
         durable_at_once_ = how.writes_are_durable;
         how_ = how;
         shadow_bytes_ = 0;
-        if (how.is_saved && !handler_) handler_.emplace();
-        if (!how.is_saved) handler_.reset();
+        arm_pools(how.is_saved);
         boots_.assign(1, 0);
         options_ = recorded_pool_options(how);
         options_.bytes = bytes;
@@ -187,6 +195,7 @@ protected:
         std::vector<std::byte> bytes = file_now(of, of.size());
         bytes.resize(most_bytes());
         if (!how_.is_saved) return bytes;
+        if (of.durability() != level::on_power_fail) fail(errc::misuse, "the pool was to be armed");
         shadow_bytes_ = shadow_bytes(of);
         const std::byte* const shadow = base() + most_bytes();
         bytes.insert(bytes.end(), shadow, shadow + shadow_bytes_);
@@ -194,9 +203,48 @@ protected:
     }
     static void begins_with(seam_recorder& seen, const open_pool& of) { seen.recorded().bytes_before = of.size(); }
 
+    /// Free blocks, unused ones, and one that is left of a chunk. The first node is a small one.
+    void push_some() {
+        blocks_.push(0, 1, large_node_bytes);
+        for (const std::uint64_t value : {2u, 3u, 4u}) blocks_.push(0, value, small_node_bytes);
+        blocks_.pop(0);
+    }
+    /// One operation, where one thread has all: apply(model) does it, and to the model what it does to the first list.
+    template <class F>
+    void step(seam_recorder& seen, F&& apply) {
+        dnv_state expected = state_now();
+        dnv_model model(expected.lists[0]);
+        seen.operation_begins(thread_now());
+        apply(model);
+        seen.operation_done(thread_now());
+        expected.lists[0] = model.all();
+        if (state_now().all() != expected.all())
+            throw failure(error{.code = errc::misuse, .what = "it does another thing"});
+        add_state(expected.all());
+    }
+    unsigned thread_now() const { return is_first_life() ? 0 : thread_afterwards; }
+    void add_state(contents next) {
+        is_first_life() ? expected_.add(std::move(next)) : expected_.add_afterwards(std::move(next));
+    }
+
     /// What is done with the pool after a recovery.
     virtual void go_on(const workload* life, seam_recorder& seen) = 0;
+    /// What is wrong with a pool that holds what it must, or shows when it is used.
+    virtual std::optional<std::string> wrong_in_use(const progress& /*made*/) { return {}; }
+    /// The same of an operation: apply(model), as `step` has it.
+    template <class F>
+    std::optional<std::string> wrong_after(F&& apply) {
+        const dnv_state before = look_at_dnv_lists(flips_);
+        dnv_model model(before.lists[0]);
+        apply(model);
+        dnv_state now = look_at_dnv_lists(flips_);
+        if (now.wrong) return "used afterwards: " + *now.wrong;
+        if (now.lists[0] != model.all()) return "used afterwards, it does another thing";
+        if (auto wrong = wrong_in_dnv_pool(now, flips_)) return "used afterwards: " + *wrong;
+        return {};
+    }
 
+    dnv_flips flips_;  ///< that the pool began with
     const dnv_operations& blocks_;
     bool is_coded_;
     create_options options_;
@@ -205,7 +253,6 @@ protected:
 private:
     bool durable_at_once_ = false;
     model how_ = models[0];
-    std::optional<armed_for_all> handler_;  ///< where a handler saves
     std::size_t shadow_bytes_ = 0;
     bool is_saving_ = false;
     bool is_refused_ = false;

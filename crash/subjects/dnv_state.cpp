@@ -8,7 +8,9 @@
 #include <holdfast/dnv/check.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
+#include <holdfast/ecc/repair.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace holdfast::crash {
@@ -38,9 +40,11 @@ namespace {
 
 constexpr std::size_t most_nodes = 1000;
 
-/// Reads words of the window, as long as they are sound.
+/// Reads words of the window, as long as they are sound, or flipped on purpose.
 class reader {
 public:
+    explicit reader(const dnv_flips& flips) : flips_(flips) {}
+
     template <class T>
     std::uint64_t word(const T* at) {
         static_assert(sizeof(T) == 8);
@@ -49,8 +53,11 @@ public:
     std::uint64_t word_at(const stm::word* at) {
         if (wrong) return 0;
         const auto found = dnv::home::look(at);
-        if (!found.sound) wrong = "a word of the list does not fit its code";
-        return found.value;
+        if (found.sound) return found.value;
+        const auto flip = std::ranges::find(flips_, at, &dnv_flip::at);
+        if (flip != flips_.end() && flip->is_there()) return flip->right.word;
+        wrong = "a word of the list does not fit its code";
+        return 0;
     }
     /// A node in a block, or nullptr.
     const dnv_node* node_at(std::uint64_t address) {
@@ -62,11 +69,10 @@ public:
     }
 
     std::optional<std::string> wrong;
+
+private:
+    const dnv_flips& flips_;
 };
-
-}  // namespace
-
-namespace {
 
 void look_at_list(const dnv_list& list, reader& read, dnv_state& found) {
     contents& all = found.lists.emplace_back();
@@ -86,8 +92,16 @@ void look_at_list(const dnv_list& list, reader& read, dnv_state& found) {
 
 }  // namespace
 
-dnv_state look_at_dnv_lists() {
-    reader read;
+bool dnv_flip::can_be_corrected() const noexcept { return static_cast<bool>(ecc::repair(flipped)); }
+
+bool dnv_flip::is_there() const noexcept {
+    const ecc::coded_word now = *dnv::place_of(at);
+    if (ecc::is_valid(now)) return false;
+    return can_be_corrected() ? ecc::repair(now).right == right : now == flipped;
+}
+
+dnv_state look_at_dnv_lists(const dnv_flips& flips) {
+    reader read(flips);
     dnv_state found;
     std::uint64_t shares = 0;
     for (unsigned number = 0; number < dnv_lists; ++number) {
@@ -102,9 +116,17 @@ dnv_state look_at_dnv_lists() {
 
 contents initial_dnv_list() { return {0, 0, 0, operations_at_first, 0}; }
 
-std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found) {
+std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found, const dnv_flips& flips) {
     const dnv::audit_report report = dnv::audit_open_pool(false);
-    if (!report.problems.empty()) return "the audit of dnv: " + report.problems.front().text();
+    const auto count_there = [&](bool can_be_corrected) {
+        return static_cast<std::size_t>(std::ranges::count_if(flips, [&](const dnv_flip& each) {
+            return each.is_there() && each.can_be_corrected() == can_be_corrected;
+        }));
+    };
+    if (report.problems.size() > count_there(false)) return "the audit of dnv: " + report.problems.back().text();
+    if (report.damaged.size() != count_there(false) || report.flipped_words != count_there(true))
+        return "the audit of dnv finds " + std::to_string(report.damaged.size()) + " damaged words and " +
+               std::to_string(report.flipped_words) + " others with flipped bits";
     if (report.blocks != found.nodes)
         return "of the blocks that are given out " + std::to_string(found.nodes) + " are in the list, expected " +
                std::to_string(report.blocks);

@@ -4,12 +4,27 @@
 #include <crash/subjects/dnv_list.hpp>
 #include <crash/subjects/expectation.hpp>
 
+#include <holdfast/ecc/word_code.hpp>
+#include <holdfast/stm/algorithm.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace holdfast::crash {
+
+/// A word of the pool whose bits were flipped on purpose. As long as they are, it counts as what it was before.
+struct dnv_flip {
+    const stm::word* at;  ///< in the window
+    ecc::coded_word right;
+    ecc::coded_word flipped;
+
+    bool can_be_corrected() const noexcept;
+    /// Whether the word is as flipped, or less, and not one that was stored since.
+    bool is_there() const noexcept;
+};
+using dnv_flips = std::vector<dnv_flip>;
 
 struct dnv_state {
     std::vector<contents> lists;
@@ -24,12 +39,13 @@ struct dnv_state {
 };
 
 /// Requires: a dnv pool is open.
-dnv_state look_at_dnv_lists();
+dnv_state look_at_dnv_lists(const dnv_flips& flips = {});
 /// Of a list that no operation has changed.
 contents initial_dnv_list();
 
 /// After a look: words, bins and chunks are sound, every block has an owner, and nothing of the pool's heap is lost.
-std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found);
+/// Flipped bits are where they are expected, and nowhere else.
+std::optional<std::string> wrong_in_dnv_pool(const dnv_state& found, const dnv_flips& flips = {});
 
 /// The same operations of one list on ordinary memory.
 class dnv_model {

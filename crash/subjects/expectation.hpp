@@ -33,6 +33,8 @@ public:
     }
     void add(contents next, unsigned part = 0) { parts_[part].push_back(std::move(next)); }
     const contents& last(unsigned part = 0) const { return parts_[part].back(); }
+    /// How many there are: that of the beginning, and one for each operation.
+    std::size_t states(unsigned part = 0) const { return parts_[part].size(); }
 
     /// A recovery found these contents after that progress, and another operation made them those. Recovery
     /// and operation count as the last thread's. `killed`: what the cut left was still in the caches.

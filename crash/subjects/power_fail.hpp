@@ -22,17 +22,17 @@
 
 namespace holdfast::crash {
 
-/// In force from construction to destruction.
 class armed_for_all final : public powerfail::handler {
 public:
-    armed_for_all() { powerfail::use_handler(this); }
-    ~armed_for_all() { powerfail::use_handler(nullptr); }
-    armed_for_all(const armed_for_all&) = delete;
-    armed_for_all& operator=(const armed_for_all&) = delete;
-
     bool arm(powerfail::charge&) override { return true; }
     void disarm(powerfail::charge&) noexcept override {}
 };
+
+/// From here on the pools of this process are armed, or none.
+inline void arm_pools(bool all) {
+    static armed_for_all handler;
+    powerfail::use_handler(all ? &handler : nullptr);
+}
 
 /// What the log in memory adds to an image.
 inline std::size_t shadow_bytes(const open_pool& pool) {

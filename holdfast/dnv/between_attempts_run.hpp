@@ -5,6 +5,7 @@
 #include <holdfast/dnv/attempt.hpp>
 #include <holdfast/dnv/damage_handler.hpp>
 #include <holdfast/dnv/heap_run.hpp>
+#include <holdfast/dnv/planted.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -31,8 +32,10 @@ void find_room(attempt& mine) noexcept {
 inline verdict ask(attempt& mine) noexcept {
     const bool leaves = std::exchange(mine.leaves, false);
     // The program may end here: who looks at the pool afterwards knows.
-    note(mine.found);
+    const bool too_late = is_planted(planted::damage_entered_late);
+    if (!too_late) note(mine.found);
     const verdict given = ask_about(mine.found);
+    if (too_late) note(mine.found);
     mine.leaves = leaves;
     return given;
 }

@@ -1,6 +1,7 @@
 #include <holdfast/dnv/damage_list.hpp>
 
 #include <holdfast/dnv/home.hpp>
+#include <holdfast/dnv/planted.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/ecc/repair.hpp>
 
@@ -44,6 +45,16 @@ bool is_in_pool(const stm::word* word) noexcept {
            the_space.pool->size() - sizeof(ecc::coded_word) >= the_space.offset_of(word);
 }
 
+/// The fault.
+result<void> store_without_record(damages& in_pool, const std::uint64_t* words) {
+    for (unsigned each = 0; each < kept::count; ++each) {
+        const ecc::coded_word now{words[each], ecc::encode(words[each])};
+        if (in_pool.words[each].get() != now)
+            persist::copy(&in_pool.words[each], &now, sizeof now, persist::site::dnv_home);
+    }
+    return {};
+}
+
 /// What the list is changed by is `change`. Nothing is stored where nothing differs.
 template <class F>
 result<void> update(engine::pool& handle, F&& change) {
@@ -61,6 +72,7 @@ result<void> update(engine::pool& handle, F&& change) {
     bool is_same = true;
     for (unsigned each = 0; each < kept::count; ++each) is_same = is_same && !differs(each);
     if (is_same) return {};
+    if (is_planted(planted::damage_entered_without_record)) return store_without_record(in_pool, now.words);
     auto stored = handle.atomically([&] {
         for (unsigned each = 0; each < kept::count; ++each)
             if (differs(each)) in_pool.words[each].set(now.words[each]);

@@ -54,6 +54,8 @@ namespace {
 bool correct(ecc::coded_word* place, const ecc::coded_word& found) noexcept {
     const ecc::repair_result repaired = ecc::repair(found);
     if (!repaired) return false;
+    if (is_planted(planted::mended_code_first))
+        persist::store_word(&place->code, ecc::encode(found.word), 0xFF, persist::site::dnv_mended);
     // Without a record: what a cut leaves of this store is found again, with no more bits flipped than now.
     persist::store_pair(&place->word, repaired.right.word, repaired.right.code, persist::site::dnv_mended);
     if (repaired.flips() != 0) {

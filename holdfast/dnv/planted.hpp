@@ -18,7 +18,12 @@
     X(taken_over_twice, dnv, "a parked list is one heap's in one transaction, and no longer parked in the next") \
     X(taken_over_unwaited, dnv, "a list is taken over while its former owner may store to blocks of it") \
     X(unnamed_chunk_kept, dnv, "opening leaves a chunk to nobody that the Chunk Table does not name") \
-    X(statics_named_first, dnv, "static variables are the pool's before their values are durable")
+    X(statics_named_first, dnv, "static variables are the pool's before their values are durable") \
+    X(unprotected_header_summed_late, dnv, "the root has the header of blocks without codes before the sum of that") \
+    X(unprotected_chunk_not_zeroed, dnv, "a chunk of blocks without codes that nobody names is given back as it is") \
+    X(damage_entered_without_record, dnv, "the list of damages is stored to without a transaction") \
+    X(damage_entered_late, dnv, "a damaged word is entered in the list after a handler was asked") \
+    X(mended_code_first, dnv, "a correction first stores the code of the word as it was found")
 
 namespace holdfast::planted {
 HOLDFAST_DNV_FAULTS(HOLDFAST_PLANTED_FAULT)
