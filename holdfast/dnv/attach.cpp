@@ -1,6 +1,7 @@
 #include <holdfast/dnv/attach.hpp>
 
 #include <holdfast/base/checksum.hpp>
+#include <holdfast/dnv/damage_list.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/ecc/repair.hpp>
@@ -73,9 +74,11 @@ bool is_chunk_inside(const chunk& each, std::uint64_t bytes) noexcept {
 result<void> attach_chunks() {
     for (unsigned slot = 0; (slot = the_space.next_slot_in_use(slot)) < most_chunks; ++slot) {
         directory_entry& entry = the_space.directory[slot];
-        auto named = table_word(slot);
-        if (!named) return std::move(named).give_error();
         const std::uint64_t word = entry.word.get();
+        auto named = table_word(slot);
+        // The directory says it as well. A chunk that no transaction came to name has blocks that nobody uses.
+        if (!named && entry.checksum.get() == entry.checksum_of_words()) named = word;
+        if (!named) return std::move(named).give_error();
         if (*named == 0 && (word == 0 || entry.checksum.get() != entry.checksum_of_words())) continue;
         if ((*named != 0 && *named != word) || entry.checksum.get() != entry.checksum_of_words() ||
             !is_chunk_inside(chunk::of(word), entry.bytes.get()))
@@ -107,6 +110,7 @@ result<void> attach(root* in_pool, std::uint64_t reserved_bytes) {
     the_placement.doubled_bytes = the_placement.uncoded_offset();
     the_placement.uncoded_distance = 0 - the_placement.doubled_bytes * expansion;
     the_space.in_pool = in_pool;
+    the_space.unlisted_before = read_damages(*in_pool).further;
     if (auto inside = attach_parts(); !inside) return inside;
     the_placement.is_coded = in_pool->is_coded.get() != 0;
     the_placement.coded_bytes = the_placement.is_coded ? the_placement.doubled_bytes : 0;

@@ -7,6 +7,7 @@
 #include <holdfast/dnv/layout.hpp>
 
 #include <cstdint>
+#include <mutex>
 
 namespace holdfast::dnv {
 
@@ -18,6 +19,8 @@ struct attempt {
     error* problem = nullptr;          ///< why the transaction cannot be; owned
     bool is_damaged = false;
     damage found;                ///< if is_damaged: a word that cannot be corrected
+    bool is_in_heap = false;     ///< dnv_malloc or dnv_free is at work
+    std::mutex* held = nullptr;  ///< is given back while a handler is asked
     bool leaves = false;         ///< the transaction is one that can be left: dnv_atomically
 
     /// Whether there is no room for blocks of the class, as the attempt before this one found out.
@@ -39,5 +42,23 @@ private:
 
 extern constinit thread_local attempt attempt_of_this_thread __attribute__((tls_model("initial-exec")));
 inline attempt& this_attempt() noexcept { return attempt_of_this_thread; }
+
+/// A mutex that this thread holds, and that is free while a handler is asked: the handler may want it.
+class given_back_to_handlers {
+public:
+    explicit given_back_to_handlers(std::mutex& held) noexcept { this_attempt().held = &held; }
+    ~given_back_to_handlers() { this_attempt().held = nullptr; }
+    given_back_to_handlers(const given_back_to_handlers&) = delete;
+    given_back_to_handlers& operator=(const given_back_to_handlers&) = delete;
+};
+
+/// What is read here are words of the heap. An attempt that ends inside is settled, and is in the heap no more.
+class in_heap {
+public:
+    in_heap() noexcept { this_attempt().is_in_heap = true; }
+    ~in_heap() { this_attempt().is_in_heap = false; }
+    in_heap(const in_heap&) = delete;
+    in_heap& operator=(const in_heap&) = delete;
+};
 
 }  // namespace holdfast::dnv

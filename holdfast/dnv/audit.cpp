@@ -69,6 +69,7 @@ private:
     void look_at_each(const stm::word* first, std::uint64_t count) {
         for (const stm::word* at = first; at != first + count; ++at) {
             if (home::look(at).sound) continue;
+            if (mends_) the_space.corrected.write(corrections::most / 2);
             if (mends_ ? home::mend(at) : static_cast<bool>(ecc::repair(*place_of(at)))) {
                 ++report_.flipped_words;
                 continue;
@@ -142,6 +143,7 @@ private:
 
 audit_report audit_open_pool(bool mends) {
     audit_report report = auditor(mends).run();
+    if (mends) the_space.corrected.write();
     if (mends)
         if (auto listed = list_damages(*the_space.handle, report.damaged); !listed)
             report.problems.push_back(listed.error());

@@ -2,6 +2,7 @@
 // Nothing is open and no lock is held.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/dnv/attempt.hpp>
 #include <holdfast/dnv/damage_handler.hpp>
 #include <holdfast/dnv/heap_run.hpp>
@@ -9,6 +10,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <utility>
 
 namespace holdfast::dnv {
@@ -20,7 +22,8 @@ void find_room(attempt& mine) noexcept {
     const std::uint64_t ended = number();
     const unsigned of_class = std::exchange(mine.wanted_class, attempt::nothing);
     unsigned slot = most_chunks;
-    const bool has_room = staged_heap<Algorithm>::take_over(of_class, false) ||
+    // What a handler left in there ends the search.
+    const bool has_room = staged_heap<Algorithm>::take_over(of_class, false) || mine.problem != nullptr ||
                           (slot = the_space.acquire_chunk(of_class)) != most_chunks ||
                           staged_heap<Algorithm>::take_over(of_class, true);
     if (slot != most_chunks) heap_of_this_thread().granted.push({of_class, slot});
@@ -29,13 +32,19 @@ void find_room(attempt& mine) noexcept {
 }
 
 /// Asks with nothing of the attempt left: the handler may run blocks of its own.
-inline verdict ask(attempt& mine) noexcept {
+inline verdict ask(attempt& mine, const damage& found) noexcept {
     const bool leaves = std::exchange(mine.leaves, false);
+    HOLDFAST_ASSERT(mine.problem == nullptr, "an attempt that is to be left asks nobody");
+    // A handler that allocates may want what this thread holds.
+    std::mutex* const held = std::exchange(mine.held, nullptr);
+    if (held != nullptr) held->unlock();
     // The program may end here: who looks at the pool afterwards knows.
     const bool too_late = is_planted(planted::damage_entered_late);
-    if (!too_late) note(mine.found);
-    const verdict given = ask_about(mine.found);
-    if (too_late) note(mine.found);
+    if (!too_late) note(found);
+    const verdict given = ask_about(found);
+    if (too_late) note(found);
+    if (held != nullptr) held->lock();
+    mine.held = held;
     mine.leaves = leaves;
     return given;
 }
@@ -58,15 +67,16 @@ void supply(const damage& found, stm::word word) noexcept {
 template <class Algorithm>
 bool settle_attempt() noexcept {
     attempt& mine = this_attempt();
+    mine.is_in_heap = false;
     if (mine.wanted_class != attempt::nothing) find_room<Algorithm>(mine);
     if (std::exchange(mine.is_damaged, false)) {
         const damage found = mine.found;
-        const verdict given = ask(mine);
-        if (given.what == verdict::choice::supply) {
+        const verdict given = ask(mine, found);
+        if (given.what == verdict::choice::supply && !found.is_of_heap) {
             supply<Algorithm>(found, given.word);
             return true;
         }
-        if (!mine.leaves || given.what != verdict::choice::leave) end_for(error_of(found));
+        if (!mine.leaves || given.what == verdict::choice::end) end_for(error_of(found));
         mine.problem = holdfast::detail::keep(error_of(found)).release();
     }
     if (mine.problem == nullptr) return true;

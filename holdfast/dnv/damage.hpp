@@ -13,12 +13,13 @@ struct damage {
     std::uint64_t code = 0;          ///< as found
     const void* block = nullptr;     ///< the block that it is in; nullptr: it is in none
     std::uint64_t block_bytes = 0;
+    bool is_of_heap = false;         ///< the library's own: a free list, a bin, the Chunk Table. Nobody can supply it
 };
 
 /// What happens next.
 struct verdict {
     enum class choice : std::uint8_t {
-        supply,  ///< `word` is stored there, and the transaction runs again
+        supply,  ///< `word` is stored there, and the transaction runs again; leave, where the word is the heap's
         leave,   ///< dnv_atomically returns an error; other blocks end the program
         end,     ///< the program ends with a message
     };

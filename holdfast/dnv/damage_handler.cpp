@@ -1,7 +1,10 @@
 #include <holdfast/dnv/damage_handler.hpp>
 
+#include <holdfast/base/threads.hpp>
+#include <holdfast/dnv/attempt.hpp>
 #include <holdfast/dnv/damage_list.hpp>
 #include <holdfast/dnv/dnv.hpp>
+#include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
 
 #include <cinttypes>
@@ -27,6 +30,8 @@ std::string hexadecimal(std::uint64_t value) {
 }  // namespace
 
 verdict ask_about(const damage& found) noexcept {
+    // A thread that is cancelled here would leave from the middle of what begins its block again.
+    const cancellation_held uncancelled;
     try {
         damage_handler handler = handler_of_thread;
         if (!handler) {
@@ -64,6 +69,13 @@ void forget(const damage& found) noexcept {
     } catch (...) {
         // An entry too many goes with the next look at the whole pool.
     }
+}
+
+void home::end_for_damage() noexcept {
+    const damage found = this_attempt().found;
+    // The pool's transaction needs nothing that this one holds.
+    note(found);
+    end_for(error_of(found));
 }
 
 void end_for(const error& reason) noexcept {

@@ -6,7 +6,8 @@
 
 namespace holdfast::dnv {
 
-/// Asks the thread's handler, or the process's; without one: end. What a handler throws is: end.
+/// Asks the thread's handler, or the process's; without one: end. What a handler throws is: end. The thread is not
+/// cancelled meanwhile.
 verdict ask_about(const damage& found) noexcept;
 error error_of(const damage& found);
 /// Enters the word in the pool's list of damages, or takes it from there. What fails there is as if it was not tried.

@@ -28,14 +28,25 @@ struct image {
     std::uint64_t* begin() noexcept { return words + kept::first_entry; }
     std::uint64_t* end() noexcept { return words + kept::count; }
 
-    void add(const void* word) noexcept {
+    /// A word counts once among those without an entry, however often it is met. Which ones an earlier life counted is
+    /// not known: they are no more than those of this one.
+    void add(const void* word) {
         const auto address = reinterpret_cast<std::uint64_t>(word);
-        if (std::find(begin(), end(), address) != end()) return;
+        if (std::find(begin(), end(), address) != end() || the_space.unlisted.contains(word)) return;
         std::uint64_t* const free = std::find(begin(), end(), 0);
-        if (free != end())
+        if (free != end()) {
             *free = address;
-        else
-            ++words[kept::further];
+        } else {
+            the_space.unlisted.insert(word);
+            count_unlisted();
+        }
+    }
+    void remove(const void* word) noexcept {
+        std::replace(begin(), end(), reinterpret_cast<std::uint64_t>(word), std::uint64_t{0});
+        if (the_space.unlisted.erase(word) != 0) count_unlisted();
+    }
+    void count_unlisted() noexcept {
+        words[kept::further] = std::max<std::uint64_t>(the_space.unlisted.size(), the_space.unlisted_before);
     }
 };
 
@@ -100,15 +111,15 @@ result<void> note_damage(engine::pool& handle, const void* word) {
 }
 
 result<void> forget_damage(engine::pool& handle, const void* word) {
-    return update(handle, [&](image& list) {
-        std::replace(list.begin(), list.end(), reinterpret_cast<std::uint64_t>(word), std::uint64_t{0});
-    });
+    return update(handle, [&](image& list) { list.remove(word); });
 }
 
 result<void> list_damages(engine::pool& handle, const std::vector<const void*>& words) {
     return update(handle, [&](image& list) {
         std::fill(list.begin(), list.end(), 0);
-        list.words[kept::further] = 0;
+        the_space.unlisted.clear();
+        the_space.unlisted_before = 0;
+        list.count_unlisted();
         for (const void* each : words) list.add(each);
     });
 }
@@ -119,6 +130,13 @@ result<void> review_damages(engine::pool& handle) {
             const auto* const word = reinterpret_cast<const stm::word*>(each);
             if (!is_in_pool(word) || home::look(word).sound) each = 0;
         }
+        std::erase_if(the_space.unlisted, [&](const void* word) {
+            if (home::look(static_cast<const stm::word*>(word)).sound) return true;
+            std::uint64_t* const free = std::find(list.begin(), list.end(), 0);
+            if (free != list.end()) *free = reinterpret_cast<std::uint64_t>(word);
+            return free != list.end();
+        });
+        list.count_unlisted();
     });
 }
 

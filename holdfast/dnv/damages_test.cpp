@@ -99,6 +99,49 @@ TEST_F(DnvDamages, TheListIsBoundedAndCountsTheRest) {
     EXPECT_EQ(found.further, 0u);
 }
 
+TEST_F(DnvDamages, AWordThatFoundNoRoomInTheListCountsOnce) {
+    open();
+    std::uint64_t* const block = filled_block();
+    for (unsigned each = 0; each < 70; ++each) break_word(block + each);
+    dnv_on_uncorrectable([](const damage&) { return verdict::leave(); });
+    std::uint64_t sum = 0;
+    for (unsigned time = 0; time < 3; ++time)
+        for (unsigned each = 0; each < 70; ++each) EXPECT_FALSE(try_to_sum_words(block + each, 1, sum));
+    EXPECT_EQ(dnv_state().damaged_words, 70u);
+    reopen();
+    EXPECT_EQ(dnv_state().damaged_words, 70u);
+    for (unsigned each = 64; each < 70; ++each) EXPECT_FALSE(try_to_sum_words(block + each, 1, sum));
+    EXPECT_EQ(dnv_state().damaged_words, 70u) << "the same ones as in the life before";
+    fill_words(block, 64, 5);
+    ASSERT_TRUE(review_damages(*the_space.handle));
+    EXPECT_EQ(read_damages(*the_space.in_pool).words.size(), 6u) << "there is room for them now";
+    EXPECT_TRUE(audit_open_pool(true).damaged.size() == 6);
+    dnv_on_uncorrectable([](const damage&) { return verdict::supply(5); });
+    EXPECT_EQ(sum_of_words(block, words), 5 * words);
+    EXPECT_EQ(dnv_state().damaged_words, 0u);
+    reopen();
+    EXPECT_EQ(dnv_state().damaged_words, 0u);
+}
+
+TEST_F(DnvDamages, AWordOfTheChunkTableThatNothingCorrectsIsWhatTheDirectorySays) {
+    for (const unsigned way : {0u, 1u}) {
+        use_way(way);
+        open();
+        std::uint64_t* const block = filled_block();
+        const auto chunk_of_block = the_space.chunks.find(block);
+        ASSERT_TRUE(dnv_close());
+        for (const unsigned slot : {chunk_of_block->slot, 77u}) {
+            open();
+            break_word(&the_space.staged->chunks[slot]);
+            ASSERT_TRUE(dnv_close());
+            open();
+            EXPECT_EQ(sum_of_words(block, words), 5 * words);
+            expect_sound_pool(1);
+            ASSERT_TRUE(dnv_close());
+        }
+    }
+}
+
 TEST_F(DnvDamages, TheListIsReadWithItsFlippedBitsCorrected) {
     open();
     std::uint64_t* const block = filled_block();

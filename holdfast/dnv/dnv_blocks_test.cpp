@@ -159,6 +159,13 @@ result<void> try_to_fill_words(std::uint64_t* words, std::size_t words_to_fill, 
     });
 }
 
+result<void> try_to_allocate(std::size_t bytes) {
+    bool is_made = false;
+    auto done = dnv_atomically([&] { is_made = dnv_malloc(bytes) != nullptr; });
+    if (!done || is_made) return done;
+    return error{.code = errc::out_of_space};
+}
+
 std::uint64_t sum_of_words(const std::uint64_t* words, std::size_t words_to_read) {
     std::uint64_t found = 0;
     __transaction_atomic {

@@ -47,6 +47,8 @@ std::uint64_t sum_of_words(const std::uint64_t* words, std::size_t count);
 result<void> try_to_sum_words(const std::uint64_t* words, std::size_t count, std::uint64_t& sum);
 /// Allocates in a block, as much as there is; the blocks are linked, and freed by the other one.
 long allocate_all(std::size_t bytes);
+/// One block, which leaks. out_of_space: there is none.
+result<void> try_to_allocate(std::size_t bytes);
 void free_all();
 /// `count` blocks in one block of code, linked as those of allocate_all; how many there were.
 long allocate_together(std::size_t bytes, long count);

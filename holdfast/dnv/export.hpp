@@ -7,8 +7,12 @@
 #include <holdfast/dnv/dnv.hpp>
 #include <holdfast/dnv/heap_run.hpp>
 #include <holdfast/dnv/home.hpp>
+#include <holdfast/ecc/repair.hpp>
 #include <holdfast/itm/export.hpp>
 #include <holdfast/stm/atomically.hpp>
+
+#include <new>
+#include <span>
 
 namespace holdfast::dnv {
 
@@ -39,6 +43,24 @@ void free_inside(void* block) noexcept {
     staged_heap<Algorithm>::free(open, block);
 }
 
+template <class Algorithm>
+bool rewrite_words(std::span<const stm::word* const> words) noexcept {
+    if (Algorithm::of_this_thread().active()) return false;
+    detail::leavable attempt;
+    try {
+        return static_cast<bool>(attempt.outcome(stm::atomically<Algorithm>([&] {
+            Algorithm& open = Algorithm::of_this_thread();
+            for (const stm::word* each : words) {
+                // A load of what nothing corrects would ask a handler. What somebody stores just now is in his record.
+                if (!home::look(each).sound && !ecc::repair(*place_of(each))) continue;
+                open.store(const_cast<stm::word*>(each), open.load(each), 0xFF);
+            }
+        })));
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
 }  // namespace holdfast::dnv
 
 #define HOLDFAST_DNV_RUNTIME(Family)                                                                                  \
@@ -56,6 +78,9 @@ void free_inside(void* block) noexcept {
         return settle_attempt<stm::staged_algorithm>();                                                               \
     }                                                                                                                 \
     void holdfast::dnv::home::wait_for_others() noexcept { stm::staged_algorithm::wait_for_others(); }                \
+    bool holdfast::dnv::home::rewrite(std::span<const stm::word* const> words) noexcept {                             \
+        return rewrite_words<stm::staged_algorithm>(words);                                                           \
+    }                                                                                                                 \
     HOLDFAST_ITM_EXPORT(holdfast::stm::staged_algorithm)                                                              \
     extern "C" {                                                                                                      \
     void* dnv_malloc(std::size_t bytes) noexcept {                                                                    \

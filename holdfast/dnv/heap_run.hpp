@@ -48,6 +48,7 @@ public:
         const unsigned of_class = class_for(bytes);
         if (of_class >= classes) [[unlikely]]
             return nullptr;
+        const in_heap reading;
         const bool is_bare = how == protection::none && the_placement.is_coded;
         return allocate_of(open, heap_of_this_thread(), is_bare ? of_class + classes : of_class);
     }
@@ -58,6 +59,7 @@ public:
         const auto in = the_space.chunks.find(block);
         if (!in || !in->begins_block(block))
             stm::stop("dnv_free", "expected a block of dnv_malloc, found another address");
+        const in_heap reading;
         thread_heap& heap = heap_of_this_thread();
         bin& to = the_space.bin_of(heap.number, in->which.of_class);
         store(in->link_of(block), load(&to.free));
@@ -206,7 +208,10 @@ bool staged_heap<Algorithm>::park_part(unsigned of_class, bool whatever_there_is
     for (unsigned number = 0; number < heaps && is_zero(parked); ++number) {
         bin& theirs = the_space.bin_of(number, of_class);
         if (number == own || is_zero(theirs.free)) continue;
-        stm::atomically<Algorithm>([&] { park_part_of(theirs, of_class, whatever_there_is); });
+        stm::atomically<Algorithm>([&] {
+            const in_heap reading;
+            park_part_of(theirs, of_class, whatever_there_is);
+        });
     }
     return !is_zero(parked);
 }
@@ -215,11 +220,13 @@ bool staged_heap<Algorithm>::park_part(unsigned of_class, bool whatever_there_is
 /// 2. Its owner may have taken a block of it in a transaction that is still open, and store to it at once: all that are
 ///    open are waited for.
 /// 3. What is parked comes to the thread's list. After a kill in between it is the next taker's.
-/// One thread at a time, so that nobody takes what another one waits for.
+/// One thread at a time, so that nobody takes what another one waits for. While a handler is asked about a damaged word
+/// another thread may have its turn: what this one does next it does from the beginning of a transaction.
 template <class Algorithm>
 bool staged_heap<Algorithm>::take_over(unsigned of_class, bool whatever_there_is) noexcept {
     if (!the_space.has_bins_of(of_class)) return false;
     const std::lock_guard guard(the_space.taking);
+    const given_back_to_handlers held(the_space.taking);
     stm::word& parked = the_space.parked_of(of_class);
     if (Algorithm::home_policy::look(&parked).value == 0) {
         if (!park_part(of_class, whatever_there_is)) return false;
@@ -228,6 +235,7 @@ bool staged_heap<Algorithm>::take_over(unsigned of_class, bool whatever_there_is
     bin& mine = the_space.bin_of(heap_of_this_thread().number, of_class);
     stm::atomically<Algorithm>([&] {
         // There are some blocks if the transaction wants more than those.
+        const in_heap reading;
         store(&mine.free, joined(load(&mine.free), load(&parked), of_class));
         if (!is_planted(planted::taken_over_twice)) store(&parked, 0);
     });

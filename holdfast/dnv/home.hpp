@@ -15,6 +15,8 @@
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/stm/home.hpp>
 
+#include <span>
+
 namespace holdfast::dnv {
 
 /// A home of stm/. Words outside the window are ordinary memory.
@@ -54,6 +56,7 @@ struct home {
 
     [[noreturn]] static void refuse_store(const void* at) noexcept;
     static bool mend(const stm::word* at) noexcept;
+    [[noreturn]] static void end_for_damage() noexcept;
     static stm::word mend_fresh(const stm::word* at) noexcept;
 
     static bool prepare(const stm::write_log& writes) noexcept { return prepare_commit(writes); }
@@ -64,6 +67,10 @@ struct home {
     static bool between_attempts() noexcept;
     /// Returns when every transaction that is open now has ended. Requires: none of this thread is.
     static void wait_for_others() noexcept;
+    /// Stores words again as they are, in a transaction, so that the log has them. What nothing corrects is left as it
+    /// is, and nobody is asked. Returns whether they are durable: not where the log fails, or a transaction of this
+    /// thread is open.
+    static bool rewrite(std::span<const stm::word* const> words) noexcept;
 
 private:
     static void count_stored(const void* first, std::size_t words) noexcept {

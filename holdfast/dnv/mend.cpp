@@ -51,7 +51,8 @@ void home::store_range(void* to, const void* from, std::size_t bytes) noexcept {
 namespace {
 
 /// Whether the word can be corrected, and is now.
-bool correct(ecc::coded_word* place, const ecc::coded_word& found) noexcept {
+bool correct(const stm::word* at, const ecc::coded_word& found) noexcept {
+    ecc::coded_word* const place = place_of(at);
     const ecc::repair_result repaired = ecc::repair(found);
     if (!repaired) return false;
     if (is_planted(planted::mended_code_first))
@@ -61,6 +62,7 @@ bool correct(ecc::coded_word* place, const ecc::coded_word& found) noexcept {
     if (repaired.flips() != 0) {
         the_space.mended_words.fetch_add(1, std::memory_order_relaxed);
         the_space.mended_bits.fetch_add(repaired.flips(), std::memory_order_relaxed);
+        the_space.corrected.note(at);
     }
     return true;
 }
@@ -68,17 +70,16 @@ bool correct(ecc::coded_word* place, const ecc::coded_word& found) noexcept {
 }  // namespace
 
 stm::word home::mend_fresh(const stm::word* at) noexcept {
-    correct(place_of(at), load(place_of(at)));
+    correct(at, load(place_of(at)));
     return load(place_of(at)).word;
 }
 
 bool home::mend(const stm::word* at) noexcept {
-    ecc::coded_word* const place = place_of(at);
-    const ecc::coded_word found = load(place);
-    if (correct(place, found)) return true;
+    const ecc::coded_word found = load(place_of(at));
+    if (correct(at, found)) return true;
     attempt& mine = this_attempt();
     mine.is_damaged = true;
-    mine.found = {.address = at, .word = found.word, .code = found.code};
+    mine.found = {.address = at, .word = found.word, .code = found.code, .is_of_heap = mine.is_in_heap};
     if (const auto in = the_space.chunks.find(at); in && in->holds_in_block(at)) {
         mine.found.block = reinterpret_cast<const void*>(in->block_of(at));
         mine.found.block_bytes = block_bytes(in->which.of_class);

@@ -81,11 +81,22 @@ result<void> zero_codes(const chunk& each, std::uint64_t bytes) {
     return {};
 }
 
+/// What the directory knows of a slot is what the Chunk Table said, if nothing corrects the word there.
+result<void> tell_table(unsigned slot) {
+    const std::uint64_t word = the_space.directory[slot].word.get();
+    const ecc::coded_word both{word, ecc::encode(word)};
+    return the_space.handle->atomically([&] {
+        store_bytes(current_transaction<engine>(), place_of(&the_space.staged->chunks[slot]), &both, sizeof both);
+    });
+}
+
 /// Chunks that no transaction named are the pool's again.
 result<void> settle_chunks() {
     the_space.slot_is_used.assign(most_chunks, false);
     for (auto& each : the_space.idle) each.clear();
     for (unsigned slot = 0; (slot = the_space.next_slot_in_use(slot)) < most_chunks; ++slot) {
+        if (!table_word(slot))
+            if (auto told = tell_table(slot); !told) return told;
         directory_entry& entry = the_space.directory[slot];
         const std::uint64_t word = entry.word.get();
         the_space.slot_is_used[slot] = the_space.chunks.at_slot(slot).has_value();
@@ -107,6 +118,7 @@ result<void> settle_chunks() {
 }
 
 void forget() noexcept {
+    the_space.corrected.begin(nullptr);
     close_statics();
     the_space.of_parent = {};
     detach();
@@ -139,6 +151,7 @@ result<void> open_parts(engine::pool opened, bool protects) {
     the_space.handle.emplace(std::move(opened));
     the_space.pool = &the_space.handle->core();
     the_space.forget_mended();
+    the_space.corrected.begin(the_space.pool->homes_are_private() ? &home::rewrite : nullptr);
     // The commit of a block that is open then may be a durable one.
     const bool persists = the_space.pool->on_fall_back([] {
         the_space.stores_fresh_home = false;
@@ -221,6 +234,7 @@ result<void> dnv_grow(std::uint64_t bytes) {
 result<void> dnv_close() {
     if (dnv::the_space.pool == nullptr) return dnv::misuse("no pool is open");
     dnv::stop_scrubber();
+    dnv::the_space.corrected.write();
     dnv::close_statics();
     // What is not recorded was corrected nevertheless.
     static_cast<void>(dnv::record_mended(*dnv::the_space.handle));

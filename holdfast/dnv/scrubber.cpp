@@ -5,6 +5,8 @@
 //   2. What can be corrected is replaced by one instruction, if word and code are still as they were loaded. No
 //      transaction: it would have to hold up all others, and those that store to a block of their own at once are held
 //      up by nothing. Such a store is never lost here.
+//      Where homes are private memory transactions follow, which only bring the right words to the file
+//      (corrections.hpp): those of the scrubber, and those that blocks have corrected.
 //   3. What nothing corrects is entered in the pool's list of damages. Nobody is asked: no transaction needs it.
 //   4. At the end of a round what is sound leaves the list, and what was corrected is recorded.
 #include <holdfast/dnv/scrubber.hpp>
@@ -89,6 +91,7 @@ private:
             const std::size_t now = end - at;
             for (; at < end; ++at)
                 if (!home::look(&of[at]).sound && !look_again(&of[at])) return false;
+            the_space.corrected.write();
             the_space.scrubbed_words.fetch_add(now, std::memory_order_relaxed);
             if (!sleeps(std::chrono::nanoseconds(now * sizeof(stm::word) * 1'000'000'000 / options_.bytes_per_second)))
                 return false;
@@ -112,6 +115,7 @@ private:
                                          {repaired.right.word, repaired.right.code}, persist::site::dnv_mended)) {
             the_space.mended_words.fetch_add(1, std::memory_order_relaxed);
             the_space.mended_bits.fetch_add(repaired.flips(), std::memory_order_relaxed);
+            the_space.corrected.note(at);
         }
         return true;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/dnv/corrections.hpp>
 #include <holdfast/dnv/layout.hpp>
 #include <holdfast/dnv/placement.hpp>
 #include <holdfast/handle/pool.hpp>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 namespace holdfast::dnv {
@@ -104,9 +106,12 @@ struct space {
 
     std::atomic<std::uint64_t> mended_words{0};
     std::atomic<std::uint64_t> mended_bits{0};
+    corrections corrected;
     std::mutex listing;  ///< of the pool's list of damages, and of what follows
     std::uint64_t recorded_words = 0;  ///< of mended_words, in the list
     std::uint64_t recorded_bits = 0;
+    std::unordered_set<const void*> unlisted;  ///< damaged words that found no room in the list
+    std::uint64_t unlisted_before = 0;         ///< how many there were when the pool was opened, or last looked through
 
     std::atomic<std::uint64_t> scrubbed_words{0};
     std::atomic<std::uint64_t> scrub_rounds{0};
@@ -114,7 +119,8 @@ struct space {
     /// Nothing was corrected yet, nor looked at.
     void forget_mended() noexcept {
         mended_words = mended_bits = scrubbed_words = scrub_rounds = 0;
-        recorded_words = recorded_bits = 0;
+        recorded_words = recorded_bits = unlisted_before = 0;
+        unlisted.clear();
     }
 
     /// The offset in the pool of a word's place. Requires: the placement holds it.

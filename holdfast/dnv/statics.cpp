@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <utility>
 
 extern "C" {
@@ -92,10 +93,12 @@ result<void> compare(const space& open, const std::vector<static_variable>& in_p
     return {};
 }
 
-/// As it is once its flipped bits are corrected.
-std::uint64_t word_in_pool(const std::byte* region, std::uint64_t at) noexcept {
+/// As it is once its flipped bits are corrected, if they can be.
+std::optional<std::uint64_t> word_in_pool(const std::byte* region, std::uint64_t at) noexcept {
     const auto& place = *reinterpret_cast<const ecc::coded_word*>(region + at * expansion);
-    return the_placement.is_coded ? ecc::repair(place).right.word : place.word;
+    if (!the_placement.is_coded) return place.word;
+    const ecc::repair_result repaired = ecc::repair(place);
+    return repaired ? std::optional(repaired.right.word) : std::nullopt;
 }
 
 /// Stores the program's initial values of [from, to) of the window in the pool. Nothing names them yet. The window is
@@ -110,8 +113,10 @@ result<void> store_initial_values(space& open, std::byte* region, std::uint64_t 
                 std::memcpy(&both.word, holdfast_dnv_statics_begin + at, sizeof both.word);
                 // A variable of the pool may end in the middle of the word in which the first new one begins.
                 const std::size_t kept = at < from ? from - at : 0;
-                const std::uint64_t there = kept != 0 ? word_in_pool(region, at) : 0;
-                std::memcpy(&both.word, &there, kept);
+                const std::optional<std::uint64_t> there = kept != 0 ? word_in_pool(region, at) : 0;
+                // Who reads either of them is told: a new code would hide what is lost.
+                if (!there) continue;
+                std::memcpy(&both.word, &*there, kept);
                 if (the_placement.is_coded) both.code = ecc::encode(both.word);
                 store_bytes(current_transaction<engine>(), region + at * expansion, &both, sizeof both);
             }
@@ -158,6 +163,7 @@ error no_room(const space& open, std::uint64_t bytes) {
     reason.path = open.pool->path();
     reason.expected = std::to_string(bytes) + " bytes";
     reason.found = std::to_string(open.in_pool->statics_room.get()) + " bytes";
+    reason.remedy = "put large tables into blocks of dnv_malloc, and their addresses into variables";
     return reason;
 }
 

@@ -1,6 +1,8 @@
 // One program in several builds: its static variables are the same, more, fewer, others, or in another order. It opens
-// the pool that it is told, adds to each variable and prints them; the error instead, if there is one.
+// the pool that it is told, adds to each variable and prints them; the error instead, if there is one. With another
+// argument it flips more bits of the second one than can be corrected.
 #include <holdfast/dnv/dnv.hpp>
+#include <holdfast/dnv/placement.hpp>
 
 #include <cstdio>
 
@@ -26,11 +28,17 @@ int main(int count, char** arguments) {
     dnv_options options;
     options.bytes = 4 << 20;
     options.durability = holdfast::level::process;
-    if (count != 2) return 2;
+    if (count < 2) return 2;
     if (auto opened = dnv_open(arguments[1], options); !opened) {
         std::printf("%s", opened.error().text().c_str());
         return 1;
     }
+#if !defined(FEWER)
+    if (count == 3) {
+        holdfast::dnv::place_of(second)->word ^= 0x0000'0F0F'0F0F'0000;
+        return dnv_close() ? 0 : 1;
+    }
+#endif
     long found[4] = {};
     __transaction_atomic {
         found[0] = first += 10;

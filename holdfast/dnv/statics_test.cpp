@@ -26,8 +26,8 @@ protected:
         return said;
     }
     /// What the build says of the pool.
-    std::string run(const char* build) const {
-        return said_by(std::string(HOLDFAST_DNV_PROGRAMS) + build + " " + directory_ + "/pool");
+    std::string run(const char* build, const std::string& more = "") const {
+        return said_by(std::string(HOLDFAST_DNV_PROGRAMS) + build + " " + directory_ + "/pool " + more);
     }
 
     std::string directory_;
@@ -55,6 +55,13 @@ TEST_F(Statics, ThatAreMissingAreRefusedByName) {
         EXPECT_NE(said.find("lacks a static variable of the pool"), std::string::npos) << said;
     }
     EXPECT_EQ(run("more"), "21 22 23");
+}
+
+TEST_F(Statics, BesideWhichANewOneBeginsStayDamagedIfTheyAre) {
+    run("same");
+    run("same", "spoil");
+    const std::string said = run("more", "2>&1");
+    EXPECT_NE(said.find("more flipped bits than its code corrects"), std::string::npos) << said;
 }
 
 TEST_F(Statics, ThatTheLinkerHasPutElsewhereAreRefused) {

@@ -20,6 +20,8 @@ class write_log;
 ///   refuse_store(home)        a store to a word that it keeps, outside of transactions. Ends the program
 ///   mend(home)                corrects flipped bits. Requires: nobody else looks or stores. False: it cannot; the
 ///                             attempt is over
+///   end_for_damage()          behind a mend that failed, where the transaction can neither go on nor be rolled back:
+///                             lists the word, and ends the program
 ///   mend_fresh(home)          the same in a block of the open transaction; returns the word
 ///   prepare(writes), log(), retire()   in this order at a commit, which nothing but prepare can still end: all that
 ///                             can fail (false: it did, and the attempt is over); what must be there before words are
@@ -52,6 +54,7 @@ struct plain_home {
     static constexpr bool keeps(const void*) noexcept { return false; }
     static void refuse_store(const void*) noexcept {}
     static bool mend(const word*) noexcept { return true; }
+    static void end_for_damage() noexcept {}
     static word mend_fresh(const word* home) noexcept { return look(home).value; }
     static bool prepare(const write_log&) noexcept { return true; }
     static void log() noexcept {}

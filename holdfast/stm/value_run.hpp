@@ -106,7 +106,7 @@ word basic_value<Home>::load_unsound(const word* home) {
         alone_ = false;
     }
     if (!is_mended) {
-        if (irrevocable_) stop("an irrevocable transaction", "it read a word whose flipped bits nothing corrects");
+        if (irrevocable_) Home::end_for_damage();
         conflict();
     }
     return load_shared(home);

@@ -109,7 +109,7 @@ word basic_versioned<Home>::load_unsound(const word* home) {
     // With the line's lock, so that nobody looks or stores there meanwhile.
     if (!is_own(lock_of(home).load(std::memory_order_relaxed))) lock_line_of(home);
     if (!Home::mend(home)) {
-        if (irrevocable_) stop("an irrevocable transaction", "it read a word whose flipped bits nothing corrects");
+        if (irrevocable_) Home::end_for_damage();
         conflict();
     }
     return load(home);
