@@ -126,17 +126,34 @@ result<void> store_initial_values(space& open, std::byte* region, std::uint64_t 
     return {};
 }
 
-/// A region with room to grow, or the one that there is.
+/// The region moves: words and codes as they are, damaged ones, too. What was there has sound words: chunks may be made
+/// of it. Requires: a transaction of the pool is open.
+void copy_region(std::byte* to, std::byte* from, std::uint64_t words) {
+    auto& open = current_transaction<engine>();
+    store_bytes(open, to, from, words * sizeof(ecc::coded_word));
+    constexpr ecc::coded_word zeros;
+    for (std::uint64_t at = 0; at < words; ++at, from += sizeof zeros)
+        if (the_placement.is_coded && !ecc::is_valid(*reinterpret_cast<const ecc::coded_word*>(from)))
+            store_bytes(open, from, &zeros, sizeof zeros);
+}
+
+/// A region with room for `bytes` and more: the one that there is, or a new one, in one transaction.
 result<std::uint64_t> region_for(space& open, std::uint64_t bytes) {
-    const std::uint64_t there = open.in_pool->statics.get();
-    if (there != 0) return there;
+    root& in_pool = *open.in_pool;
+    const std::uint64_t there = in_pool.statics.get();
+    if (there != 0 && up_to(bytes, sizeof(stm::word)) <= in_pool.statics_room.get()) return there;
     const std::uint64_t wanted = up_to(std::max<std::uint64_t>(2 * bytes, 32 << 10), window_page);
     return open.handle->atomically([&] {
+        std::byte* const base = open.pool->base();
         std::byte* const made = engine::allocate(wanted * expansion, 64);
-        open.in_pool->statics = static_cast<std::uint64_t>(made - open.pool->base());
-        open.in_pool->statics_room = wanted;
-        open.in_pool->checksum = open.in_pool->checksum_of_words();
-        return open.in_pool->statics.get();
+        if (there != 0) {
+            copy_region(made, base + there, up_to(in_pool.statics_bytes.get(), sizeof(stm::word)) / sizeof(stm::word));
+            engine::deallocate(base + there);
+        }
+        in_pool.statics = static_cast<std::uint64_t>(made - base);
+        in_pool.statics_room = wanted;
+        in_pool.checksum = in_pool.checksum_of_words();
+        return in_pool.statics.get();
     });
 }
 
@@ -156,15 +173,6 @@ result<void> enter_names(space& open, const std::string& names, std::uint64_t by
         open.in_pool->statics_bytes = bytes;
         open.in_pool->checksum = open.in_pool->checksum_of_words();
     });
-}
-
-error no_room(const space& open, std::uint64_t bytes) {
-    error reason{.code = errc::out_of_space, .what = "the pool's region for static variables is too small"};
-    reason.path = open.pool->path();
-    reason.expected = std::to_string(bytes) + " bytes";
-    reason.found = std::to_string(open.in_pool->statics_room.get()) + " bytes";
-    reason.remedy = "put large tables into blocks of dnv_malloc, and their addresses into variables";
-    return reason;
 }
 
 }  // namespace
@@ -219,7 +227,6 @@ result<void> open_statics(space& open) {
     }
     auto region = region_for(open, bytes);
     if (!region) return std::move(region).give_error();
-    if (up_to(bytes, sizeof(stm::word)) > open.in_pool->statics_room.get()) return no_room(open, bytes);
     if (bytes > bytes_in_pool) {
         std::byte* const homes = open.pool->base() + *region;
         const auto store = [&] { return store_initial_values(open, homes, bytes_in_pool, bytes); };

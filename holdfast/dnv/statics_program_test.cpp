@@ -1,6 +1,6 @@
-// One program in several builds: its static variables are the same, more, fewer, others, or in another order. It opens
-// the pool that it is told, adds to each variable and prints them; the error instead, if there is one. With another
-// argument it flips more bits of the second one than can be corrected.
+// One program in several builds: its static variables are the same, more, many more, fewer, others, or in another order.
+// It opens the pool that it is told, adds to each variable and prints them; the error instead, if there is one. With
+// another argument it flips more bits of the second one than can be corrected.
 #include <holdfast/dnv/dnv.hpp>
 #include <holdfast/dnv/placement.hpp>
 
@@ -19,8 +19,11 @@ DNV_POD static int second[4] = {2};
 #elif !defined(FEWER)
 DNV_POD static int second[1] = {2};  // half of a word
 #endif
-#if defined(MORE)
+#if defined(MORE) || defined(LARGE)
 DNV_POD static int third = 3;  // the other half
+#endif
+#if defined(LARGE)
+DNV_POD static long table[20'000] = {4};
 #endif
 #endif
 
@@ -45,8 +48,11 @@ int main(int count, char** arguments) {
 #if !defined(FEWER)
         found[1] = second[0] += 10;
 #endif
-#if defined(MORE)
+#if defined(MORE) || defined(LARGE)
         found[2] = third += 10;
+#endif
+#if defined(LARGE)
+        found[2] += table[19'999] += table[0];
 #endif
 #if defined(OTHER_ORDER)
         found[3] = fourth += 10;

@@ -1,4 +1,7 @@
 // Static variables over the builds of a program.
+#include <holdfast/dnv/check.hpp>
+#include <holdfast/handle/check.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -38,6 +41,15 @@ TEST_F(Statics, SurviveARebuildThatAddsOthersBehindThem) {
     EXPECT_EQ(run("same"), "21 22 0");
     EXPECT_EQ(run("more"), "31 32 13");
     EXPECT_EQ(run("more"), "41 42 23");
+}
+
+TEST_F(Statics, MoveWhereTheirRegionHasNoRoomForNewOnes) {
+    EXPECT_EQ(run("more"), "11 12 13");
+    EXPECT_EQ(run("large"), "21 22 27");
+    EXPECT_EQ(run("large"), "31 32 41");
+    const auto checked = check_pool(directory_ + "/pool", check_contents);
+    ASSERT_TRUE(checked);
+    EXPECT_TRUE(checked->sound());
 }
 
 TEST_F(Statics, OfAnotherSizeAreRefusedByName) {
