@@ -1,6 +1,6 @@
-// One program in several builds: its static variables are the same, more, many more, fewer, others, or in another order.
-// It opens the pool that it is told, adds to each variable and prints them; the error instead, if there is one. With
-// another argument it flips more bits of the second one than can be corrected.
+// One program in several builds: its static variables are the same, more, large ones, fewer, others, or in another
+// order. It opens the pool that it is told, adds to each variable and prints them; the error instead, if there is one.
+// With another argument it flips more bits of the second one than can be corrected.
 #include <holdfast/dnv/dnv.hpp>
 #include <holdfast/dnv/placement.hpp>
 
