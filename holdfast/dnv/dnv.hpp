@@ -93,7 +93,8 @@ struct dnv_scrub_options {
 };
 /// Starts a thread that looks at every word that has a code, allocated or free, again and again: it corrects flipped
 /// bits, and enters words that nothing corrects in the pool's list, without asking a handler. It takes no lock that a
-/// transaction waits for. One runs at a time, until dnv_scrub_stop, dnv_close or the end of the program.
+/// transaction waits for; on an ordinary file at `power` short transactions of its own bring corrections to the file.
+/// One runs at a time, until dnv_scrub_stop, dnv_close or the end of the program.
 /// Thread safety, also of the stop: no other thread starts or stops one, or opens or closes the pool.
 /// Errors: misuse (no pool is open, it has no codes, or a scrubber runs), invalid_argument, io.
 holdfast::result<void> dnv_scrub_start(const dnv_scrub_options& options = {});
