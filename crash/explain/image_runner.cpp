@@ -208,7 +208,7 @@ bool image_runner::run_outer(const step& now, const trace& cut_here, progress& m
         image = visible_image(left);
         verdict.cuts.push_back({now.event, {}, true, *now.life});
         verdict.plans.push_back({now.event, true, {}, *now.life});
-        model_.is_saved ? left.stop() : left.kill();
+        model_.is_saved && &cut_here == &recorded_ ? left.stop() : left.kill();
         recovered_ = std::move(left);
     } else {
         image = recover_outer(now, cut_here, made, verdict);

@@ -24,10 +24,13 @@ explorer::explorer(subject& what, const model& how, const limits& most, std::uin
         limits_.killed_one_in *= lives_killed_less_often;
         found_.exhaustive = false;
     }
+    // The save is one depth, and the opening that follows it the next.
+    if (how.is_saved && limits_.depth != 0) ++limits_.depth;
+    const std::uint64_t less_often = what.nested_less_often();
     met_.resize(limits_.depth);
     results_.resize(limits_.depth);
-    limits_.nested_one_in *= what.nested_less_often();
-    limits_.killed_one_in *= what.nested_less_often();
+    limits_.nested_one_in *= how.is_saved ? 1 : less_often;
+    limits_.killed_one_in *= less_often;
     // Images are copied by the thousand: their memory is not to go back to the kernel each time.
     ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
     ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -88,7 +91,7 @@ void explorer::explore(const workload& operations, const trace& recorded, std::s
     operations_ = &operations;
     schedule_ = schedule;
     memory_ = &lazy;
-    made_ = {};
+    made_ = saved_at_rest_ = {};
     ++found_.workloads;
     cut_everywhere(recorded, medium(model_, recorded));
     memory_ = nullptr;
@@ -104,6 +107,8 @@ void explorer::cut_everywhere(const trace& recorded, medium left) {
         coverage::crashes* const call = explored && is_covered_call(next) ? &found_.calls.at(next) : nullptr;
         const bool is_of_many = limits_.lives > 1 && !completes(next.kind) &&
                                 random_() % limits_.stores_one_in != 0;
+        // A process that is killed while the power holds is one whose save has not begun.
+        if (next_event_ == 0 && model_.is_saved) kill_one_in(1, left);
         if (explored && !is_of_many && changes_what_a_cut_leaves(next)) {
             if (!is_cut_again_behind(recorded, left)) cut(left);
             if (call != nullptr) ++call->before;
@@ -178,7 +183,10 @@ void explorer::cut(const medium& left) {
 void explorer::cut_save(const medium& left) {
     medium stopped = left;
     stopped.stop();
-    const bool is_cut = random_() % limits_.killed_one_in == 0;
+    // What was acknowledged last must not be lost to a save of before: so each operation is followed by one that is cut.
+    const bool is_first_at_rest = made_.is_at_rest() && saved_at_rest_.done != made_.done;
+    if (is_first_at_rest) saved_at_rest_ = made_;
+    const bool is_cut = random_() % limits_.killed_one_in == 0 || is_first_at_rest;
     if (!is_cut) found_.exhaustive = false;
     cut_recovery({visible_image(left), {}}, &stopped, is_cut);
 }
@@ -186,7 +194,8 @@ void explorer::cut_save(const medium& left) {
 /// Now and then: the process is killed, and what follows it is cut. Where all that is visible is durable a kill is
 /// a cut like others.
 void explorer::kill_one_in(std::uint64_t how_many, const medium& left) {
-    if (model_.writes_are_durable || model_.is_saved || depth_ >= limits_.depth || limits_.only_promises) return;
+    const bool is_possible = !model_.writes_are_durable && (!model_.is_saved || depth_ == 1);
+    if (!is_possible || depth_ >= limits_.depth || limits_.only_promises) return;
     if (random_() % (how_many * limits_.killed_one_in) != 0) return;
     medium killed = left;
     killed.kill();

@@ -147,6 +147,7 @@ private:
     std::vector<recovered_image> to_damage_;
     std::vector<cut_point> outer_;     ///< the cuts whose recoveries are being cut
     progress made_;
+    progress saved_at_rest_;           ///< when a save was cut last between two operations
 };
 
 /// Calls f with every workload of 1 to `longest` operations.

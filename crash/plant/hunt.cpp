@@ -266,7 +266,7 @@ catch_report hunt(std::span<const hunting_ground> grounds, const fault& planted,
                 // Drawn workloads show most where others are slow to record.
                 const hunting_ground& ground = grounds[most.drawn == 0 ? i : grounds.size() - 1 - i];
                 // What has few images of many cuts shows nothing sooner than others.
-                const bool is_slow = ground.what->images_of_a_cut() < 100;
+                const bool is_slow = ground.what->images_of_a_cut() < 100 && !ground.how->is_saved;
                 if (most.lives > 1 ? !ground.what->has_lives() || ground.how->is_saved : ground.what->is_for_lives())
                     continue;
                 if (!may_show(ground) || (is_slow && most.lives == 1 && most.drawn == 0 && most.depth > 0)) continue;

@@ -5,6 +5,7 @@
 #include <holdfast/engine/planted.hpp>
 #include <holdfast/engine/sites.hpp>
 #include <holdfast/log/sites.hpp>
+#include <holdfast/powerfail/planted.hpp>
 
 #include <gtest/gtest.h>
 
@@ -133,6 +134,18 @@ TEST(Hunt, WhatADnvPoolMustNotDoWithFlippedBitsAndFirstBlocksWithoutCodesIsCaugh
         if (what == nullptr) GTEST_SKIP() << "there are no atomic blocks";
         const fault planted{fault::change::in_code, {}, {}, each.what};
         EXPECT_TRUE(is_caught(*what, each.how, planted, 1, most)) << planted.name();
+    }
+}
+
+TEST(Hunt, WhatASaveThatIsResumedAndAnOpeningAfterASaveMustNotDoIsCaught) {
+    const auto& power_fail = *model_named("power-fail");
+    const auto what = subject_named("dnv", "list", power_fail);
+    if (what == nullptr) GTEST_SKIP() << "there are no atomic blocks";
+    const effort most{.longest = 1, .images_of_a_cut = 12, .runs = 20'000};
+    for (const planted_fault* each :
+         {&planted::seal_not_taken_back, &planted::log_not_adopted, &planted::armed_before_recovered}) {
+        const fault planted{fault::change::in_code, {}, {}, each};
+        EXPECT_TRUE(is_caught(*what, power_fail, planted, 1, most)) << planted.name();
     }
 }
 

@@ -66,23 +66,13 @@ public:
     std::string image_path() const final { return path_of_images(); }
 
     std::optional<std::string> recover(const lazy_memory&) final {
-        const untold_stores told;
-        path_ = image_path();
-        if (how_.is_saved) forget_shadow_of(path_);
-        auto opened = dnv::engine::pool::open(path_, options_);
-        // Cut short, a save is none.
-        is_refused_ = is_saving_ && !opened && opened.error().code == errc::not_durable;
-        if (is_refused_) return {};
-        if (!opened) return "opening refuses: " + opened.error().text();
-        if (auto taken = dnv::take_over(std::move(*opened), is_coded_); !taken)
-            return "dnv refuses: " + taken.error().text();
-        // A correction need not be durable: corrected or not, the word is right. Which it is counts as found here.
-        for (const dnv_flip& each : flips_) static_cast<void>(each.is_there());
-        return {};
+        if (how_.is_saved) forget_shadow_of(image_path());
+        return open_image();
     }
 
     std::optional<std::string> check(const progress& made) final {
-        if (is_refused_ && made.done[thread_afterwards] == 0) return {};
+        if (!stages_.empty() && stages_.back().wrong) return "the opening that was cut: " + *stages_.back().wrong;
+        if (is_refused_ && stages_.back().may_refuse(made)) return {};
         if (is_refused_) return "opening refuses what was saved";
         const dnv_state now = look_at_dnv_lists(flips_);
         if (now.wrong) return now.wrong;
@@ -106,10 +96,11 @@ public:
     }
 
     trace enter_recovery(const lazy_memory& image, const progress& made, bool killed, const workload* life) final {
-        if (how_.is_saved) {
-            is_saving_ = true;
+        if (how_.is_saved && stages_.empty()) {
+            stages_.push_back({.entered = made});
             return record_save(image_path(), base(), most_bytes(), image);
         }
+        if (how_.is_saved) return record_saved_opening(image, made, killed, life);
         randomness.seed(expected_.recoveries() + 1);
         // What a kill left is opened in the same boot.
         boots_.push_back(killed ? boots_.back() : boot_after_cut());
@@ -128,12 +119,20 @@ public:
         return recorded;
     }
     void leave_recovery() final {
-        if (std::exchange(is_saving_, false)) return;
+        if (!stages_.empty()) {
+            const bool is_opening = stages_.back().is_opening;
+            stages_.pop_back();
+            if (!is_opening) return;
+        }
         boots_.pop_back();
         enter_boot(boot_after_cut());
         pool_subject::leave_recovery();
     }
-    void close() final { dnv::abandon(); }
+    void close() final {
+        const bool leaves_shadow = how_.is_saved && dnv::the_space.pool != nullptr;
+        dnv::abandon();
+        if (leaves_shadow) forget_shadow_of(path_);
+    }
 
 protected:
     /// Header, directory, static variables and four chunks.
@@ -161,6 +160,7 @@ protected:
     }
 
     static open_pool& pool() { return *dnv::the_space.pool; }
+    static bool is_armed() { return pool().durability() == level::on_power_fail; }
     bool is_first_life() const { return boots_.size() == 1; }
     /// A power cut is followed by another boot.
     unsigned boot_after_cut() const { return boots_.back() + (durable_at_once_ ? 0 : 1); }
@@ -195,7 +195,7 @@ protected:
         std::vector<std::byte> bytes = file_now(of, of.size());
         bytes.resize(most_bytes());
         if (!how_.is_saved) return bytes;
-        if (of.durability() != level::on_power_fail) fail(errc::misuse, "the pool was to be armed");
+        if (!is_armed()) fail(errc::misuse, "the pool was to be armed");
         shadow_bytes_ = shadow_bytes(of);
         const std::byte* const shadow = base() + most_bytes();
         bytes.insert(bytes.end(), shadow, shadow + shadow_bytes_);
@@ -251,10 +251,57 @@ protected:
     std::string path_;
 
 private:
+    std::optional<std::string> open_image() {
+        const untold_stores told;
+        path_ = image_path();
+        auto opened = dnv::engine::pool::open(path_, options_);
+        // Cut short, a save is none.
+        is_refused_ = !stages_.empty() && !opened && opened.error().code == errc::not_durable;
+        if (is_refused_) return {};
+        if (!opened) return "opening refuses: " + opened.error().text();
+        if (auto taken = dnv::take_over(std::move(*opened), is_coded_); !taken)
+            return "dnv refuses: " + taken.error().text();
+        // A correction need not be durable: corrected or not, the word is right. Which it is counts as found here.
+        for (const dnv_flip& each : flips_) static_cast<void>(each.is_there());
+        return {};
+    }
+
+    /// After a save, or in the middle of one: the process was killed then, and the log is still in memory.
+    trace record_saved_opening(const lazy_memory& image, const progress& made, bool killed, const workload* life) {
+        saved_stage opening{.entered = made, .is_opening = true,
+                            .was_saved = stages_.back().done(made) != 0};
+        randomness.seed(expected_.recoveries() + 1);
+        boots_.push_back(killed ? boots_.back() : boot_after_cut());
+        enter_boot(boots_.back());
+        forget_shadow_of(image_path());
+        opening.adopts = killed && bring_back_shadow_of(image_path(), most_bytes(), image);
+        seam_recorder seen(base(), image.bytes());
+        handler_of_all.when_armed = [&] {
+            seen.operation_done(thread_afterwards);
+            seen.operation_begins(thread_afterwards);
+        };
+        seen.operation_begins(thread_afterwards);
+        opening.wrong = open_image();
+        seen.operation_done(thread_afterwards);
+        handler_of_all.when_armed = nullptr;
+        if (opening.adopts) end_part_at_seal(seen.recorded());
+        opening.was_refused = is_refused_;
+        const bool is_open = !opening.wrong && !is_refused_;
+        const contents found = is_open ? state_now().all() : contents{};
+        if (is_open) opening.wrong = expected_.judge(found, made);
+        if (killed && is_refused_) opening.wrong = "it refuses what is in memory";
+        expected_.enter_recovery(found, made, killed);
+        for (unsigned part = 1; part < opening.parts(); ++part) expected_.add_afterwards(found);
+        stages_.push_back(std::move(opening));
+        if (is_open) go_on(life, seen);
+        enter_boot(boot_after_cut());
+        return std::move(seen.recorded());
+    }
+
     bool durable_at_once_ = false;
     model how_ = models[0];
     std::size_t shadow_bytes_ = 0;
-    bool is_saving_ = false;
+    std::vector<saved_stage> stages_;
     bool is_refused_ = false;
     std::vector<unsigned> boots_{0};  ///< of the first life, and of each that follows a recovery
 

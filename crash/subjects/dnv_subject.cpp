@@ -10,11 +10,11 @@
 namespace holdfast::crash {
 namespace {
 
-constexpr std::string_view operations_of_list[] = {"push",   "pop", "push a large one", "replace parts",
-                                                   "rotate", "push and cancel", "close and open", "drop and open",
-                                                   "grow",   "push without codes"};
+constexpr std::string_view operations_of_list[] = {
+    "save and resume", "push", "pop", "push a large one", "replace parts", "rotate", "push and cancel",
+    "close and open", "drop and open", "grow", "push without codes"};
 enum class operation : unsigned {
-    push, pop, push_large, replace, rotate, cancel, close_and_open, drop_and_open, grow, push_bare
+    save_and_resume, push, pop, push_large, replace, rotate, cancel, close_and_open, drop_and_open, grow, push_bare
 };
 
 /// A pool that has a list, and blocks of both kinds; one that dnv opens for the first time; one that is to have its
@@ -59,7 +59,8 @@ private:
 
     bool is_list() const { return begins_as_ == beginning::list; }
     operation operation_of(unsigned each) const {
-        return begins_as_ == beginning::first_unprotected ? operation::push_bare : static_cast<operation>(each);
+        if (is_list()) return static_cast<operation>(each);
+        return begins_as_ == beginning::first_unprotected ? operation::push_bare : operation::push;
     }
 
     trace record_use(dnv::engine::pool made, const workload& operations) {
@@ -120,6 +121,8 @@ private:
             // A log that has something for the end to bring home.
             if (which == operation::close_and_open) take_step(operation::replace, value_of(i, which), seen);
             take_step(which, value_of(i, which), seen);
+            // Threads run on.
+            if (which == operation::save_and_resume) take_step(operation::replace, value_of(i, which), seen);
         }
     }
     std::uint64_t value_of(std::size_t place, operation which) const {
@@ -144,6 +147,7 @@ private:
             case operation::drop_and_open: return dnv::abandon(), open_again();
             case operation::push_bare:
                 return blocks_.push_bare(0, value, small_node_bytes) ? model.push(value, small_node_bytes) : void();
+            case operation::save_and_resume: return is_armed() ? handler_of_all.save_and_resume() : void();
             // It has grown to its end before, perhaps.
             case operation::grow: return pool().size() < most_bytes() ? ::dnv_grow(most_bytes()).value() : void();
         }

@@ -11,11 +11,14 @@
 #include <holdfast/powerfail/handler.hpp>
 #include <holdfast/powerfail/save.hpp>
 #include <holdfast/powerfail/shadow_log.hpp>
+#include <holdfast/powerfail/sites.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,15 +27,28 @@ namespace holdfast::crash {
 
 class armed_for_all final : public powerfail::handler {
 public:
-    bool arm(powerfail::charge&) override { return true; }
-    void disarm(powerfail::charge&) noexcept override {}
+    std::function<void()> when_armed;
+
+    bool arm(powerfail::charge& taken) override {
+        if (when_armed) when_armed();
+        charge_ = &taken;
+        return true;
+    }
+    void disarm(powerfail::charge&) noexcept override { charge_ = nullptr; }
+    /// The power fails and stays after all. Requires: a pool is armed.
+    void save_and_resume() {
+        powerfail::save(*charge_->shadow, charge_->pool, charge_->lines);
+        powerfail::resume(*charge_->shadow, charge_->pool, charge_->lines);
+    }
+
+private:
+    powerfail::charge* charge_ = nullptr;
 };
 
+inline armed_for_all handler_of_all;
+
 /// From here on the pools of this process are armed, or none.
-inline void arm_pools(bool all) {
-    static armed_for_all handler;
-    powerfail::use_handler(all ? &handler : nullptr);
-}
+inline void arm_pools(bool all) { powerfail::use_handler(all ? &handler_of_all : nullptr); }
 
 /// What the log in memory adds to an image.
 inline std::size_t shadow_bytes(const open_pool& pool) {
@@ -60,6 +76,51 @@ inline void forget_shadow_of(const std::string& path) {
     const auto file = persist::file::open(path, persist::file::access::read_only);
     if (!file) return;
     if (const auto block = read_superblock(*file)) powerfail::shadow_log::remove(*block);
+}
+
+/// The machine ran on: the log in memory is there, as the image behind `most_bytes` has it. Returns whether it
+/// counts.
+inline bool bring_back_shadow_of(const std::string& path, std::size_t most_bytes, const lazy_memory& image) {
+    const auto block = read_superblock(persist::file::open(path, persist::file::access::read_only).value()).value();
+    if ((block.required_features & format::feature_shadow_log) == 0) return false;
+    const auto shadow = powerfail::shadow_log::create(block, image.bytes().data(), 0).value();
+    const auto kept = image.bytes().subspan(most_bytes);
+    std::memcpy(&shadow.header(), kept.data(), kept.size());
+    return shadow.header().sealed != 0;
+}
+
+/// What is cut inside of a cut: a save, and inside of that the opening that follows it. An opening has parts, each an
+/// operation: adoption, if there is a log in memory; what is left until a handler has charge; and what comes then.
+struct saved_stage {
+    progress entered;
+    bool is_opening = false;
+    bool adopts = false;
+    bool was_saved = false;   ///< before it: a save had run to its end
+    bool was_refused = false;
+    std::optional<std::string> wrong{};  ///< with what the opening found
+
+    std::size_t done(const progress& made) const {
+        return made.done[thread_afterwards] - entered.done[thread_afterwards];
+    }
+    unsigned parts() const { return adopts ? 3 : 2; }
+    /// Whether a pool may be refused, cut here: where nothing is saved yet, and where a handler would have to do it.
+    bool may_refuse(const progress& made) const {
+        if (!is_opening) return done(made) == 0;
+        const std::size_t begun = made.begun[thread_afterwards] - entered.begun[thread_afterwards];
+        return was_refused || begun >= parts() || (adopts && begun <= 1 && !was_saved);
+    }
+};
+
+/// Adoption is an operation of its own, up to where the seal is durable.
+inline void end_part_at_seal(trace& opening) {
+    const auto seal = std::ranges::find_if(opening.events, [](const event& each) {
+        return each.kind == event_kind::fence && each.where == persist::site::save_seal_fence;
+    });
+    if (seal == opening.events.end()) return;
+    event done{event_kind::operation_done, {}, 0, 0, nullptr, thread_afterwards, 0};
+    event begins = done;
+    begins.kind = event_kind::operation_begins;
+    opening.events.insert(seal + 1, {done, begins});
 }
 
 }  // namespace holdfast::crash

@@ -23,6 +23,7 @@
 #include <holdfast/pool/sites.hpp>
 #include <holdfast/pool/stand_ins.hpp>
 #include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/planted.hpp>
 #include <holdfast/powerfail/save.hpp>
 
 #include <chrono>
@@ -41,6 +42,10 @@ result<void> mapped_pool::adopt_log_in_memory() {
     if (!*shadow) return {};
     // Not what was published last: the process may have been killed between a newer superblock and its seal.
     (*shadow)->publish(saved_after(superblock_));
+    if (is_planted(planted::log_not_adopted)) {
+        superblock_ = saved_after(superblock_);
+        return holdfast::write_superblock(*file_, superblock_);
+    }
     powerfail::save((*shadow)->header(), base_, lines_);
     auto saved = read_superblock(*file_);
     if (!saved) return saved.error();

@@ -8,6 +8,7 @@
 #include <holdfast/pool/registry.hpp>
 #include <holdfast/pool/sites.hpp>
 #include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/planted.hpp>
 
 #include <atomic>
 #include <cstring>
@@ -389,6 +390,8 @@ result<void> pool_opener::recover_and_mark(mapped_pool& pool, const engine_descr
                                                         : is_planted(planted::stronger_level_recorded_early);
     if (marks_first)
         if (auto marked = pool.write_superblock(pool_state::dirty, pool.level_); !marked) return marked;
+    if (arms && is_planted(planted::armed_before_recovered))
+        if (auto marked = pool.write_superblock(pool_state::dirty, level::on_power_fail); !marked) return marked;
     if (!was_clean && engine.recovers)
         if (auto recovered = recover(pool, replay); !recovered) return recovered;
     if (marks_first) return {};

@@ -72,7 +72,7 @@ void save(format::shadow_header& shadow, std::byte* pool, const persist::line_pa
 
 void resume(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines) {
     const superblock* const seal = seal_that_counts(shadow);
-    if (seal == nullptr) return;
+    if (seal == nullptr || is_planted(planted::seal_not_taken_back)) return;
     std::byte* const place = place_of(*seal, pool);
     constexpr std::size_t magic_bytes = sizeof seal->magic;
     constexpr char no_magic[magic_bytes] = {};
