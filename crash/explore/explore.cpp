@@ -183,7 +183,7 @@ void explorer::cut(const medium& left) {
 void explorer::cut_save(const medium& left) {
     medium stopped = left;
     stopped.stop();
-    // What was acknowledged last must not be lost to a save of before: so each operation is followed by one that is cut.
+    // What was acknowledged must not be lost to a save of before: so each operation is followed by one that is cut.
     const bool is_first_at_rest = made_.is_at_rest() && saved_at_rest_.done != made_.done;
     if (is_first_at_rest) saved_at_rest_ = made_;
     const bool is_cut = random_() % limits_.killed_one_in == 0 || is_first_at_rest;
