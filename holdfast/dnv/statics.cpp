@@ -185,7 +185,8 @@ result<std::vector<static_variable>> list_program_statics() {
     auto program = program_file::open();
     if (!has_statics()) {
         // Without the linker script they are somewhere else, and would be forgotten.
-        if (program && program->has_section_like("holdfast_dnv_statics")) return not_placed();
+        const bool has_script = holdfast_dnv_statics_begin != nullptr;
+        if (!has_script && program && program->has_section_like("holdfast_dnv_statics")) return not_placed();
         are_known = true;
         return known;
     }

@@ -1,6 +1,6 @@
-// One program in several builds: its static variables are the same, more, large ones, fewer, others, or in another
-// order. It opens the pool that it is told, adds to each variable and prints them; the error instead, if there is one.
-// With another argument it flips more bits of the second one than can be corrected.
+// One program in several builds: its static variables are the same, more, large ones, fewer, none, others, or in
+// another order. It opens the pool that it is told, adds to each variable and prints them; the error instead, if there
+// is one. With another argument it flips more bits of the second one than can be corrected.
 #include <holdfast/dnv/dnv.hpp>
 #include <holdfast/dnv/placement.hpp>
 
@@ -12,7 +12,7 @@ DNV_POD static int fourth = 4;
 DNV_POD static int third = 3;
 DNV_POD static int second[1] = {2};
 DNV_POD static long first = 1;
-#else
+#elif !defined(NONE)
 DNV_POD static long first = 1;
 #if defined(CHANGED)
 DNV_POD static int second[4] = {2};
@@ -36,6 +36,9 @@ int main(int count, char** arguments) {
         std::printf("%s", opened.error().text().c_str());
         return 1;
     }
+#if defined(NONE)
+    std::printf("opened");
+#else
 #if !defined(FEWER)
     if (count == 3) {
         holdfast::dnv::place_of(second)->word ^= 0x0000'0F0F'0F0F'0000;
@@ -61,6 +64,7 @@ int main(int count, char** arguments) {
     std::printf("%ld %ld %ld", found[0], found[1], found[2]);
 #if defined(OTHER_ORDER)
     std::printf(" %ld", found[3]);
+#endif
 #endif
     return dnv_close() ? 0 : 1;
 }

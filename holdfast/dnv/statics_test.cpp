@@ -83,6 +83,8 @@ TEST_F(Statics, ThatTheLinkerHasPutElsewhereAreRefused) {
     EXPECT_FALSE(std::filesystem::exists(directory_ + "/pool")) << "they would not be in it";
 }
 
+TEST_F(Statics, NeedNotBe) { EXPECT_EQ(run("none"), "opened"); }
+
 TEST_F(Statics, AreNotLinkedAtAnAddressThatTheLoaderChooses) {
     const std::string link = "echo 'int main() {}' | " HOLDFAST_DNV_LINK " -x c++ - -o " + directory_ + "/program ";
     EXPECT_EQ(said_by(link + "-no-pie 2>&1"), "");
