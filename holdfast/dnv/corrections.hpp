@@ -32,10 +32,6 @@ public:
     /// Stores again what is noted, if it is `at_least` that. Requires: the thread has no transaction open.
     void write(std::size_t at_least = 1) noexcept;
 
-    // For a fork.
-    void lock() { mutex_.lock(); }
-    void unlock() { mutex_.unlock(); }
-
 private:
     std::vector<const stm::word*> take() noexcept;
 

@@ -14,12 +14,17 @@
 #include <string>
 #include <utility>
 
+#include <pthread.h>
+
 namespace holdfast::dnv {
 namespace {
 
-std::mutex handler_mutex;
+std::mutex handler_mutex;  ///< nothing else is taken while it is held
 damage_handler handler_of_process;
 thread_local damage_handler handler_of_thread;
+/// A forked child has the handler of its parent, which another thread may be changing just then.
+[[maybe_unused]] const int registered = pthread_atfork([] { handler_mutex.lock(); }, [] { handler_mutex.unlock(); },
+                                                       [] { handler_mutex.unlock(); });
 
 std::string hexadecimal(std::uint64_t value) {
     char text[19];
@@ -90,8 +95,11 @@ void end_for(const error& reason) noexcept {
 }  // namespace holdfast::dnv
 
 void dnv_on_uncorrectable(holdfast::dnv::damage_handler handler) {
-    const std::lock_guard guard(holdfast::dnv::handler_mutex);
-    holdfast::dnv::handler_of_process = std::move(handler);
+    {
+        const std::lock_guard guard(holdfast::dnv::handler_mutex);
+        std::swap(holdfast::dnv::handler_of_process, handler);
+    }
+    // What the one before held is released here: it may be anything.
 }
 
 void dnv_on_uncorrectable_in_this_thread(holdfast::dnv::damage_handler handler) {

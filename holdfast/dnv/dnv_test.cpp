@@ -277,6 +277,32 @@ TEST_F(Dnv, AForkedChildHasNoPoolAndMayOpenAnother) {
     expect_sound_pool(3);
 }
 
+TEST_F(Dnv, AForkedChildOpensAnotherPoolWhateverThreadsHeldAtTheFork) {
+    open();
+    std::atomic<bool> are_held{false}, is_over{false};
+    std::thread holder([&] {
+        const std::scoped_lock held(the_space.taking, the_space.mutex, the_space.listing);
+        the_space.unlisted.insert(&the_space);
+        are_held = true;
+        for (int i = 0; i < 2000 && !is_over; ++i) ::usleep(1000);
+        the_space.unlisted.clear();
+    });
+    while (!are_held) std::this_thread::yield();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(5);
+        if (!dnv_open(directory_ + "/of_child", options_)) ::_exit(1);
+        push_some(2);
+        const bool is_right = summary().count == 2 && dnv_state().damaged_words == 0 && the_space.unlisted.empty();
+        ::_exit(is_right && dnv_close() ? 0 : 2);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    is_over = true;
+    holder.join();
+}
+
 TEST_F(Dnv, WhatCannotBeOpenedSaysWhy) {
     open();
     const auto twice = dnv_open(directory_ + "/other", options_);

@@ -23,7 +23,9 @@
 #include <holdfast/pool/address.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include <pthread.h>
@@ -126,9 +128,24 @@ void forget() noexcept {
     the_space.handle.reset();
 }
 
+/// Another thread may have held it, or have been changing it, at a fork. It is not in the child, so nobody gives back or
+/// completes anything: it is made anew, and what was there is left as it is. To hold all mutexes at a fork instead is
+/// not possible: a thread takes some alone among all transactions, and others before it is alone.
+template <class T>
+void make_anew(T& each) noexcept {
+    static_assert(std::is_nothrow_default_constructible_v<T>);
+    std::construct_at(&each);
+}
+
 /// A forked child has neither the pool's pages nor its threads.
 void leave_pool_to_parent() noexcept {
-    the_space.listing.unlock();
+    make_anew(the_space.taking);
+    make_anew(the_space.mutex);
+    for (auto& each : the_space.idle) make_anew(each);
+    make_anew(the_space.slot_is_used);
+    make_anew(the_space.listing);
+    make_anew(the_space.unlisted);
+    make_anew(the_space.corrected);
     forget_scrubber();
     if (the_space.pool == nullptr) return;
     the_space.of_parent = the_placement;
@@ -138,9 +155,7 @@ void leave_pool_to_parent() noexcept {
 }
 
 void notice_forks() {
-    // The scrubber's thread may have the list of damages, and is not in the child.
-    static const int registered = pthread_atfork([] { the_space.listing.lock(); },
-                                                 [] { the_space.listing.unlock(); }, leave_pool_to_parent);
+    static const int registered = pthread_atfork(nullptr, nullptr, leave_pool_to_parent);
     if (registered != 0) throw std::bad_alloc();
 }
 
