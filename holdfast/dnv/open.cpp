@@ -20,6 +20,7 @@
 #include <holdfast/dnv/space.hpp>
 #include <holdfast/dnv/statics.hpp>
 #include <holdfast/dnv/thread_heap.hpp>
+#include <holdfast/ecc/word_code.hpp>
 #include <holdfast/pool/address.hpp>
 
 #include <algorithm>
@@ -71,14 +72,35 @@ result<root*> open_root(bool is_coded) {
     return &made;
 }
 
+/// Makes zeros of pages in [begin, end) whose words do not fit their codes, up to `at_most` bytes. Returns where it has
+/// ended. Requires: a transaction of the pool is open.
+std::byte* zero_some(std::byte* begin, std::byte* end, std::uint64_t at_most) {
+    constexpr std::uint64_t page = window_page * expansion;
+    for (std::uint64_t zeroed = 0; begin != end && zeroed < at_most; begin += page) {
+        constexpr std::uint64_t words = page / sizeof(ecc::coded_word);
+        if (ecc::first_invalid(reinterpret_cast<const ecc::coded_word*>(begin), words) == words) continue;
+        engine::fill_zero(begin, page);
+        zeroed += page;
+    }
+    return begin;
+}
+
 /// A transaction that did not commit may have stored words to fresh blocks without codes. What is the pool's again has
-/// words with their codes: another chunk may be made of it.
+/// words with their codes: another chunk may be made of it. Most pages of a large chunk were never stored to.
+/// By transactions, since their log reaches every medium. Each waits for the medium, so they are as large as the log
+/// takes. A cut between two of them leaves the chunk in the directory: the next opening looks at all of it again.
 result<void> zero_codes(const chunk& each, std::uint64_t bytes) {
-    constexpr std::uint64_t at_once = 16 << 10;  // fits into any log
-    auto* const begin = reinterpret_cast<std::byte*>(place_of(reinterpret_cast<const void*>(each.begin)));
-    for (std::uint64_t at = 0; at < bytes * expansion; at += at_once) {
-        const std::uint64_t now = std::min(at_once, bytes * expansion - at);
-        if (auto done = the_space.handle->atomically([&] { engine::fill_zero(begin + at, now); }); !done) return done;
+    constexpr std::uint64_t fits_into_any_log = 16 << 10;
+    std::uint64_t at_once = 1 << 20;
+    auto* begin = reinterpret_cast<std::byte*>(place_of(reinterpret_cast<const void*>(each.begin)));
+    for (std::byte* const end = begin + bytes * expansion; begin != end;) {
+        auto done = the_space.handle->atomically([&] { return zero_some(begin, end, at_once); });
+        if (done)
+            begin = *done;
+        else if (done.error().code == errc::transaction_too_large && at_once > fits_into_any_log)
+            at_once /= 2;
+        else
+            return std::move(done).give_error();
     }
     return {};
 }
@@ -128,8 +150,8 @@ void forget() noexcept {
     the_space.handle.reset();
 }
 
-/// Another thread may have held it, or have been changing it, at a fork. It is not in the child, so nobody gives back or
-/// completes anything: it is made anew, and what was there is left as it is. To hold all mutexes at a fork instead is
+/// Another thread may have held it, or have been changing it, at a fork. It is not in the child, so nobody gives back
+/// or completes anything: it is made anew, and what was there is left as it is. To hold all mutexes at a fork instead is
 /// not possible: a thread takes some alone among all transactions, and others before it is alone.
 template <class T>
 void make_anew(T& each) noexcept {

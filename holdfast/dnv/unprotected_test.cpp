@@ -1,5 +1,6 @@
 // Blocks without codes, beside others that have them.
 #include <holdfast/dnv/dnv_test_support.hpp>
+#include <holdfast/log/groups.hpp>
 
 namespace holdfast::dnv::test {
 namespace {
@@ -85,6 +86,25 @@ TEST_F(Dnv, WordsThatATransactionLeftWithoutCodesAreNobodysAfterAKill) {
     auto* const block = static_cast<std::uint64_t*>(dnv_malloc(many * sizeof(std::uint64_t)));
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(sum_of_words(block, many), 0u) << "they would not fit their codes";
+}
+
+TEST_F(Dnv, ALargeChunkThatIsNobodysIsGivenBackInFewTransactions) {
+    constexpr std::size_t many = (2 << 20) / 8;
+    use_way(2);
+    // At `process` a block that a transaction takes is stored to at once.
+    options_.durability = level::process;
+    in_killed_child([] { fill_unprotected(many, 0x5555, [](void*) { ::kill(::getpid(), SIGKILL); }); });
+    options_.durability = level::power;
+    open();
+    ASSERT_TRUE(the_space.pool->homes_are_private());
+    EXPECT_LE(the_space.pool->groups()->groups(), 20u) << "each waits for a sync";
+    auto* const block = static_cast<std::uint64_t*>(dnv_malloc(many * sizeof(std::uint64_t)));
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(sum_of_words(block, many), 0u) << "they would not fit their codes";
+    dnv_free(block);
+    expect_sound_pool(0);
+    reopen();
+    expect_sound_pool(0);
 }
 
 TEST_F(Dnv, BlocksWithoutCodesSurviveKills) {
