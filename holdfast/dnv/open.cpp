@@ -151,8 +151,8 @@ void forget() noexcept {
 }
 
 /// Another thread may have held it, or have been changing it, at a fork. It is not in the child, so nobody gives back
-/// or completes anything: it is made anew, and what was there is left as it is. To hold all mutexes at a fork instead is
-/// not possible: a thread takes some alone among all transactions, and others before it is alone.
+/// or completes anything: it is made anew, and what was there is left as it is. To hold all mutexes at a fork instead
+/// is not possible: a thread takes some alone among all transactions, and others before it is alone.
 template <class T>
 void make_anew(T& each) noexcept {
     static_assert(std::is_nothrow_default_constructible_v<T>);

@@ -64,6 +64,8 @@ public:
 
 private:
     static constexpr std::size_t words_at_once = 2048;
+    /// What is longer has no end that a clock can say.
+    static constexpr std::chrono::hours for_ever{100 * 365 * 24};
 
     void run() noexcept {
         try {
@@ -73,7 +75,7 @@ private:
                 // What fails here is tried again in the next round.
                 static_cast<void>(review_damages(*the_space.handle));
                 the_space.scrub_rounds.fetch_add(1, std::memory_order_relaxed);
-            } while (sleeps(options_.between_rounds));
+            } while (sleeps(std::min<std::chrono::milliseconds>(options_.between_rounds, for_ever)));
         } catch (...) {
             // Without memory there is no scrubber: dnv_state() counts no more rounds.
         }
@@ -93,6 +95,7 @@ private:
                 if (!home::look(&of[at]).sound && !look_again(&of[at])) return false;
             the_space.corrected.write();
             the_space.scrubbed_words.fetch_add(now, std::memory_order_relaxed);
+            // Some hours at most.
             if (!sleeps(std::chrono::nanoseconds(now * sizeof(stm::word) * 1'000'000'000 / options_.bytes_per_second)))
                 return false;
         }

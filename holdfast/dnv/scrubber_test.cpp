@@ -183,6 +183,25 @@ TEST_F(Dnv, AScrubberKeepsItsPace) {
     EXPECT_LE(dnv_state().scrubbed_words, (160u << 10) / 8) << "in less than a second";
 }
 
+TEST_F(Dnv, AScrubberMayWaitForEver) {
+    open();
+    push_some(10);
+    // The second one is the longest that nanoseconds say.
+    for (const auto time : {std::chrono::milliseconds::max(), std::chrono::milliseconds::max() / 1'000'000}) {
+        const std::uint64_t rounds = dnv_state().scrub_rounds;
+        ASSERT_TRUE(dnv_scrub_start({.bytes_per_second = ~std::uint64_t{0}, .between_rounds = time}));
+        EXPECT_TRUE(wait_until([&] { return dnv_state().scrub_rounds > rounds; }));
+        std::this_thread::sleep_for(20ms);
+        dnv_scrub_stop();
+        EXPECT_EQ(dnv_state().scrub_rounds, rounds + 1);
+    }
+    const std::uint64_t looked_at = dnv_state().scrubbed_words;
+    ASSERT_TRUE(dnv_scrub_start({.bytes_per_second = 1, .between_rounds = 0ms}));
+    std::this_thread::sleep_for(20ms);
+    dnv_scrub_stop();
+    EXPECT_LE(dnv_state().scrubbed_words, looked_at + 2048) << "one step, for hours";
+}
+
 TEST_F(Dnv, AScrubberEndsWithItsPoolOrItsProgramAndThereIsOne) {
     EXPECT_EQ(dnv_scrub_start(at_once).error().code, errc::misuse);
     open();
