@@ -118,7 +118,8 @@ private:
         follow_list(&from.free, of_class);
         const stm::word end = value_of(&from.unused_end);
         for (stm::word each = value_of(&from.unused); each != end; each += block_bytes(of_class)) {
-            if (each > end || !mark_free(each, of_class, &from.unused)) return;
+            if (each > end) return complain("blocks that were never used begin behind their end", &from.unused);
+            if (!mark_free(each, of_class, &from.unused)) return;
             ++report_.unused_blocks;
         }
     }

@@ -1,5 +1,6 @@
 // Flipped bits in a dnv pool: corrected, or named and decided upon.
 #include <holdfast/dnv/dnv_test_support.hpp>
+#include <holdfast/dnv/home.hpp>
 
 namespace holdfast::dnv::test {
 namespace {
@@ -155,6 +156,29 @@ TEST_F(Dnv, AClosedPoolIsCheckedAndMendedByItsCodes) {
     open();
     expect_sound_list(30);
     expect_sound_pool(30);
+}
+
+TEST_F(Dnv, AnAuditNamesWhereUnusedBlocksBeginBehindTheirEnd) {
+    const auto say = [](const stm::word& at, stm::word value) { *place_of(&at) = {value, ecc::encode(value)}; };
+    open();
+    push_some(3);
+    bin* used = nullptr;
+    for (unsigned each = 0; each < classes; ++each)
+        if (bin& one = the_space.bin_of(1, each); home::look(&one.unused).value != 0) used = &one;
+    ASSERT_NE(used, nullptr);
+    const std::uint64_t offset = the_space.offset_of(&used->unused);
+    const stm::word end = home::look(&used->unused_end).value, begin = home::look(&used->unused).value;
+    for (const stm::word wrong : {stm::word{0}, begin - window_page, begin + 1}) {
+        say(used->unused_end, wrong);
+        const audit_report found = audit_open_pool(false);
+        ASSERT_EQ(found.problems.size(), 1u) << wrong;
+        EXPECT_EQ(found.problems[0].offset, offset);
+        ASSERT_TRUE(dnv_close());
+        EXPECT_FALSE(check_pool(path(), check_contents).value().sound());
+        open();
+        say(used->unused_end, end);
+        expect_sound_pool(3);
+    }
 }
 
 TEST_F(Dnv, AnUnprotectedPoolHasNoCodes) {
