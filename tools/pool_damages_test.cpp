@@ -31,6 +31,14 @@ protected:
         file.write(reinterpret_cast<const char*>(&word), sizeof word);
     }
 
+    std::uint64_t offset_of_root() const {
+        std::uint64_t root = 0;
+        const auto inspected = open_pool::inspect(pool()).value();
+        for (const root_listing& each : list_roots(*inspected).value()) root = each.offset;
+        EXPECT_NE(root, 0u);
+        return root;
+    }
+
     std::size_t place_ = 0;
 };
 
@@ -60,14 +68,19 @@ TEST_F(PoolDamages, AreCorrectedCountedAndListed) {
     EXPECT_NE(said.out.find("2 in 1 words were corrected"), std::string::npos) << said.out;
 }
 
+TEST_F(PoolDamages, OfTheRootAreCorrectedWhereOneBitWasFlipped) {
+    place_ = offset_of_root();
+    store(1 ^ 0x10'0000);  // where it says that there are codes
+    EXPECT_EQ(run({"pool", "check", pool()}).status, 1);
+    const outcome corrected = run({"pool", "check", "--repair", pool()});
+    EXPECT_EQ(corrected.status, 0) << corrected.out << corrected.err;
+    EXPECT_NE(corrected.out.find("1 words with flipped bits were corrected"), std::string::npos) << corrected.out;
+    EXPECT_EQ(run({"pool", "check", pool()}).status, 0);
+    EXPECT_EQ(run_json({"pool", "info", pool(), "--json"})["damages"]["mended_words"], 1);
+}
+
 TEST_F(PoolDamages, OfTheRootAreToldWithWhatWasRepaired) {
-    std::uint64_t root = 0;
-    {
-        const auto inspected = open_pool::inspect(pool()).value();
-        for (const root_listing& each : list_roots(*inspected).value()) root = each.offset;
-    }
-    ASSERT_NE(root, 0u);
-    place_ = root;
+    place_ = offset_of_root();
     store(77);
     // And something that is repaired.
     std::fstream(pool(), std::ios::in | std::ios::out | std::ios::binary).seekp(0).put('h');

@@ -18,7 +18,9 @@ error corrupt(std::string what, std::uint64_t offset, std::string expected, std:
                  .path = the_space.pool->path(),
                  .offset = offset,
                  .expected = std::move(expected),
-                 .found = std::move(found)};
+                 .found = std::move(found),
+                 .remedy = "`holdfast pool check --repair` corrects a single flipped bit; for more of them go back to "
+                           "a copy of the pool"};
 }
 
 /// Whether [offset, offset + bytes) is in the pool, at whole pairs of words.

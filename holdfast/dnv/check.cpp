@@ -1,6 +1,7 @@
 #include <holdfast/dnv/check.hpp>
 
 #include <holdfast/dnv/attach.hpp>
+#include <holdfast/dnv/metadata.hpp>
 #include <holdfast/dnv/space.hpp>
 
 #include <utility>
@@ -149,10 +150,14 @@ result<audit_report> mend_pool(const std::string& path) {
     auto& handle = the_space.handle.emplace(std::move(*opened));
     const let_go afterwards;
     if (*in_pool != nullptr) {
+        const auto mended = mend_metadata(handle, *reinterpret_cast<root*>(*in_pool));
+        if (!mended) return mended.error();
         const attached audited(handle.core(), *in_pool, handle.info().reserved_bytes);
         if (!audited.problem()) return audited.problem().error();
         the_space.forget_mended();
+        the_space.mended_words = the_space.mended_bits = *mended;
         report = audit_open_pool(true);
+        report.flipped_words += *mended;
     }
     if (auto closed = handle.close(); !closed) return std::move(closed).give_error();
     return report;

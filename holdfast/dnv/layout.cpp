@@ -2,15 +2,20 @@
 
 #include <holdfast/base/checksum.hpp>
 
-#include <iterator>
+#include <cstddef>
 
 namespace holdfast::dnv {
+
+std::uint64_t root::checksum_of(const std::uint64_t* words) noexcept {
+    return interleaved_crc32c(words, offsetof(root, checksum) / sizeof *words, 0);
+}
 
 std::uint64_t root::checksum_of_words() const {
     const std::uint64_t words[] = {is_coded.get(),     header.get(),        unprotected.get(),  directory.get(),
                                    statics.get(),      statics_bytes.get(), statics_room.get(), names.get(),
                                    names_bytes.get(),  names_room.get(),    names_checksum.get()};
-    return interleaved_crc32c(words, std::size(words), 0);
+    static_assert(sizeof words == offsetof(root, checksum));
+    return checksum_of(words);
 }
 
 namespace {
@@ -36,10 +41,15 @@ std::uint64_t chunk::bytes_of_links(std::uint64_t bytes) const noexcept {
 }
 
 /// Of zeros it is zero: such is an entry that was never used.
+std::uint64_t directory_entry::checksum_of(const std::uint64_t* words) noexcept {
+    if (words[0] == 0 && words[1] == 0) return 0;
+    return std::uint64_t{1} << 32 | interleaved_crc32c(words, 2, 0);
+}
+
 std::uint64_t directory_entry::checksum_of_words() const {
     const std::uint64_t words[] = {word.get(), bytes.get()};
-    if (words[0] == 0 && words[1] == 0) return 0;
-    return std::uint64_t{1} << 32 | interleaved_crc32c(words, std::size(words), 0);
+    static_assert(sizeof words == offsetof(directory_entry, checksum));
+    return checksum_of(words);
 }
 
 }  // namespace holdfast::dnv

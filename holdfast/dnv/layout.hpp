@@ -134,6 +134,8 @@ struct root {
     engine::field<std::uint64_t> checksum;  ///< of the words before it
     damages life;
 
+    /// Of the words before it, as they lie in the pool.
+    static std::uint64_t checksum_of(const std::uint64_t* words) noexcept;
     std::uint64_t checksum_of_words() const;
 };
 
@@ -143,6 +145,7 @@ struct directory_entry {
     engine::field<std::uint64_t> bytes;  ///< of the window
     engine::field<std::uint64_t> checksum;
 
+    static std::uint64_t checksum_of(const std::uint64_t* words) noexcept;
     std::uint64_t checksum_of_words() const;
     /// Requires: a transaction of the pool is open.
     void set(std::uint64_t new_word, std::uint64_t new_bytes) {
