@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace holdfast::dnv {
 namespace {
@@ -82,7 +84,9 @@ result<unsigned> mend_names(engine::pool& handle, const root& in_pool) {
     const std::uint64_t bytes = in_pool.names_bytes.get();
     if (!is_inside(handle, in_pool.names.get(), bytes)) return 0u;
     auto* const names = reinterpret_cast<unsigned char*>(handle.core().base() + in_pool.names.get());
-    const std::uint64_t difference = crc32c(names, bytes) ^ in_pool.names_checksum.get();
+    // A copy: where loads are observed it is one.
+    const std::string text(reinterpret_cast<const char*>(names), bytes);
+    const std::uint64_t difference = crc32c(text.data(), text.size()) ^ in_pool.names_checksum.get();
     if (difference == 0 || difference > ~std::uint32_t{0}) return 0u;
     const auto bit = find_flip(bytes, static_cast<std::uint32_t>(difference));
     if (!bit) return 0u;

@@ -24,6 +24,8 @@
 #include <holdfast/pool/address.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -77,8 +79,10 @@ result<root*> open_root(bool is_coded) {
 std::byte* zero_some(std::byte* begin, std::byte* end, std::uint64_t at_most) {
     constexpr std::uint64_t page = window_page * expansion;
     for (std::uint64_t zeroed = 0; begin != end && zeroed < at_most; begin += page) {
-        constexpr std::uint64_t words = page / sizeof(ecc::coded_word);
-        if (ecc::first_invalid(reinterpret_cast<const ecc::coded_word*>(begin), words) == words) continue;
+        // A copy: where loads are observed it is one.
+        ecc::coded_word copy[page / sizeof(ecc::coded_word)];
+        std::memcpy(copy, begin, page);
+        if (ecc::first_invalid(copy, std::size(copy)) == std::size(copy)) continue;
         engine::fill_zero(begin, page);
         zeroed += page;
     }
