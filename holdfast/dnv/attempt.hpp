@@ -33,9 +33,24 @@ struct attempt {
             for (std::uint64_t& each : refused_) each = 0;
         refused_in_ = next;
     }
+    /// The transaction has taken blocks over from other heaps once more, and begins again. Returns how often it has.
+    unsigned count_take_over(std::uint64_t ended, std::uint64_t next) noexcept {
+        if (taken_over_in_ != ended) taken_over_ = 0;
+        taken_over_in_ = next;
+        return ++taken_over_;
+    }
+    unsigned take_overs_before(std::uint64_t attempt_number) const noexcept {
+        return taken_over_in_ == attempt_number ? taken_over_ : 0;
+    }
+    /// It begins again for another reason.
+    void keep_take_overs(std::uint64_t ended, std::uint64_t next) noexcept {
+        if (taken_over_in_ == ended) taken_over_in_ = next;
+    }
     void refuse(unsigned of_class) noexcept { refused_[of_class / 64] |= std::uint64_t{1} << of_class % 64; }
 
 private:
+    std::uint64_t taken_over_in_ = 0;  ///< the number of the attempt that the next line is about
+    unsigned taken_over_ = 0;
     std::uint64_t refused_in_ = 0;
     std::uint64_t refused_[(all_classes + 63) / 64] = {};  ///< a bit for each class
 };

@@ -15,19 +15,35 @@
 
 namespace holdfast::dnv {
 
+/// In a full pool two threads may take the same blocks from each other for ever. So a transaction that has taken blocks
+/// over so many times takes all that a heap has, and when it could have had those of every heap there is no room.
+inline constexpr unsigned patient_take_overs = 16;
+inline constexpr unsigned most_take_overs = patient_take_overs + 2 * heaps;
+
+template <class Algorithm>
+std::uint64_t number_of_attempt() noexcept {
+    return Algorithm::of_this_thread().number_of_attempt();
+}
+
 /// A list that another heap has too much of, or a chunk, or whatever others have.
 template <class Algorithm>
 void find_room(attempt& mine) noexcept {
-    const auto number = [] { return Algorithm::of_this_thread().number_of_attempt(); };
-    const std::uint64_t ended = number();
+    const std::uint64_t ended = number_of_attempt<Algorithm>();
     const unsigned of_class = std::exchange(mine.wanted_class, attempt::nothing);
     unsigned slot = most_chunks;
+    const share greed = mine.take_overs_before(ended) < patient_take_overs ? share::half : share::all;
     // What a handler left in there ends the search.
-    const bool has_room = staged_heap<Algorithm>::take_over(of_class, false) || mine.problem != nullptr ||
-                          (slot = the_space.acquire_chunk(of_class)) != most_chunks ||
-                          staged_heap<Algorithm>::take_over(of_class, true);
-    if (slot != most_chunks) heap_of_this_thread().granted.push({of_class, slot});
-    mine.keep_refusals(ended, number() + 1);
+    bool has_room = staged_heap<Algorithm>::take_over(of_class, share::of_plenty) || mine.problem != nullptr ||
+                    (slot = the_space.acquire_chunk(of_class)) != most_chunks ||
+                    staged_heap<Algorithm>::take_over(of_class, greed);
+    const std::uint64_t next = number_of_attempt<Algorithm>() + 1;
+    if (slot != most_chunks) {
+        heap_of_this_thread().granted.push({of_class, slot});
+        mine.keep_take_overs(ended, next);
+    } else if (has_room) {
+        has_room = mine.count_take_over(ended, next) <= most_take_overs;
+    }
+    mine.keep_refusals(ended, next);
     if (!has_room) mine.refuse(of_class);
 }
 
@@ -68,7 +84,12 @@ template <class Algorithm>
 bool settle_attempt() noexcept {
     attempt& mine = this_attempt();
     mine.is_in_heap = false;
-    if (mine.wanted_class != attempt::nothing) find_room<Algorithm>(mine);
+    if (mine.wanted_class != attempt::nothing) {
+        find_room<Algorithm>(mine);
+    } else {
+        const std::uint64_t ended = number_of_attempt<Algorithm>();
+        mine.keep_take_overs(ended, ended + 1);
+    }
     if (std::exchange(mine.is_damaged, false)) {
         const damage found = mine.found;
         const verdict given = ask(mine, found);

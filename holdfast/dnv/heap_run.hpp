@@ -36,6 +36,8 @@
 namespace holdfast::dnv {
 
 enum class protection { as_pool, none };
+/// What a heap takes over from another one: of much that it has free, half of whatever it has, or all of it.
+enum class share { of_plenty, half, all };
 
 /// The heap over an algorithm of stm/ whose home is staged. Requires of all: the algorithm is active in this thread.
 template <class Algorithm>
@@ -68,9 +70,8 @@ public:
             heap.note_freed(block, transaction_of(open));
     }
 
-    /// Takes over what another heap has free, if it is much, or if there is no room otherwise. Returns whether it did.
-    /// Requires: the algorithm is inactive.
-    static bool take_over(unsigned of_class, bool whatever_there_is) noexcept;
+    /// Takes over what another heap has free. Returns whether it did. Requires: the algorithm is inactive.
+    static bool take_over(unsigned of_class, share wanted) noexcept;
 
 private:
     static void* allocate_of(Algorithm& open, thread_heap& heap, unsigned of_class) noexcept {
@@ -160,13 +161,13 @@ private:
         return allocate_of(open, heap, of_class);
     }
     static stm::word joined(stm::word one, stm::word other, unsigned of_class) noexcept;
-    static bool park_part(unsigned of_class, bool whatever_there_is) noexcept;
-    static void park_part_of(bin& theirs, unsigned of_class, bool whatever_there_is) noexcept;
+    static bool park_part(unsigned of_class, share wanted) noexcept;
+    static void park_part_of(bin& theirs, unsigned of_class, share wanted) noexcept;
 };
 
-/// The owner keeps the first half of what was counted.
+/// The owner keeps the first half of what was counted, if it keeps any.
 template <class Algorithm>
-void staged_heap<Algorithm>::park_part_of(bin& theirs, unsigned of_class, bool whatever_there_is) noexcept {
+void staged_heap<Algorithm>::park_part_of(bin& theirs, unsigned of_class, share wanted) noexcept {
     constexpr unsigned worth_it = 64;
     const auto link_of = [&](stm::word block) { return the_space.link_of(reinterpret_cast<void*>(block), of_class); };
     stm::word& parked = the_space.parked_of(of_class);
@@ -174,9 +175,10 @@ void staged_heap<Algorithm>::park_part_of(bin& theirs, unsigned of_class, bool w
     unsigned counted = 0;
     for (stm::word each = first; each != 0 && counted < worth_it; ++counted)
         each = load(link_of(each));
-    if (counted == 0 || (counted < worth_it && !whatever_there_is) || load(&parked) != 0) return;
+    if (counted == 0 || (counted < worth_it && wanted == share::of_plenty) || load(&parked) != 0) return;
     stm::word* cut = &theirs.free;
-    for (unsigned kept = 0; kept < counted / 2; ++kept) cut = link_of(load(cut));
+    const unsigned stay = wanted == share::all ? 0 : counted / 2;
+    for (unsigned kept = 0; kept < stay; ++kept) cut = link_of(load(cut));
     store(&parked, load(cut));
     if (is_planted(planted::parked_at_once)) store_at_once(&parked, load(cut));
     store(cut, 0);
@@ -201,7 +203,7 @@ stm::word staged_heap<Algorithm>::joined(stm::word one, stm::word other, unsigne
 }
 
 template <class Algorithm>
-bool staged_heap<Algorithm>::park_part(unsigned of_class, bool whatever_there_is) noexcept {
+bool staged_heap<Algorithm>::park_part(unsigned of_class, share wanted) noexcept {
     const auto is_zero = [](const stm::word& each) { return Algorithm::home_policy::look(&each).value == 0; };
     stm::word& parked = the_space.parked_of(of_class);
     const unsigned own = heap_of_this_thread().number;
@@ -210,7 +212,7 @@ bool staged_heap<Algorithm>::park_part(unsigned of_class, bool whatever_there_is
         if (number == own || is_zero(theirs.free)) continue;
         stm::atomically<Algorithm>([&] {
             const in_heap reading;
-            park_part_of(theirs, of_class, whatever_there_is);
+            park_part_of(theirs, of_class, wanted);
         });
     }
     return !is_zero(parked);
@@ -223,13 +225,13 @@ bool staged_heap<Algorithm>::park_part(unsigned of_class, bool whatever_there_is
 /// One thread at a time, so that nobody takes what another one waits for. While a handler is asked about a damaged word
 /// another thread may have its turn: what this one does next it does from the beginning of a transaction.
 template <class Algorithm>
-bool staged_heap<Algorithm>::take_over(unsigned of_class, bool whatever_there_is) noexcept {
+bool staged_heap<Algorithm>::take_over(unsigned of_class, share wanted) noexcept {
     if (!the_space.has_bins_of(of_class)) return false;
     const std::lock_guard guard(the_space.taking);
     const given_back_to_handlers held(the_space.taking);
     stm::word& parked = the_space.parked_of(of_class);
     if (Algorithm::home_policy::look(&parked).value == 0) {
-        if (!park_part(of_class, whatever_there_is)) return false;
+        if (!park_part(of_class, wanted)) return false;
         if (!is_planted(planted::taken_over_unwaited)) Algorithm::wait_for_others();
     }
     bin& mine = the_space.bin_of(heap_of_this_thread().number, of_class);
