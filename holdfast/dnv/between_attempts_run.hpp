@@ -16,7 +16,7 @@
 namespace holdfast::dnv {
 
 /// In a full pool two threads may take the same blocks from each other for ever. So a transaction that has taken blocks
-/// over so many times takes all that a heap has, and when it could have had those of every heap there is no room.
+/// over this often takes all that a heap has, and when it could have had those of every heap there is no room.
 inline constexpr unsigned patient_take_overs = 16;
 inline constexpr unsigned most_take_overs = patient_take_overs + 2 * heaps;
 
