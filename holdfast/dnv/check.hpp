@@ -35,10 +35,10 @@ struct statics_listing {
 /// Errors: those of open_pool::inspect, engine_mismatch, not_found (it has none), corrupt.
 result<statics_listing> list_statics_of(const std::string& path);
 
-/// Opens the pool, corrects every word that can be corrected, lists the others, and closes it. What has checksums instead
-/// of codes (metadata.hpp) is corrected where a single bit was flipped, and counts as a word. Words become durable as
-/// at `process`; one that does not is corrected again. Requires: no dnv pool is open in this process. Not thread-safe.
-/// Errors: those of an opening and a closing, corrupt (of its root or directory, by more than one bit).
+/// Opens the pool, corrects every word that can be corrected, lists the others, and closes it. What has checksums
+/// instead of codes (metadata.hpp) is corrected where a single bit was flipped, and counts as a word. Words become
+/// durable as at `process`; one that does not is corrected again. Requires: no dnv pool is open in this process. Not
+/// thread-safe. Errors: those of an opening and a closing, corrupt (of its root or directory, by more than one bit).
 result<audit_report> mend_pool(const std::string& path);
 
 }  // namespace holdfast::dnv
