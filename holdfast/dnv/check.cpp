@@ -4,6 +4,8 @@
 #include <holdfast/dnv/metadata.hpp>
 #include <holdfast/dnv/space.hpp>
 
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 namespace holdfast::dnv {
@@ -32,6 +34,12 @@ const root_listing* find_root_of_dnv(const std::vector<root_listing>& roots) noe
     return nullptr;
 }
 
+/// A program died before its first dnv_open had made what the root names: the next one makes it.
+bool is_unmade(const std::byte* in_pool) noexcept {
+    static constexpr std::byte zeros[offsetof(root, life)]{};
+    return std::memcmp(in_pool, zeros, sizeof zeros) == 0;
+}
+
 /// What the pool's list says of damages, to stand behind other words.
 std::string words_of(const damage_listing& list) {
     if (list.words.empty() && list.further == 0) return "";
@@ -54,9 +62,9 @@ struct let_go {
     ~let_go() { the_space.handle.reset(); }
 };
 
-/// Calls `look` while the pool at `path` is attached.
+/// Calls `look` while the pool at `path` is attached. Where nothing was made yet it returns `nothing`.
 template <class F>
-auto look_inside(const std::string& path, F&& look) -> decltype(look()) {
+auto look_inside(const std::string& path, decltype(std::declval<F>()()) nothing, F&& look) -> decltype(look()) {
     auto pool = open_pool::inspect(path);
     if (!pool) return std::move(pool).give_error();
     if ((*pool)->engine_name() != engine::description.name)
@@ -67,7 +75,9 @@ auto look_inside(const std::string& path, F&& look) -> decltype(look()) {
                      .found = std::string((*pool)->engine_name())};
     const auto roots = list_roots(**pool);
     if (!roots) return roots.error();
+    if (roots->empty()) return nothing;
     const root_listing* const listed = find_root_of_dnv(*roots);
+    if (listed != nullptr && is_unmade((*pool)->base() + listed->offset)) return nothing;
     if (listed == nullptr)
         return error{.code = errc::corrupt, .what = "the root \"dnv\" is missing or has another size", .path = path};
     const attached read(**pool, (*pool)->base() + listed->offset, (*pool)->info().reserved_bytes);
@@ -95,6 +105,11 @@ std::optional<contents_finding> check_contents(const open_pool& pool, const std:
     contents_finding found;
     found.part = "dnv";
     const root_listing* const listed = find_root_of_dnv(roots);
+    if (roots.empty() || (listed != nullptr && is_unmade(pool.base() + listed->offset))) {
+        found.words = "nothing yet: a program died in its first opening";
+        if (listed != nullptr) found.owned.push_back(pool.base() + listed->offset);
+        return found;
+    }
     if (listed == nullptr) {
         found.problem = "the root \"dnv\" is missing or has another size";
         return found;
@@ -121,15 +136,17 @@ std::optional<contents_finding> check_contents(const open_pool& pool, const std:
 }
 
 result<damage_listing> list_damages_of(const std::string& path) {
-    return look_inside(path, []() -> result<damage_listing> { return read_damages(*the_space.in_pool); });
+    return look_inside(path, damage_listing(), []() -> result<damage_listing> {
+        return read_damages(*the_space.in_pool);
+    });
 }
 
 result<statics_listing> list_statics_of(const std::string& path) {
-    return look_inside(path, [&]() -> result<statics_listing> {
+    const error none{.code = errc::not_found, .what = "the pool has no static variables", .path = path};
+    return look_inside(path, none, [&]() -> result<statics_listing> {
         statics_listing found;
         found.bytes = the_space.in_pool->statics_bytes.get();
-        if (found.bytes == 0)
-            return error{.code = errc::not_found, .what = "the pool has no static variables", .path = path};
+        if (found.bytes == 0) return none;
         auto names = names_of_statics();
         if (!names) return std::move(names).give_error();
         found.variables = read_names(*names);
@@ -149,7 +166,7 @@ result<audit_report> mend_pool(const std::string& path) {
     // What is listed is written by the pool's own transactions.
     auto& handle = the_space.handle.emplace(std::move(*opened));
     const let_go afterwards;
-    if (*in_pool != nullptr) {
+    if (*in_pool != nullptr && !is_unmade(*in_pool)) {
         const auto mended = mend_metadata(handle, *reinterpret_cast<root*>(*in_pool));
         if (!mended) return mended.error();
         const attached audited(handle.core(), *in_pool, handle.info().reserved_bytes);

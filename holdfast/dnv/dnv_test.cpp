@@ -155,6 +155,28 @@ TEST_F(Dnv, PartsOfWordsLeaveTheirNeighboursAndGetTheirCode) {
     expect_sound_pool(1);
 }
 
+TEST_F(Dnv, APoolWhoseFirstOpeningWasKilledIsSound) {
+    for (const bool has_root : {false, true}) {
+        create_options asked;
+        asked.bytes = options_.bytes;
+        asked.durability = options_.durability;
+        auto made = engine::pool::create(path(), asked);
+        ASSERT_TRUE(made) << made.error().text();
+        if (has_root) { ASSERT_TRUE(made->root<root>(root::name, root::version)); }
+        made->abandon();
+        const auto checked = check_pool(path(), check_contents).value();
+        EXPECT_TRUE(checked.sound());
+        EXPECT_TRUE(list_damages_of(path()).value().words.empty());
+        EXPECT_EQ(list_statics_of(path()).error().code, errc::not_found);
+        ASSERT_TRUE(mend_pool(path()));
+        open();
+        push_front(1, 8);
+        expect_sound_list(1);
+        ASSERT_TRUE(dnv_close());
+        std::filesystem::remove(path());
+    }
+}
+
 TEST_F(Dnv, WhatAThreadStoresToThePoolIsCountedWithItsCodes) {
     for (const bool protect : {true, false}) {
         options_.protect = protect;
