@@ -1,29 +1,13 @@
 // Who decides about a word that nothing corrects, and what may be decided.
-#include <holdfast/dnv/dnv_test_support.hpp>
+#include <holdfast/dnv/damages_test_support.hpp>
 #include <holdfast/dnv/thread_heap.hpp>
-#include <holdfast/ecc/repair.hpp>
 
 #include <pthread.h>
 
 namespace holdfast::dnv::test {
 namespace {
 
-constexpr std::size_t words = 100;
-
-class DnvDamageHandlers : public Dnv {
-protected:
-    ~DnvDamageHandlers() override { dnv_on_uncorrectable(nullptr); }
-
-    std::uint64_t* filled_block() {
-        auto* const block = static_cast<std::uint64_t*>(dnv_malloc(words * sizeof(std::uint64_t)));
-        fill_words(block, words, 5);
-        return block;
-    }
-    static void break_word(const void* at) {
-        place_of(at)->word ^= 0x0000'0F0F'0F0F'0000;
-        ASSERT_FALSE(ecc::repair(*place_of(at)));
-    }
-};
+using DnvDamageHandlers = DnvDamages;
 
 TEST_F(DnvDamageHandlers, AHandlerThatMeetsAnotherDamagedWordDecidesAboutItsOwn) {
     open();

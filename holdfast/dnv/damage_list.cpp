@@ -25,25 +25,31 @@ struct image {
             if (!read) ++lost;
         }
     }
+    static std::uint64_t entry_of(const void* word) noexcept { return reinterpret_cast<std::uint64_t>(word); }
     std::uint64_t* begin() noexcept { return words + kept::first_entry; }
     std::uint64_t* end() noexcept { return words + kept::count; }
 
-    /// A word counts once among those without an entry, however often it is met. Which ones an earlier life counted is
-    /// not known: they are no more than those of this one.
-    void add(const void* word) {
-        const auto address = reinterpret_cast<std::uint64_t>(word);
-        if (std::find(begin(), end(), address) != end() || the_space.unlisted.contains(word)) return;
+    bool has(const void* word) noexcept { return std::find(begin(), end(), entry_of(word)) != end(); }
+    /// Whether there was room for it.
+    bool enter(const void* word) noexcept {
         std::uint64_t* const free = std::find(begin(), end(), 0);
-        if (free != end()) {
-            *free = address;
-        } else {
-            the_space.unlisted.insert(word);
-            count_unlisted();
-        }
+        if (free == end()) return false;
+        *free = entry_of(word);
+        return true;
+    }
+    /// A word counts once among those without an entry, however often it is met.
+    void add(const void* word) {
+        if (!has(word) && !enter(word)) the_space.unlisted.insert(word);
+        count_unlisted();
     }
     void remove(const void* word) noexcept {
-        std::replace(begin(), end(), reinterpret_cast<std::uint64_t>(word), std::uint64_t{0});
-        if (the_space.unlisted.erase(word) != 0) count_unlisted();
+        std::replace(begin(), end(), entry_of(word), std::uint64_t{0});
+        if (the_space.unlisted.erase(word) != 0) forget_unlisted(1);
+        count_unlisted();
+    }
+    /// Which words an earlier life counted is not known: those of this one are taken for some of them.
+    static void forget_unlisted(std::uint64_t count) noexcept {
+        the_space.unlisted_before -= std::min(count, the_space.unlisted_before);
     }
     void count_unlisted() noexcept {
         words[kept::further] = std::max<std::uint64_t>(the_space.unlisted.size(), the_space.unlisted_before);
@@ -119,8 +125,8 @@ result<void> list_damages(engine::pool& handle, const std::vector<const void*>& 
         std::fill(list.begin(), list.end(), 0);
         the_space.unlisted.clear();
         the_space.unlisted_before = 0;
-        list.count_unlisted();
         for (const void* each : words) list.add(each);
+        list.count_unlisted();
     });
 }
 
@@ -130,12 +136,9 @@ result<void> review_damages(engine::pool& handle) {
             const auto* const word = reinterpret_cast<const stm::word*>(each);
             if (!is_in_pool(word) || home::look(word).sound) each = 0;
         }
-        std::erase_if(the_space.unlisted, [&](const void* word) {
-            if (home::look(static_cast<const stm::word*>(word)).sound) return true;
-            std::uint64_t* const free = std::find(list.begin(), list.end(), 0);
-            if (free != list.end()) *free = reinterpret_cast<std::uint64_t>(word);
-            return free != list.end();
-        });
+        image::forget_unlisted(std::erase_if(the_space.unlisted, [&](const void* word) {
+            return home::look(static_cast<const stm::word*>(word)).sound || list.enter(word);
+        }));
         list.count_unlisted();
     });
 }

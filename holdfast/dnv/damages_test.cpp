@@ -1,26 +1,8 @@
 // What a pool keeps of flipped bits: words that nothing corrects, and how many were corrected in its life.
-#include <holdfast/dnv/dnv_test_support.hpp>
-#include <holdfast/ecc/repair.hpp>
+#include <holdfast/dnv/damages_test_support.hpp>
 
 namespace holdfast::dnv::test {
 namespace {
-
-constexpr std::size_t words = 100;
-
-void break_word(const std::uint64_t* at) {
-    place_of(at)->word ^= 0x0000'0F0F'0F0F'0000;
-    ASSERT_FALSE(ecc::repair(*place_of(at)));
-}
-
-class DnvDamages : public Dnv {
-protected:
-    ~DnvDamages() override { dnv_on_uncorrectable(nullptr); }
-    std::uint64_t* filled_block() {
-        auto* const block = static_cast<std::uint64_t*>(dnv_malloc(words * sizeof(std::uint64_t)));
-        fill_words(block, words, 5);
-        return block;
-    }
-};
 
 TEST_F(DnvDamages, AWordThatNothingCorrectsIsListedUntilItIsSupplied) {
     for (const unsigned way : {0u, 1u}) {
@@ -115,6 +97,7 @@ TEST_F(DnvDamages, AWordThatFoundNoRoomInTheListCountsOnce) {
     fill_words(block, 64, 5);
     ASSERT_TRUE(review_damages(*the_space.handle));
     EXPECT_EQ(read_damages(*the_space.in_pool).words.size(), 6u) << "there is room for them now";
+    EXPECT_EQ(dnv_state().damaged_words, 6u);
     EXPECT_TRUE(audit_open_pool(true).damaged.size() == 6);
     dnv_on_uncorrectable([](const damage&) { return verdict::supply(5); });
     EXPECT_EQ(sum_of_words(block, words), 5 * words);
