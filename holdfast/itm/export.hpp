@@ -41,7 +41,8 @@
     X(A, E, long double, )                                                                                          \
     HOLDFAST_ITM_VECTORS(X, A)
 
-// Loads begin at a line of code: where the linker puts them otherwise, the same instructions take up to 1.5 times as long.
+// Loads begin at a line of code: where the linker puts them otherwise, the same instructions take up to 1.5 times as
+// long.
 #define HOLDFAST_ITM_LOAD(A, prefix, name, T, attribute, knows)                                                     \
     __attribute__((aligned(64))) attribute T _ITM_##prefix##name(const T* from) {                                   \
         if constexpr (std::is_arithmetic_v<T> && sizeof(T) <= 8) {                                                  \
