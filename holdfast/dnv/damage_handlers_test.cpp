@@ -14,7 +14,9 @@ TEST_F(DnvDamageHandlers, AHandlerThatMeetsAnotherDamagedWordDecidesAboutItsOwn)
     std::uint64_t* const block = filled_block();
     break_word(block + 3);
     break_word(block + 9);
+    unsigned asked = 0;
     dnv_on_uncorrectable([&](const damage& found) {
+        ++asked;
         if (found.address == block + 9) return verdict::supply(222);
         EXPECT_EQ(read_in_block(block + 9), 222u);
         EXPECT_EQ(found.address, block + 3);
@@ -22,6 +24,7 @@ TEST_F(DnvDamageHandlers, AHandlerThatMeetsAnotherDamagedWordDecidesAboutItsOwn)
     });
     EXPECT_EQ(read_in_block(block + 3), 111u);
     EXPECT_EQ(read_in_block(block + 9), 222u);
+    EXPECT_EQ(asked, 2u) << "each word gets the answer that was given about it";
     EXPECT_EQ(dnv_state().damaged_words, 0u);
 }
 
