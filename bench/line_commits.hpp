@@ -8,8 +8,8 @@
 
 namespace holdfast::bench {
 
-/// As long as it lives, this process's lines commit with write-back and fence, and so much extra time for each line;
-/// or, without `power`, with neither. One at a time; no pool of lines is open meanwhile.
+/// As long as it lives, this process's lines commit with write-back and fence, and `delay_ns` more for each line; or,
+/// without `power`, with neither. One at a time; no pool of lines is open meanwhile.
 class line_commits {
 public:
     line_commits(bool power, std::uint32_t delay_ns) noexcept {

@@ -61,7 +61,7 @@ WORKLOAD_INCLUDE = re.compile(
 )
 
 CODE_FOLDERS = ("holdfast/", "crash/", "workload/", "tools/", "bench/", "examples/", "aspect/", "tests/",
-                "sim/")
+                "sim/", "fuzz/")
 # .cc is woven, .ah tells the weaver how.
 CODE_SUFFIXES = (".cpp", ".hpp", ".h", ".cc", ".ah")
 TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".py", ".sh", ".cmake", ".txt", ".json", ".in", ".yml")

@@ -27,15 +27,15 @@ struct injection {
     unsigned jobs = 1;             ///< threads; the counts do not depend on them
 };
 
-/// So many patterns there are, or are asked for.
+/// The number of patterns that there are, or that are asked for.
 std::uint64_t trials_of(const injection& asked);
 
 /// Runs all trials. `progress`, called by the calling thread now and then, hears how many are done.
 /// Requires: bits in [1, 128], jobs > 0; exhaustive with at most 3 bits.
 injection_counts inject(const injection& asked, const std::function<void(std::uint64_t)>& progress);
 
-/// Whether the counts keep what the code promises for so many flips: none wrong up to 7, none undetected up to 13,
-/// none refused up to 6.
+/// Whether the counts keep what the code promises for this number of flips: none wrong up to 7, none undetected up to
+/// 13, none refused up to 6.
 bool keeps_promise(unsigned bits, const injection_counts& counts);
 
 }  // namespace holdfast::tools

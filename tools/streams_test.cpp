@@ -189,7 +189,7 @@ TEST_F(Streams, AMeasurementWhoseTableGoesNowhereKeepsItsRecordsAndExitsWith1) {
     EXPECT_EQ(full.err.find('\033'), std::string::npos) << "no bar where there is no terminal";
 }
 
-/// What the command draws on a terminal of so many columns that is its standard error.
+/// What the command draws on a terminal with this number of columns that is its standard error.
 std::string drawn_on_terminal(unsigned short columns, const words& line) {
     const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "there is no terminal";

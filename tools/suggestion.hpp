@@ -14,7 +14,7 @@ namespace holdfast::tools {
 
 /// How many letters must be put in, left out, replaced or exchanged with their neighbour to make one of the other.
 inline std::size_t distance_between(std::string_view from, std::string_view to) {
-    // Rows of the usual table: what the beginnings of `from` of so many letters cost, against all beginnings of `to`.
+    // Rows of the usual table. Row n has what the first n letters of `from` cost, against all beginnings of `to`.
     std::vector<std::size_t> before_last(to.size() + 1), last(to.size() + 1), now(to.size() + 1);
     for (std::size_t column = 0; column <= to.size(); ++column) now[column] = column;
     for (std::size_t row = 1; row <= from.size(); ++row) {

@@ -49,8 +49,8 @@ protected:
     Place place;
 };
 
-using SetPlaces = ::testing::Types<plain_place, pool_place<redo>>;
-TYPED_TEST_SUITE(Sets, SetPlaces);
+using set_places = ::testing::Types<plain_place, pool_place<redo>>;
+TYPED_TEST_SUITE(Sets, set_places);
 
 TYPED_TEST(Sets, ASortedListBehavesLikeASet) {
     auto* root = this->place.template make_root<list_set_root>();

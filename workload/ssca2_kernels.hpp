@@ -24,7 +24,8 @@ struct ssca2_scratch {
 template <access Access, class Locks>
 class ssca2_kernels {
 public:
-    /// The first so many large edges are extracted; with weights from 1 to 2^scale, there are 8 on average.
+    /// At most this number of large edges is extracted, the first ones; with weights from 1 to 2^scale, there are 8 on
+    /// average.
     static constexpr std::uint64_t subgraphs_max = 64;
 
     ssca2_kernels(Access memory, ssca2_root* root, Locks& locks) noexcept

@@ -60,8 +60,8 @@ protected:
     std::vector<weighted_edge> model;
 };
 
-using Ssca2Places = ::testing::Types<plain_place, pool_place<volatile_only>, pool_place<redo>>;
-TYPED_TEST_SUITE(Ssca2, Ssca2Places);
+using ssca2_places = ::testing::Types<plain_place, pool_place<volatile_only>, pool_place<redo>>;
+TYPED_TEST_SUITE(Ssca2, ssca2_places);
 
 TYPED_TEST(Ssca2, Kernel1HoldsTheEdgesThatAModelHolds) {
     const std::int64_t blocks = this->place.live_blocks();

@@ -31,8 +31,8 @@ protected:
     stx_root* root = place.template make_root<stx_root>();
 };
 
-using StxPlaces = ::testing::Types<plain_place, pool_place<volatile_only>, pool_place<undo>, pool_place<redo>>;
-TYPED_TEST_SUITE(StxBtree, StxPlaces);
+using stx_places = ::testing::Types<plain_place, pool_place<volatile_only>, pool_place<undo>, pool_place<redo>>;
+TYPED_TEST_SUITE(StxBtree, stx_places);
 
 TYPED_TEST(StxBtree, BehavesLikeAMap) {
     constexpr std::uint64_t seed = 11, key_range = 6000;

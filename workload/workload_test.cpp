@@ -23,8 +23,8 @@ protected:
     Place place;
 };
 
-using Places = ::testing::Types<plain_place, pool_place<volatile_only>, pool_place<redo>>;
-TYPED_TEST_SUITE(Workload, Places);
+using places = ::testing::Types<plain_place, pool_place<volatile_only>, pool_place<redo>>;
+TYPED_TEST_SUITE(Workload, places);
 
 /// Random operations on a map workload and on a std::map, in transactions of several.
 template <class Access, class Map>

@@ -22,8 +22,8 @@ using workload::bounded_buffer;
 using workload::buffer_bytes;
 using workload::plain_buffer;
 
-/// So many lie side by side: a scenario is too short for a clock, so all are reset, and then it runs on each. As many
-/// lines as stay in the first-level cache, for the paper measured one buffer, which did.
+/// This number of buffers lies side by side: a scenario is too short for a clock, so all are reset, and then it runs on
+/// each. Their lines fit into the first-level cache: the paper measured one buffer, which stayed there.
 inline constexpr unsigned buffers_at_once = 256;
 
 /// The scenarios of section 5.2. `scenario1_full` is the first on a buffer that nobody empties: a benchmark that

@@ -29,9 +29,9 @@ inline observation others_per_transaction(double others_ns, std::uint64_t transa
     return {"others_ns_per_tx", "ns", std::max(0.0, others_ns) / static_cast<double>(transactions)};
 }
 
-/// The same time, counted from construction, where thread_cpu_ns would cost too much: it is asked only when so much
-/// time has passed between two readings that another program may have had the processor, and otherwise the wall clock
-/// is. Read it often. Never runs backwards. One thread.
+/// The same time, counted from construction, where thread_cpu_ns would cost too much. It reads the wall clock, and
+/// thread_cpu_ns only after a gap between two readings that is long enough for another program to have had the
+/// processor. Read it often. Never runs backwards. One thread.
 class undisturbed_clock {
 public:
     double now_ns() noexcept {

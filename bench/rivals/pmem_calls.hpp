@@ -5,8 +5,8 @@
 
 namespace holdfast::bench {
 
-/// From now on each line that libpmemobj writes back or streams costs so much extra time at the next fence, as
-/// persist::line_path::delay_ns does. The counts are in persist::thread_counters().
+/// From now on each line that libpmemobj writes back or streams costs `delay_ns` more at the next fence, as with
+/// persist::line_path::delay_ns. The counts are in persist::thread_counters().
 /// Requires: the program exports its symbols; otherwise libpmemobj goes on calling libpmem, and nothing is counted.
 void set_libpmem_delay(std::uint32_t delay_ns) noexcept;
 

@@ -109,7 +109,7 @@ private:
         return true;
     }
 
-    /// The register and the place in memory. So many bytes of a constant follow.
+    /// The register and the place in memory. A constant of `constant_bytes` bytes follows.
     bool decode_operands(std::size_t constant_bytes) {
         const std::uint8_t operands = next();
         const unsigned mode = operands >> 6;

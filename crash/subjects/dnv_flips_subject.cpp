@@ -170,7 +170,7 @@ private:
 
     std::string name_;
     std::span<const flipping> all_;
-    std::size_t listed_after_ = never;  ///< so many operations
+    std::size_t listed_after_ = never;  ///< this number of operations
 };
 
 }  // namespace

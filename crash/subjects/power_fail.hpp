@@ -7,6 +7,7 @@
 #include <crash/subjects/subject.hpp>
 
 #include <holdfast/persist/file.hpp>
+#include <holdfast/pool/options.hpp>
 #include <holdfast/pool/superblock.hpp>
 #include <holdfast/powerfail/handler.hpp>
 #include <holdfast/powerfail/save.hpp>

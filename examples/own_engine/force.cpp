@@ -2,7 +2,8 @@
 //
 // Protocol, byte-addressable media
 //   1. Stores go to the write set; homes stay as they are (holdfast/engine/write_aside.hpp).
-//   2. Take a lane, draw the sequence with the caller's locks held, and stream the record.
+//   2. Take a lane and draw the sequence, with the caller's locks held. Fresh blocks, which the record does not name,
+//      become durable: a FENCE, if there are any. Stream the record.
 //   3. FENCE. Orders the record before the home stores: without it a cut could leave some homes and no record.
 //   4. Store the homes and write each back.
 //   5. FENCE. Makes the homes durable: from here on the record is not needed.

@@ -271,7 +271,7 @@ public:
             typename tree::owned end_key = to_end ? typename tree::owned() : key_of(require_here(last));
             const bool is_here = first.tree_ == &tree_ && last.tree_ == &tree_;
             if (!is_here || (first != last && !to_end && !is_below(first, key_argument(end_key))))
-                fail(errc::misuse, "a range that is not in this btree map");
+                fail(errc::misuse, "the iterators are not a range of this btree map");
             return end_key;
         }, [&](const typename tree::owned& end_key) {
             if (first == last) return iterator(&tree_, position{last.leaf_, last.index_});
@@ -325,7 +325,7 @@ private:
     };
     const_iterator require_here(const_iterator place) const {
         if (place.tree_ != &tree_ || place.leaf_ == nullptr)
-            fail(errc::misuse, "a place that is not in this btree map");
+            fail(errc::misuse, "the iterator does not belong to this btree map");
         return place;
     }
     /// Where `key` is or would be; no node in an empty map.

@@ -189,7 +189,8 @@ public:
             const_iterator at = first;
             if (first != last) link_to(first);
             while (at != last && at != cend()) ++at;
-            if (at != last || last.table_ != &table_) fail(errc::misuse, "a range that is not in this hash map");
+            if (at != last || last.table_ != &table_)
+                fail(errc::misuse, "the iterators are not a range of this hash map");
             return last.at_;
         }, [&](node* behind) {
             const_iterator at = first;
@@ -311,7 +312,7 @@ private:
         if (place.table_ == &table_ && place.at_ != nullptr && table_.buckets() != 0)
             at = &table_.head_of_hash(place.at_->hash());
         while (at != nullptr && at->get() != place.at_) at = at->get() != nullptr ? &at->get()->next : nullptr;
-        if (at == nullptr) fail(errc::misuse, "a place that is not in this hash map");
+        if (at == nullptr) fail(errc::misuse, "the iterator does not belong to this hash map");
         return at;
     }
 

@@ -322,7 +322,7 @@ private:
         size_type count;
     };
 
-    [[noreturn]] static void fail_by_place() { fail(errc::misuse, "a place that is not in this list"); }
+    [[noreturn]] static void fail_by_place() { fail(errc::misuse, "the iterator does not belong to this list"); }
     /// The node at a place, or nullptr at the end. What is damaged or gone is seen where its neighbours do not name it.
     node* require_place(const_iterator place) const {
         if (place.last_ != &last_) fail_by_place();
@@ -343,7 +343,7 @@ private:
         return at;
     }
     const_iterator require_some(const_iterator place) const {
-        if (empty()) fail(errc::misuse, "an empty list gives nothing");
+        if (empty()) fail(errc::misuse, "the list is empty");
         return place;
     }
     range require_range(const_iterator first, const_iterator last) const {

@@ -237,7 +237,8 @@ auto& other_map(everything<Engine>& all, const decltype(all.tree)&) {
     return all.other_tree;
 }
 
-/// Prepares a map of so many: not known to the compiler, which would make each operation once for each count.
+/// Prepares a map of `count` entries. The compiler does not know the count: otherwise it would make each operation once
+/// for each count.
 template <auto Map, class Engine>
 auto filled_map(std::uint64_t count) {
     return [count](everything<Engine>& all) { fill_map<Map>(all, count); };

@@ -174,7 +174,7 @@ public:
     void pop() {
         detail::modify<Engine>(this, [&] {
             const std::uint64_t number = popped_.get();
-            if (number == pushed_.get()) fail(errc::misuse, "an empty queue gives nothing");
+            if (number == pushed_.get()) fail(errc::misuse, "the queue is empty");
             return number + 1;
         }, [&](std::uint64_t number) {
             detail::destroy_element(&front());
@@ -188,7 +188,7 @@ public:
         const std::uint64_t front = popped_.get();
         detail::modify<Engine>(this, [&] {
             if (first.number_ < front || first.number_ > last.number_ || last.number_ > pushed_.get())
-                fail(errc::misuse, "places that are not in this queue");
+                fail(errc::misuse, "the iterators are not a range of this queue");
             return detail::marked_range(size(), first.number_ - front, last.number_ - front);
         }, [&](const std::vector<bool>& marks) { return compact(marks); });
         iterator at = begin();
@@ -197,7 +197,7 @@ public:
     }
     iterator erase(const_iterator place) {
         const_iterator behind = place;
-        // Only the number: a place that is not in this queue may have no chunk.
+        // Only the number: an iterator that does not belong to this queue may have no chunk.
         ++behind.number_;
         return erase(place, behind);
     }

@@ -194,7 +194,7 @@ public:
     void push_back(char character) { append(std::string_view(&character, 1)); }
     /// Errors: misuse (an empty string).
     void pop_back() {
-        if (empty()) fail(errc::misuse, "a string without a last character");
+        if (empty()) fail(errc::misuse, "the string is empty");
         resize(size() - 1);
     }
     /// Throws std::out_of_range when `place` is behind the end.
@@ -227,7 +227,7 @@ public:
     iterator erase(Place first, std::type_identity_t<Place> last) {
         const auto number = [&](const_iterator place, size_type limit) {
             const auto at = reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(data());
-            if (at > limit) fail(errc::misuse, "a place that is not in this string");
+            if (at > limit) fail(errc::misuse, "the iterator does not belong to this string");
             return static_cast<size_type>(at);
         };
         const size_type end = number(last, size());

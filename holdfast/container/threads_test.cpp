@@ -20,8 +20,8 @@ namespace {
 
 template <class Engine>
 class Threads : public ::testing::Test {};
-using Engines = ::testing::Types<redo, softwrap_lat, softwrap, undo>;
-TYPED_TEST_SUITE(Threads, Engines);
+using logging_engines = ::testing::Types<redo, softwrap_lat, softwrap, undo>;
+TYPED_TEST_SUITE(Threads, logging_engines);
 
 template <class Engine>
 struct shared {

@@ -136,7 +136,9 @@ public:
     void pop_back() {
         detail::modify<Engine>(this, [&] {
             const size_type count = size();
-            return storage::require_place(1, count), count - 1;
+            if (count == 0) [[unlikely]]
+                fail(errc::misuse, "the vector is empty");
+            return count - 1;
         }, [&](size_type last) {
             this->size_ = last;
             detail::destroy_element(data() + last);

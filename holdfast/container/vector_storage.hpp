@@ -43,7 +43,7 @@ protected:
     }
     static size_type require_place(size_type at, size_type limit) {
         if (at > limit) [[unlikely]]
-            fail(errc::misuse, "a place that is not in this vector");
+            fail(errc::misuse, "the iterator does not belong to this vector");
         return at;
     }
     static size_type require_sum(size_type count, size_type more) {

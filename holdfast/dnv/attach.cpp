@@ -50,11 +50,11 @@ result<void> attach_parts() {
                   in_pool.unprotected.get() != 0 ? sizeof(unprotected_header) * expansion : 0},
                  {"the directory of chunks", in_pool.directory.get(), most_chunks * sizeof(directory_entry)},
                  {"the region of static variables", in_pool.statics.get(), in_pool.statics_room.get() * expansion},
-                 {"the names of static variables", in_pool.names.get(), in_pool.names_room.get()}};
+                 {"the list of names of static variables", in_pool.names.get(), in_pool.names_room.get()}};
     if (auto same = compare_checksums(); !same) return same;
     for (const auto& each : parts)
         if ((each.offset != 0 || each.bytes != 0) && !is_inside(each.offset, each.bytes))
-            return corrupt(std::string(each.what) + " of a dnv pool is not inside of it", each.offset,
+            return corrupt(std::string(each.what) + " of a dnv pool lies outside the pool", each.offset,
                            "at most " + std::to_string(the_space.pool->size()) + " bytes",
                            std::to_string(each.bytes) + " bytes at " + std::to_string(each.offset));
     if (in_pool.statics_bytes.get() > in_pool.statics_room.get() ||

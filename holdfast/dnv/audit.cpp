@@ -50,7 +50,7 @@ private:
     }
 
     void look_at_range(const void* begin, std::uint64_t bytes) {
-        // Nearly all words are sound, and found so many at once.
+        // Nearly all words are sound. `at_once` words are checked together.
         const auto* const words = static_cast<const stm::word*>(begin);
         const std::uint64_t count = bytes / sizeof *words;
         for (std::uint64_t done = 0; done < count; done += at_once) {

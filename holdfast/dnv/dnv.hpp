@@ -1,7 +1,8 @@
 // DNV Memory: persistent malloc, static variables and atomic blocks on native pointers, with codes that correct flipped
 // bits. Sources with `__transaction_atomic` are compiled by holdfast_target_dnv; docs/guide/dnv.md has an example.
 //
-// The addresses that a program holds have no access: only code in blocks, compiled for them, reaches what is there.
+// The addresses that a program holds are not accessible: only code in atomic blocks, compiled for them, can load and
+// store there.
 // One pool is open in a process at a time.
 #pragma once
 
@@ -26,7 +27,7 @@
 /// value. Variables may be added behind the others of the program; old ones keep name, size and place.
 #define DNV_POD __attribute__((section("holdfast_dnv_statics"), used))
 
-/// How a pool is opened. What does not concern an existing pool is for one that is made.
+/// How a pool is opened. `bytes`, `reserved_bytes`, `log_bytes` and `protect` apply only when a pool is created.
 struct dnv_options {
     std::uint64_t bytes = 64 << 20;          ///< of the file; blocks take twice their size of it
     std::uint64_t reserved_bytes = 0;        ///< address range for growth; 0: as create_options
@@ -37,7 +38,7 @@ struct dnv_options {
     bool tmpfs_is_nvram = false;             ///< as open_options
 };
 
-/// Opens the pool at `path`, or makes it, and its static variables with it.
+/// Opens the pool at `path`, or creates it, with its static variables.
 /// Thread safety: no other thread is in a block or in a call of dnv.
 /// What holds if the process dies inside: the next opening finds the pool as it was, or complete.
 /// Errors: those of open_pool::create and open; layout_mismatch (static variables), address_taken (half of the pool's
@@ -62,10 +63,10 @@ HOLDFAST_DNV_SAFE void* dnv_malloc_unprotected(std::size_t bytes) noexcept;
 HOLDFAST_DNV_SAFE void dnv_free(void* block) noexcept;
 }
 
-/// Who is asked about words that no code corrects, with nothing of the transaction done and no lock held; without a
-/// handler the program ends. Thread-safe.
+/// Sets the handler for uncorrectable words. It runs after the transaction was rolled back, with no lock held; without
+/// a handler the program ends. Thread-safe.
 void dnv_on_uncorrectable(holdfast::dnv::damage_handler handler);
-/// The same for this thread, which is asked first.
+/// The same for this thread, whose handler is asked first.
 void dnv_on_uncorrectable_in_this_thread(holdfast::dnv::damage_handler handler);
 
 /// What the open pool has done so far.
@@ -102,7 +103,7 @@ holdfast::result<void> dnv_scrub_start(const dnv_scrub_options& options = {});
 void dnv_scrub_stop();
 
 namespace holdfast::dnv::detail {
-/// As long as it lives, an attempt of the thread that cannot be made again is left.
+/// While it exists, an attempt of the thread that cannot be retried returns an error instead of ending the program.
 class leavable {
 public:
     HOLDFAST_DNV_PURE leavable() noexcept;

@@ -157,7 +157,7 @@ result<void> dnv_scrub_start(const dnv_scrub_options& options) {
     if (!dnv::the_placement.is_coded) return dnv::refused("the pool has no codes, so flipped bits cannot be found");
     if (options.bytes_per_second == 0 || options.between_rounds.count() < 0)
         return error{.code = errc::invalid_argument,
-                     .what = "a scrubber cannot walk at that pace",
+                     .what = "the scrubber's pace is out of range",
                      .expected = "at least one byte a second, and no time below zero"};
     try {
         // A program may end with its pool open.

@@ -3,7 +3,7 @@
 //
 // The lock is one word: free, or held, or held with a chain of the threads that arrived since somebody looked.
 //   1. A thread that finds it free takes it. Otherwise it puts itself on the chain, which only a held lock has.
-//   2. The holder takes the whole chain off at once and turns it round: who came first is served first.
+//   2. The holder takes the whole chain off at once and reverses it, so threads are served in order of arrival.
 //   3. Whoever releases the lock hands it to the thread that waits longest, if any waits. So it is free only when
 //      nobody waits, and a thread that sleeps is always woken: by its answer, or as the next holder.
 // After its last access to the word, or after an answer, a releasing thread touches neither the lock nor the thread
@@ -23,16 +23,16 @@ class combining_mutex;
 
 namespace detail {
 
-/// A thread that waits for a combining_mutex. It stands on that thread's stack until it is answered. The answer has a
-/// line of its own: the thread looks at it all the time, while another one reads the rest.
+/// A thread that waits for a combining_mutex. The object is on that thread's stack until it is answered. The answer has
+/// a line of its own: the thread polls it, while another thread reads the rest.
 class alignas(64) waiting_thread {
 public:
     enum class answer : int {
         none,
         asleep,     ///< none yet, and whoever answers must wake the thread
         leads,      ///< the lock is the thread's own now
-        served,     ///< the holder has done what the thread waited for, and left word how it went
-        committed,  ///< the same, and all is well: there is nothing else to read
+        served,     ///< the holder has done what the thread waited for, and recorded the result
+        committed,  ///< the same, and it succeeded: there is nothing else to read
     };
 
     /// `combines_in`: threads that name the same thing let the holder serve them; nullptr: the thread wants the lock.

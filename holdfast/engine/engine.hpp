@@ -26,7 +26,7 @@ namespace detail {
 
 /// Calls run(function) in a transaction of its own on the pool that holds `object`. Compiled once for each engine:
 /// containers have hundreds of functions, and what a program calls outside transactions is not its fastest path.
-/// It asks itself whether a signal handler is among the callers: seen from below, all of them call from one place.
+/// It checks for a signal handler on the stack itself: run_transaction would see the same caller for all of them.
 template <class Engine>
 [[gnu::noinline]] void run_alone(const void* object, void* function, void (*run)(void*)) {
     if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]

@@ -43,6 +43,7 @@ result<bool> write_fresh_blocks(open_pool& pool, const fresh_blocks& fresh) {
 }
 
 void store_homes(open_pool& pool, const write_set& writes, const fresh_blocks& fresh, std::uint64_t group) {
+    HOLDFAST_ASSERT(writes.is_within(pool.size()), "no store goes outside the pool");
     private_pages* const pages = pool.pages_of_homes();
     if (pages == nullptr) return writes.apply(pool.base(), site::redo_home);
     private_pages::storing gate(*pages);

@@ -209,6 +209,7 @@ public:
     transaction_locks(const transaction_locks&) = delete;
     transaction_locks& operator=(const transaction_locks&) = delete;
 
+    bool are_held() const noexcept { return held_.has_value(); }
     void release() noexcept {
         held_.reset();
         transaction_runner::note_outermost(transaction_, {});
@@ -229,6 +230,7 @@ public:
     transaction_locks(const transaction_locks&) = delete;
     transaction_locks& operator=(const transaction_locks&) = delete;
 
+    bool are_held() const noexcept { return true; }
     void release() noexcept { transaction_runner::release_joined(transaction_); }
 
 private:
@@ -327,6 +329,7 @@ kept_error run_and_seal(typename Engine::transaction& transaction, transaction_l
         if (!problem) [[likely]] {
             const busy_section busy;
             transaction_runner::leave<Engine>();
+            HOLDFAST_ASSERT(held_locks.are_held(), "the sequence is drawn with the caller's locks held");
             // The last step that can fail with nothing done: what it needs of memory it reserves first.
             result<void> sealed = transaction.seal();
             if (sealed) [[likely]]

@@ -9,10 +9,13 @@
 //   3. WrapLoad: the wrap's own value, else the younger shared table's, else the older's, else the home's. A load that
 //      names no wrap sees what this thread's open wraps have stored, and then the same.
 //   4. CloseWrap: enter the active shared table, which may wait for room; draw the commit stamp, with the caller's
-//      locks held; stream what is missing of the record.
+//      locks held. Fresh blocks, which the record does not name, become durable: a FENCE, if there are any. Stream what
+//      is missing of the record.
 //   5. FENCE. Orders the record before its values are seen, and so before anybody stores them home; and the close waits
-//      for it. It is the only one.
-//   6. Publish all values in the shared table, and leave it. Nothing is written back.
+//      for it. Without fresh blocks it is the only one.
+//   6. Publish all values in the shared table, and leave it. Nothing is written back. A wrap with more values than a
+//      table holds stores its homes instead, writes them back and FENCES: S may pass the record as soon as the lane is
+//      given back.
 // What follows is alias_buffers': closing the table, storing the homes, trimming the log in lock step.
 //
 // Why values are not shared before the close, as the paper has it: a table cannot come home while a wrap is open that
@@ -68,6 +71,7 @@ result<void> softwrap_transaction::commit() {
         log.append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());
         fence_record();  // 5
     }
+    HOLDFAST_ASSERT(writes_.is_within(pool_->size()), "no store goes outside the pool");
     if (entered.stores_homes()) {
         // More values than a table holds.
         store_homes();

@@ -8,10 +8,11 @@
 //      change again. A word that is stored again changes in place; if its line was streamed, the line is streamed once
 //      more at the end.
 //   3. WrapLoad: the table's value if there is one, else the home's. Homes stay as they are: aborting is forgetting.
-//   4. CloseWrap: draw the commit stamp, with the caller's locks held: stamp order is lock order. Stream what is
-//      missing of the record, with its first line: stamp and checksum, the end-of-record, stand in it.
-//   5. FENCE. Orders the record before the home stores, as in redo; and the close waits for it. It is the only one.
-//      Beside that it makes the homes durable that this thread's wraps before wrote back.
+//   4. CloseWrap: draw the commit stamp, with the caller's locks held: stamp order is lock order. Fresh blocks, which
+//      the record does not name, become durable: a FENCE, if there are any. Then stream what is missing of the record,
+//      with its first line: stamp and checksum, the end-of-record, stand in it.
+//   5. FENCE. Orders the record before the home stores, as in redo; and the close waits for it. Without fresh blocks it
+//      is the only one. Beside that it makes the homes durable that this thread's wraps before wrote back.
 //   6. Store all homes, then write back each of their lines once, without a fence. Storing and writing back word by
 //      word, as the listing has it, writes a line back as often as it has words.
 //   7. Each `trim_batch` wraps, after the locks are released: S = below every wrap in flight and below the last one of
@@ -57,6 +58,7 @@ result<void> softwrap_lat_transaction::commit() {
         fence_record();  // 5
     }
     HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a home is stored after its record is sealed");
+    HOLDFAST_ASSERT(writes_.is_within(pool_->size()), "no store goes outside the pool");
     HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until its homes are stored");
     store_homes();  // 6
     if (pool_->persists_lines()) {

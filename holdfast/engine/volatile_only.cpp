@@ -1,3 +1,9 @@
+// volatile_only: owns the old values of the open transaction, in DRAM, for rolling back.
+//
+// Protocol
+//   1. Store: keep the old value, then store home at once.
+//   2. Commit: forget the old values. Nothing is logged, written back or fenced.
+//   3. Roll back: store the old values, the newest first.
 #include <holdfast/engine/volatile_only.hpp>
 #include <holdfast/engine/sites.hpp>
 

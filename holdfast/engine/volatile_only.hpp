@@ -1,8 +1,5 @@
-// volatile_only: transactions without durability, the floor for measurements of the others.
-//
-// What it owns: the old values of the open transaction, in DRAM, for rolling back. Stores change their
-// home locations at once. Nothing is logged, written back or fenced: a killed process leaves a torn pool, and
-// opening one says so.
+// volatile_only: transactions without durability, the floor for measurements of the others. A killed process leaves a
+// torn pool, and opening one says so.
 #pragma once
 
 #include <holdfast/engine/engine.hpp>

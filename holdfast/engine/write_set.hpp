@@ -80,6 +80,15 @@ public:
         }
     }
 
+    /// Whether every home is among the first `bytes` bytes of the pool. For assertions.
+    bool is_within(std::uint64_t bytes) const noexcept {
+        bool is = true;
+        for_each_entry([&](const format::entry& each, const std::uint64_t*) {
+            is &= each.offset < bytes && each.words <= (bytes - each.offset) / sizeof(std::uint64_t);
+        });
+        return is;
+    }
+
     /// Calls f(entry, its words), oldest first.
     template <class F>
     void for_each_entry(F&& f) const {

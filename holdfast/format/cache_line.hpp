@@ -12,7 +12,7 @@ inline constexpr size_t cache_line_bytes = 64;
 inline constexpr size_t half_line_bytes = 32;
 /// The last byte says which half is valid, by its offset: 0 or 32.
 inline constexpr size_t line_index_offset = 63;
-/// So much room is in front of it.
+/// The bytes in front of the index, in the second half.
 inline constexpr size_t line_payload_bytes = 31;
 
 static_assert(half_line_bytes * 2 == cache_line_bytes, "two halves");

@@ -6,9 +6,11 @@
 // a moment ago. On an ordinary file at `power`, where every commit is in the log, order of the log is enough.
 #include <holdfast/handle/line_pool.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/threads.hpp>
 #include <holdfast/line/sites.hpp>
 #include <holdfast/log/groups.hpp>
+#include <holdfast/log/lanes.hpp>
 
 #include <pthread.h>
 
@@ -259,8 +261,12 @@ result<std::byte*> line_pool::find_or_make(std::string_view name, const root_typ
     };
     auto found = run_transaction<line_engine>(*core_, make);
     if (!found) return found;
-    if (!core_->homes_are_private())
+    if (!core_->homes_are_private()) {
+        [[maybe_unused]] const std::uint64_t made_by = core_->lanes()->last_sequence();
         if (auto home = core_->checkpoint(); !home) return home.error();
+        HOLDFAST_ASSERT(!core_->persists_lines() || core_->lanes()->truncated() >= made_by,
+                        "no record names a root of lines whose address is handed out");
+    }
     if (auto recovered = recover_once(name, *found, what); !recovered) return recovered.error();
     return found;
 }

@@ -30,16 +30,16 @@ struct bare : workload::test::plain_access {
 };
 
 template <class Access>
-class AccessTest : public testing::Test {};
+class ItmAccessModels : public testing::Test {};
 #ifdef HOLDFAST_ITM_TEST_VERSIONED
 using explicit_access = stm::stm_access<stm::versioned>;
 #else
 using explicit_access = stm::stm_access<stm::value>;
 #endif
 using accesses = testing::Types<itm_access, explicit_access, bare>;
-TYPED_TEST_SUITE(AccessTest, accesses);
+TYPED_TEST_SUITE(ItmAccessModels, accesses);
 
-TYPED_TEST(AccessTest, ATreeIsThatOfTheModel) {
+TYPED_TEST(ItmAccessModels, ATreeIsThatOfTheModel) {
     const TypeParam memory;
     workload::rbtree_root root{};
     const workload::rbtree<TypeParam> tree(memory, &root);
@@ -62,7 +62,7 @@ TYPED_TEST(AccessTest, ATreeIsThatOfTheModel) {
     EXPECT_EQ(tree.check().count, 0u);
 }
 
-TYPED_TEST(AccessTest, ThreadsMoveBetweenTwoCounters) {
+TYPED_TEST(ItmAccessModels, ThreadsMoveBetweenTwoCounters) {
     if (std::is_same_v<TypeParam, bare>) return;
     static long counters[2];
     counters[0] = 1000;

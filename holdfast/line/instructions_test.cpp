@@ -60,7 +60,7 @@ int instructions_of_one_add(std::uint32_t needs) {
 /// The two copies of 16 bytes, the list of what the thread has open, the payload, the index; then write-back and fence.
 constexpr std::uint32_t at_power = line_medium_state::fences | line_medium_state::write_backs;
 
-TEST(Instructions, OneAddByteExecutesSoMany) {
+TEST(Instructions, OneAddByteExecutesAsManyAsArePinned) {
     const int plain = instructions_of_one_add<bounded_buffer>(0);
     const int process = instructions_of_one_add<line<bounded_buffer>>(0);
     const int power = instructions_of_one_add<line<bounded_buffer>>(at_power);

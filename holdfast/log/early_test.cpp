@@ -60,7 +60,7 @@ TEST(Trimming, AThreadThatTakesALaneOverDoesNotVouchForTheHomesOfTheOneBefore) {
     EXPECT_EQ(log.truncated(), last);
 }
 
-/// A record with so many words, of which the whole lines are sent early.
+/// A record with these words, of which the whole lines are sent early.
 struct early_record {
     explicit early_record(std::vector<std::uint64_t> words_of_payload) : payload(std::move(words_of_payload)) {
         words.assign(format::record_header_words, 0);

@@ -62,7 +62,8 @@ int write_zeros(int descriptor, std::uint64_t from, std::uint64_t to) noexcept {
     return 0;
 }
 
-/// So many pieces go in one call; nothing is allocated for them: commits write when memory may have run out.
+/// One call writes at most this number of pieces. Nothing is allocated for them: commits write when memory may have run
+/// out.
 constexpr std::size_t most_pieces = 64;
 
 /// Those bytes of the pieces that are still to be written.

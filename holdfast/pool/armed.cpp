@@ -15,6 +15,7 @@
 //   * Saved: the log is in the pool, and replayed as after a kill.
 //   * Killed, in the same boot: the log is still in memory, and is saved now, by the same steps.
 //   * Otherwise the power failed and nobody saved: the pool may be torn.
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/threads.hpp>
 #include <holdfast/log/replay.hpp>
 #include <holdfast/persist/seam.hpp>
@@ -132,6 +133,7 @@ result<void> mapped_pool::end_charge() {
     }
     publishes_seals_ = false;
     shadow_->withdraw();
+    HOLDFAST_ASSERT(shadow_->header().sealed == 0, "a handler is released once nothing is left to save");
     let_handler_go();
     empty_log();
     const std::lock_guard lock(header_);

@@ -260,6 +260,7 @@ TEST_F(PoolHolder, APoolThatIsReplacedWhileItIsOpenedIsNotOpenedUnderTheNameOfTh
         replaced += std::exchange(inode, held.st_ino) != held.st_ino ? 1 : 0;
     }
     EXPECT_GT(opened, 0);
+    EXPECT_GT(replaced, 1) << "the pool that is there first counts as one";
 }
 
 }  // namespace

@@ -178,15 +178,15 @@ public:
     /// or the new size at the next opening.
     virtual result<void> grow(std::uint64_t bytes) = 0;
 
-    /// Goes on at `power`: the handler that saved the pool is lost. Nothing of what was committed is less durable than
-    /// before, at any moment; commits wait meanwhile. Thread-safe. Requires: no transaction of this thread is open.
+    /// Continues at `power`: the handler that saved the pool is lost. No commit becomes less durable than before, at
+    /// any moment; commits wait meanwhile. Thread-safe. Requires: no transaction of this thread is open.
     /// What holds if the process dies inside: as for commits before. If the power fails inside, and the handler cannot
     /// save: the pool counts as torn, or all is there.
     /// Errors: misuse (another level; a forked child), busy (a transaction stayed open), io - the level stays.
     virtual result<void> fall_back() = 0;
-    /// For whoever stores to homes before its commit, and stops that in `before`, which is called before commits are
-    /// held for a fall_back. Returns whether the pool persists lines now; from here on that changes after such a call
-    /// only.
+    /// For callers that store to homes before they commit. They stop that in `before`, which is called before a
+    /// fall_back holds commits. Returns whether the pool persists lines now; from here on this changes only after such
+    /// a call.
     virtual bool on_fall_back(std::function<void()> before) = 0;
 
     /// Copies the pool to a new file at `path` while it is in use: a complete, closed pool that holds exactly the

@@ -24,14 +24,14 @@
 
 namespace holdfast::powerfail {
 
-/// Makes durable what the pool promised. Requires: `shadow` is that pool's, followed by its log; the pool is mapped at
-/// `pool`, whole; nobody stores to either meanwhile. What holds if the machine stops inside: the pool counts as used
+/// Makes every acknowledged commit durable. Requires: `shadow` is that pool's, followed by its log; all of the pool is
+/// mapped at `pool`; nobody stores to either meanwhile. What holds if the machine stops inside: the pool counts as used
 /// below `power` and not saved, and opening says so. Repeating it is harmless.
 void save(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines);
-/// Step 2 alone, for whoever looks at a copy of the pool.
+/// Step 2 alone, for callers that inspect a copy of the pool.
 void copy_log(const format::shadow_header& shadow, std::byte* pool);
-/// The power stayed: threads may run on when this returns. Requires: `save` returned; and as it. What holds if the
-/// machine stops inside: as there.
+/// The power stayed: threads may run on when this returns. Requires: as `save`, which has returned. What holds if the
+/// machine stops inside: as for `save`.
 void resume(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines);
 
 }  // namespace holdfast::powerfail

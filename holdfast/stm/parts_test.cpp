@@ -166,7 +166,7 @@ TEST(Limbo, GivesBackWhatIsOldEnoughInOrderAndKeepsTheRest) {
     waiting.release();
 }
 
-TEST(Registry, HasSoManySlotsAndGivesEachToOne) {
+TEST(Registry, GivesEachSlotToOneThread) {
     static registry threads;
     std::vector<registry::slot*> all;
     for (unsigned i = 0; i < registry::most_threads; ++i) {
@@ -189,7 +189,7 @@ TEST(Registry, HasSoManySlotsAndGivesEachToOne) {
     EXPECT_EQ(threads.claim(), all[1]);
 }
 
-TEST(BackOff, AsksForASerialRunAfterSoManyConflicts) {
+TEST(BackOff, AsksForASerialRunAfterTheMostConflicts) {
     back_off pauses;
     for (unsigned i = 0; i < back_off::most_conflicts; ++i) {
         EXPECT_FALSE(pauses.should_be_serial());

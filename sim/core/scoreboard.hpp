@@ -3,8 +3,8 @@
 //
 // A hart's local time is the cycle at which its last instruction entered the reorder buffer. In order: entering, at
 // most `issue_width` a cycle for all harts of a core; leaving (commit). Out of order: execution, as soon as operands, a
-// slot and the unit are there. An instruction enters when the one that was so many before it as the reorder buffer is
-// long has committed; loads and stores need a place in their queues besides.
+// slot and the unit are there. With a reorder buffer of n entries an instruction enters when the n-th one before it has
+// committed; loads and stores need a place in their queues besides.
 //
 // Only what is executed is seen: behind a mispredicted branch nothing enters before the branch has its result and the
 // penalty is over. A load waits for no older store but one that has its bytes, as if addresses were always predicted

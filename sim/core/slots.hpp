@@ -1,4 +1,4 @@
-// What a core has so many of in each cycle: slots of its issue stage, ports of its DL1.
+// What a core has a fixed number of in each cycle: slots of its issue stage, ports of its DL1.
 #pragma once
 
 #include <sim/core/core_config.hpp>

@@ -128,7 +128,7 @@ void read_registers(const char* line, registers_there& into) {
     }
 }
 
-/// At most so many instructions, from the first on.
+/// At most `most` instructions, from the first on.
 std::vector<registers_there> steps_there(const std::string& program, const arguments& given, std::size_t most) {
     std::vector<registers_there> steps;
     // 17 lines each.

@@ -17,7 +17,7 @@ using namespace holdfast::workload;
 /// Of the graph with all its edges.
 constexpr std::uint64_t bytes_per_edge =
     sizeof(ssca2_edge) + (sizeof(ssca2_vertex) + sizeof(std::uint64_t)) / rmat_generator::edges_per_vertex;
-/// Kernel 4 looks from so many vertices; the specification leaves it to the user as a power of two.
+/// The number of vertices from which kernel 4 looks; the specification leaves it to the user as a power of two.
 constexpr std::uint64_t sources = 8;
 
 class vertex_locks {

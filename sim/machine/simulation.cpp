@@ -99,8 +99,8 @@ struct warm_up {
     bool complete = false;
 };
 
-/// What fits into L2 is warm when about every line of it has been asked for; other programs get so many transactions
-/// at most.
+/// The largest number of transactions that warm the caches up. A footprint that fits into L2 is warm when about every
+/// line of it has been asked for.
 std::uint64_t warm_up_most(const machine_config& config, const simulation_options& options) {
     const std::uint64_t lines = config.caches.l2.bytes / line_bytes;
     return options.footprint_bytes <= config.caches.l2.bytes ? options.footprint_bytes / line_bytes : 8 * lines;

@@ -31,8 +31,8 @@ struct timeline_layout {
 
 timeline_layout lay_out(const timeline& shown);
 
-/// So many units from one tick to the next that they are at least `apart` pixels from each other: 1, 2 or 5 times a
-/// power of ten. Requires: units have a width.
+/// The number of units from one tick to the next, such that ticks are at least `apart` pixels from each other: 1, 2 or
+/// 5 times a power of ten. Requires: units have a width.
 std::uint64_t tick_distance(double pixels_per_unit, double apart);
 
 }  // namespace holdfast::sim

@@ -55,7 +55,7 @@ inline constexpr std::uint64_t table_part = 1000;
 inline constexpr std::uint64_t changes_of_table = 40;
 inline constexpr std::uint64_t change_stride = 97;
 
-/// Every so many transactions the pool grows, until it is that large.
+/// The pool grows after each `transactions_between_growth` transactions, until it has `largest_pool_bytes`.
 inline constexpr std::uint64_t transactions_between_growth = 50;
 inline constexpr std::uint64_t pool_grows_by = 1 << 20;
 inline constexpr std::uint64_t largest_pool_bytes = 40 << 20;

@@ -137,7 +137,7 @@ private:
     memory_system& memory_;
     std::vector<log_record> appended_;        // for whoever looks on; hardware would not have it
     std::vector<time> durable_at_;            // of the first, the second … record
-    std::map<address, std::uint64_t> needs_;  // so many records must be durable before this line
+    std::map<address, std::uint64_t> needs_;  // the number of records that must be durable before this line
     std::set<address> held_;
     std::uint64_t holds_ = 0;
 };
