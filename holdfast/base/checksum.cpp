@@ -22,6 +22,7 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 constexpr auto table = make_table();
 
 struct table_step {
+    using state = std::uint32_t;
     static std::uint32_t byte(std::uint32_t crc, std::uint8_t value) noexcept {
         return (crc >> 8) ^ table[(crc ^ value) & 0xFFu];
     }

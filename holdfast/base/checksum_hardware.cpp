@@ -17,10 +17,10 @@ namespace {
 struct instruction_step {
 #if defined(__x86_64__)
     static std::uint32_t byte(std::uint32_t crc, std::uint8_t value) noexcept { return _mm_crc32_u8(crc, value); }
-    static std::uint32_t word(std::uint32_t crc, std::uint64_t value) noexcept {
-        return static_cast<std::uint32_t>(_mm_crc32_u64(crc, value));
-    }
+    using state = std::uint64_t;
+    static state word(state crc, std::uint64_t value) noexcept { return _mm_crc32_u64(crc, value); }
 #else
+    using state = std::uint32_t;
     static std::uint32_t byte(std::uint32_t crc, std::uint8_t value) noexcept { return __crc32cb(crc, value); }
     static std::uint32_t word(std::uint32_t crc, std::uint64_t value) noexcept { return __crc32cd(crc, value); }
 #endif

@@ -1,5 +1,6 @@
 // The loops of CRC32C, over a step that absorbs a byte or a word. Instantiated once with a table
-// and once, in a file compiled for it, with the processor's instruction.
+// and once, in a file compiled for it, with the processor's instruction. A step's `state` is as wide as the register
+// that the instruction works on, so that nothing is cut off between two words; its upper half is 0.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ std::uint32_t run_crc32c(const void* data, std::size_t size, std::uint32_t crc) 
     for (; size >= 8; at += 8, size -= 8) {
         std::uint64_t word;
         std::memcpy(&word, at, 8);
-        crc = Step::word(crc, word);
+        crc = static_cast<std::uint32_t>(Step::word(crc, word));
     }
     for (; size > 0; ++at, --size) crc = Step::byte(crc, *at);
     return crc;
@@ -22,23 +23,28 @@ std::uint32_t run_crc32c(const void* data, std::size_t size, std::uint32_t crc) 
 
 template <class Step>
 std::uint32_t run_interleaved(const std::uint64_t* words, std::size_t count, std::uint32_t seed) noexcept {
-    std::uint32_t a = seed, b = seed, c = seed, d = seed;
-    std::size_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        a = Step::word(a, words[i]);
-        b = Step::word(b, words[i + 1]);
-        c = Step::word(c, words[i + 2]);
-        d = Step::word(d, words[i + 3]);
+    typename Step::state a = seed, b = seed, c = seed, d = seed;
+    const std::uint64_t* const rest = words + (count & ~std::size_t{3});
+    for (; words != rest; words += 4) {
+        a = Step::word(a, words[0]);
+        b = Step::word(b, words[1]);
+        c = Step::word(c, words[2]);
+        d = Step::word(d, words[3]);
     }
-    if (i < count) a = Step::word(a, words[i]);
-    if (i + 1 < count) b = Step::word(b, words[i + 1]);
-    if (i + 2 < count) c = Step::word(c, words[i + 2]);
+    if ((count & 2) != 0) {
+        a = Step::word(a, words[0]);
+        b = Step::word(b, words[1]);
+        if ((count & 1) != 0) c = Step::word(c, words[2]);
+    } else if ((count & 1) != 0) {
+        a = Step::word(a, words[0]);
+    }
     // Multiplied first: a CRC of the registers alone is linear, and gives a word of one stream the
     // weight of the word two places on in another; a tear that loses two equal words would pass.
     constexpr std::uint64_t first_factor = 0x9E3779B97F4A7C15u;
     constexpr std::uint64_t second_factor = 0xD6E8FEB86659FD93u;
-    const std::uint32_t folded = Step::word(0, (a | std::uint64_t{b} << 32) * first_factor);
-    return Step::word(folded, (c | std::uint64_t{d} << 32) * second_factor);
+    const auto pair = [](std::uint64_t low, std::uint64_t high) { return low | high << 32; };
+    const auto folded = Step::word(0, pair(a, b) * first_factor);
+    return static_cast<std::uint32_t>(Step::word(folded, pair(c, d) * second_factor));
 }
 
 bool crc_instruction_available() noexcept;

@@ -68,9 +68,9 @@ bool look_for_handler(const void* frame, const void* caller) noexcept {
     const std::uintptr_t key =
         (reinterpret_cast<std::uintptr_t>(frame) ^ reinterpret_cast<std::uintptr_t>(caller) << 17) * golden_ratio;
     std::uintptr_t& seen = frames_outside_handlers[key >> 58];
-    if (seen == key) return false;
-    if (inside_signal_handler()) return true;
+    if (seen != key && inside_signal_handler()) return true;
     seen = key;
+    last_outside_handlers = {frame, caller};
     return false;
 }
 

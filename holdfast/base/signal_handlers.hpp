@@ -48,10 +48,18 @@ inline bool is_marked_outside_handlers() noexcept { return false; }
 /// Whether this thread leaves marks that a handler does not inherit.
 bool marks_handlers() noexcept;
 
+/// Where this thread leaves no marks: what was last found to be outside handlers.
+struct outside_handlers {
+    const void* frame;
+    const void* caller;
+};
+inline constinit thread_local outside_handlers last_outside_handlers{};
+
 /// True when a signal handler is among the callers. `frame` and `caller` are those of the function that asks.
 inline bool is_handler_frame(const void* frame, const void* caller) noexcept {
     if (is_marked_outside_handlers()) [[likely]]
         return false;
+    if (last_outside_handlers.frame == frame && last_outside_handlers.caller == caller) return false;
     return look_for_handler(frame, caller);
 }
 

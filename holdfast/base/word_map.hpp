@@ -45,6 +45,9 @@ public:
         return true;
     }
     bool is_full() const noexcept { return count_ == limit_; }
+    /// How many keys there may be before the table doubles, and how many more.
+    std::size_t limit() const noexcept { return limit_; }
+    std::size_t room() const noexcept { return limit_ - count_; }
     /// Doubles the table.
     void grow();
 

@@ -67,7 +67,6 @@ result<std::uint64_t> join_group(open_pool& pool, const write_set& writes, const
     auto sync_first = write_fresh_blocks(pool, fresh);  // 2
     if (!sync_first) return std::move(sync_first).give_error();
     const auto joined = log.append(writes.payload(), writes.payload_words(), *sync_first, new_pages);  // 3
-    HOLDFAST_ASSERT(joined.group > log.truncated(), "no checkpoint has passed a commit that joins");
     store_homes(pool, writes, fresh, joined.group);  // 4
     return joined.group;
 }

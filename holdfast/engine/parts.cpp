@@ -34,7 +34,6 @@ void write_set::roll_back_part() noexcept {
     run_end_ = no_run;
     early_.keep_first(first_changed / 8);
     while (span_count_ > 0 && spans_[span_count_ - 1].position >= part_begin_) --span_count_;
-    direct_limit_words_ = span_count_ == 0 ? capacity_words_ : 0;
     // The table has room: it held more words a moment ago.
     index_.clear();
     const std::uint64_t* const first = buffer_.get();
@@ -44,6 +43,7 @@ void write_set::roll_back_part() noexcept {
         for (std::uint32_t i = 0; i < each.words; ++i)
             if (!stands_in_span(position + i)) index_.insert((each.offset >> 3) + i, position + i);
     });
+    set_limits();
 }
 
 void write_aside_transaction::begin_part() noexcept {

@@ -70,8 +70,9 @@ public:
     /// The transaction object of this thread.
     template <class Engine>
     static typename Engine::transaction& of_this_thread() {
-        thread_local transaction_of_thread<Engine> mine;
-        return mine.transaction;
+        if (typename Engine::transaction* const made = made_of_thread<Engine>) [[likely]]
+            return *made;
+        return make_of_this_thread<Engine>();
     }
 
     template <class Engine>
@@ -150,6 +151,15 @@ public:
 private:
     template <class Engine>
     class transaction_of_thread;
+    /// What of_this_thread looks at: to ask whether the object was constructed is a call.
+    template <class Engine>
+    static inline constinit thread_local typename Engine::transaction* made_of_thread = nullptr;
+    template <class Engine>
+    [[gnu::cold, gnu::noinline]] static typename Engine::transaction& make_of_this_thread() {
+        thread_local transaction_of_thread<Engine> mine;
+        made_of_thread<Engine> = &mine.transaction;
+        return mine.transaction;
+    }
 
     static void release_each_joined(transaction_base& transaction) noexcept;
     static detail::kept_error take_reason(transaction_base& transaction);
@@ -165,6 +175,7 @@ public:
     transaction_of_thread() = default;
     /// exit() inside a transaction comes here with it open.
     ~transaction_of_thread() {
+        made_of_thread<Engine> = nullptr;
         if (open_transaction != &transaction) return;
         leave<Engine>();
         transaction.roll_back();
@@ -205,7 +216,9 @@ public:
         : transaction_(transaction), addresses_{&locks...}, held_(std::in_place, locks...) {
         transaction_runner::note_outermost(transaction, addresses_);
     }
-    ~transaction_locks() { release(); }
+    ~transaction_locks() {
+        if (are_held()) release();
+    }
     transaction_locks(const transaction_locks&) = delete;
     transaction_locks& operator=(const transaction_locks&) = delete;
 
@@ -226,15 +239,21 @@ template <>
 class transaction_locks<> {
 public:
     explicit transaction_locks(transaction_base& transaction) noexcept : transaction_(transaction) {}
-    ~transaction_locks() { release(); }
+    ~transaction_locks() {
+        if (are_held()) release();
+    }
     transaction_locks(const transaction_locks&) = delete;
     transaction_locks& operator=(const transaction_locks&) = delete;
 
-    bool are_held() const noexcept { return true; }
-    void release() noexcept { transaction_runner::release_joined(transaction_); }
+    bool are_held() const noexcept { return !is_released_; }
+    void release() noexcept {
+        is_released_ = true;
+        transaction_runner::release_joined(transaction_);
+    }
 
 private:
     transaction_base& transaction_;
+    bool is_released_ = false;
 };
 
 /// The library works on the thread's transaction: only a signal handler can ask for another one now.
@@ -359,12 +378,11 @@ result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
     held_value<R> held;
     if (kept_error problem = run_and_seal<Engine>(transaction, held_locks, f, held)) [[unlikely]]
         return problem;
-    result<void> settled;
-    {
+    result<void> settled = [&] {
         const busy_section busy;
         held_locks.release();
-        settled = transaction.settle();
-    }
+        return transaction.settle();
+    }();
     if (!settled) [[unlikely]] {
         transaction_runner::drop_actions(transaction);
         return std::move(settled).give_error();

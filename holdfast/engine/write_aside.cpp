@@ -21,6 +21,20 @@ constexpr std::size_t smallest_fresh_bytes = 16 << 10;
 
 }  // namespace
 
+/// What is rare is another function, and nothing follows its call: so this one saves no registers.
+std::uint64_t write_aside_transaction::load_beside_stores(const pool_word* home) noexcept {
+    if (writes_.has_spans()) [[unlikely]]
+        return load_merged(home);
+    const write_set::found_word found = writes_.find(offset_of(home));
+    if (found.is_masked) [[unlikely]]
+        return load_merged(home);
+    return found.word == nullptr ? __atomic_load_n(home, __ATOMIC_RELAXED) : *found.word;
+}
+
+[[gnu::noinline]] std::uint64_t write_aside_transaction::load_merged(const pool_word* home) noexcept {
+    return writes_.load(offset_of(home), [home] { return __atomic_load_n(home, __ATOMIC_RELAXED); });
+}
+
 void write_aside_transaction::store(void* home, const void* bytes, std::size_t size) {
     store_bytes(*this, home, bytes, size);
 }

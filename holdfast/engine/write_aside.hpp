@@ -15,8 +15,9 @@ namespace holdfast {
 class write_aside_transaction : public transaction_base {
 public:
     std::uint64_t load(const pool_word* home) noexcept {
-        const auto at_home = [home] { return __atomic_load_n(home, __ATOMIC_RELAXED); };
-        return writes_.empty() ? at_home() : writes_.load(offset_of(home), at_home);
+        if (writes_.empty()) [[likely]]
+            return __atomic_load_n(home, __ATOMIC_RELAXED);
+        return load_beside_stores(home);
     }
 
     void store(pool_word* home, std::uint64_t value, std::uint8_t mask) {
@@ -130,6 +131,8 @@ protected:
     std::size_t heap_mark_ = 0;  ///< of the part that began last
 
 private:
+    std::uint64_t load_beside_stores(const pool_word* home) noexcept;
+    std::uint64_t load_merged(const pool_word* home) noexcept;
     result<void> settle_in_group();
     void write_fresh_blocks_back();
     log_lane* make_room_in_log(lane_log& log, log_lane& lane, result<void>& reserved);

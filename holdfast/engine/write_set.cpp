@@ -23,6 +23,7 @@ void write_set::make_room_and_store(std::uint64_t offset, std::uint64_t value, s
     }
     if (end_ + 2 > capacity_words_) grow_to(capacity_words_ * 2);
     if (index_.is_full()) index_.grow();
+    set_limits();
     if (mask != 0xFF) return store_masked(offset, value, mask);
     if (offset == run_end_) return extend_run(offset, value);
     store_after_lookup(offset, value);
@@ -161,7 +162,13 @@ void write_set::grow_to(std::size_t words) {
     if (buffer_) std::copy_n(buffer_.get(), end_, larger.get());
     buffer_ = std::move(larger);
     capacity_words_ = words;
-    direct_limit_words_ = span_count_ == 0 ? words : 0;
+    set_limits();
+}
+
+/// Each entry of the index is a word of the record at least.
+void write_set::set_limits() noexcept {
+    cleared_limit_words_ = std::min(capacity_words_, format::record_header_words + index_.limit());
+    direct_limit_words_ = span_count_ == 0 ? std::min(capacity_words_, end_ + index_.room()) : 0;
 }
 
 }  // namespace holdfast

@@ -44,12 +44,25 @@ public:
         return merged(below(), value, mask_at(*found & position_bits));
     }
 
+    /// Whether a long run was stored at once: `find` does not see its words.
+    bool has_spans() const noexcept { return span_count_ != 0; }
+    /// The word of an entry; nullptr: none. Masked: some of its bytes are those of the home. Requires: no spans.
+    struct found_word {
+        const std::uint64_t* word;
+        bool is_masked;
+    };
+    found_word find(std::uint64_t offset) noexcept {
+        const std::uint32_t* const position = index_.find(offset >> 3);
+        if (position == nullptr) return {nullptr, false};
+        return {buffer_.get() + (*position & position_bits), (*position & masked_bit) != 0};
+    }
+
     /// Requires: offset 8-aligned. What is rare is in write_set.cpp, and nothing follows its calls: so a store saves no
     /// registers.
     void store(std::uint64_t offset, std::uint64_t value, std::uint8_t mask) {
         HOLDFAST_ASSERT(offset % 8 == 0, "a store is of an aligned word");
         const std::size_t end = end_;
-        if (end + 2 > direct_limit_words_ || index_.is_full()) [[unlikely]]
+        if (end + 2 > direct_limit_words_) [[unlikely]]
             return make_room_and_store(offset, value, mask);
         if (mask != 0xFF) [[unlikely]]
             return store_masked(offset, value, mask);
@@ -67,13 +80,15 @@ public:
         const std::uint64_t* at = payload();
         const std::uint64_t* const end = buffer_.get() + end_;
         while (at != end) {
-            auto* home = reinterpret_cast<std::uint64_t*>(pool + (at[0] & format::offset_mask));
-            if (at[0] >> format::tag_shift == format::run_tag(0, 1) >> format::tag_shift) [[likely]] {
-                persist::store_word(home, at[1], 0xFF, where);
+            // Of a run of one word, the usual entry, this leaves the offset.
+            const std::uint64_t single = at[0] ^ format::run_tag(0, 1);
+            if (single <= format::offset_mask) [[likely]] {
+                persist::store_word(reinterpret_cast<std::uint64_t*>(pool + single), at[1], 0xFF, where);
                 at += 2;
                 continue;
             }
             const format::entry each = format::entry_of(at[0]);
+            auto* const home = reinterpret_cast<std::uint64_t*>(pool + each.offset);
             persist::store_word(home, at[1], each.mask, where);
             for (std::uint64_t i = 1; i < each.words; ++i) persist::store_word(home + i, at[1 + i], 0xFF, where);
             at += 1 + each.words;
@@ -121,7 +136,7 @@ public:
         part_begin_ = 0;
         run_end_ = no_run;
         span_count_ = 0;
-        direct_limit_words_ = capacity_words_;
+        direct_limit_words_ = cleared_limit_words_;
         if (early_.sent() != 0) early_.clear();
     }
 
@@ -155,6 +170,7 @@ private:
     void store_masked(std::uint64_t offset, std::uint64_t value, std::uint8_t mask);
     void overwrite(std::uint32_t found, std::uint64_t offset, std::uint64_t value, std::uint8_t mask);
     void grow_to(std::size_t words);
+    void set_limits() noexcept;
 
     void begin_run(std::size_t at, std::uint64_t offset, std::uint64_t value) noexcept {
         run_tag_ = at;
@@ -185,7 +201,9 @@ private:
 
     std::unique_ptr<std::uint64_t[]> buffer_;
     std::size_t capacity_words_ = 0;
-    std::size_t direct_limit_words_ = 0;  ///< the same while there are no spans; 0: a store looks into them first
+    /// A record that is shorter has room for a store, and so has the index. 0: a store looks into the spans first.
+    std::size_t direct_limit_words_ = 0;
+    std::size_t cleared_limit_words_ = 0;  ///< the same of an empty record
     std::uint64_t end_ = format::record_header_words;
     std::uint64_t run_tag_ = 0;
     std::uint64_t run_end_ = no_run;

@@ -250,6 +250,7 @@ result<std::byte*> line_pool::find_or_make(std::string_view name, const root_typ
     if (auto checked = check_log_takes(what); !checked) return checked.error();
     // Before there is a root, which it is to be told of.
     const detail::list_with_room<const std::byte*>::room room(*recovered_);
+    [[maybe_unused]] std::uint64_t made_by = 0;
     const auto make = [&]() -> result<std::byte*> {
         auto& transaction = current_transaction<line_engine>();
         auto found = find_root_or_prepare(transaction, name, type);
@@ -257,12 +258,13 @@ result<std::byte*> line_pool::find_or_make(std::string_view name, const root_typ
         std::byte* const made = line_engine::allocate(type.bytes, format::cache_line_bytes);
         store_elements(transaction, made, what);
         if (auto entered = enter_root(transaction, name, type, made); !entered) return entered.error();
+        // The lock of the roots is held until the commit is decided, so the next number is this commit's.
+        if (!core_->homes_are_private()) made_by = core_->lanes()->last_sequence() + 1;
         return made;
     };
     auto found = run_transaction<line_engine>(*core_, make);
     if (!found) return found;
     if (!core_->homes_are_private()) {
-        [[maybe_unused]] const std::uint64_t made_by = core_->lanes()->last_sequence();
         if (auto home = core_->checkpoint(); !home) return home.error();
         HOLDFAST_ASSERT(!core_->persists_lines() || core_->lanes()->truncated() >= made_by,
                         "no record names a root of lines whose address is handed out");

@@ -259,6 +259,8 @@ private:
     /// The record's homes are stored: from here on a kill leaves nothing to replay.
     void take_back(lane& held) {
         if (held.position_ <= format::segment_header_bytes) return;
+        // Behind the homes: a kill between them must find the record.
+        persist::order_for_kill();
         if (!held.filled_.empty()) take_parts_back(held);
         constexpr std::uint64_t no_sequence = 0;
         persist::copy(held.segment_begin_ + format::segment_header_bytes + sequence_offset, &no_sequence,

@@ -90,6 +90,28 @@ inline void stream_words(std::uint64_t* home, const std::uint64_t* from, std::si
     for (; done < count; ++done) word(done);
 }
 
+/// Whole lines, 16 bytes at once. Requires: `home` 64-aligned, `from` 8-aligned, bytes a multiple of 64 and not 0.
+inline void stream_lines(void* home, const void* from, std::size_t bytes) noexcept {
+    using pair __attribute__((vector_size(16), may_alias)) = long long;
+    auto* to = static_cast<pair*>(home);
+    const auto* at = static_cast<const unsigned char*>(from);
+    const unsigned char* const end = at + bytes;
+    const auto stream_pair = [&](int i) {
+        pair both;
+        __builtin_memcpy(&both, at + 16 * i, sizeof both);
+#if defined(__clang__)
+        __builtin_nontemporal_store(both, to + i);
+#else
+        __builtin_ia32_movntdq(to + i, both);
+#endif
+    };
+    do {
+        stream_pair(0), stream_pair(1), stream_pair(2), stream_pair(3);
+        to += 4;
+        at += 64;
+    } while (at != end);
+}
+
 #elif defined(__aarch64__)
 
 /// Writes one line back with the named instruction. Requires: the processor has it, `line` is
@@ -121,6 +143,10 @@ inline void stream_words(std::uint64_t* home, const std::uint64_t* from, std::si
     const auto end = reinterpret_cast<std::uintptr_t>(home + count);
     for (auto line = reinterpret_cast<std::uintptr_t>(home) & ~std::uintptr_t{63}; line < end; line += 64)
         write_back_line_with(chosen_write_back_kind(), reinterpret_cast<const void*>(line));
+}
+
+inline void stream_lines(void* home, const void* from, std::size_t bytes) noexcept {
+    stream_words(static_cast<std::uint64_t*>(home), static_cast<const std::uint64_t*>(from), bytes / 8);
 }
 
 #else

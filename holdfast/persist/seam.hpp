@@ -114,12 +114,22 @@ inline void stream(const line_path& path, void* home, const void* from, std::siz
 
 /// Copies whole lines to the mapping: streamed, or stored through the cache and written back, as the path has it for
 /// this size. Durable after the next fence of this thread. Counts as `stream` or `write_back`. Requires: as `stream`,
-/// and `home` 64-aligned.
+/// `home` 64-aligned, and size a multiple of 64 and not 0.
 inline void send(const line_path& path, void* home, const void* from, std::size_t size,
                  site_id where) noexcept(noexcept_seam) {
-    if (size >= path.streamed_from_bytes || !path.write_back_needed) return stream(path, home, from, size, where);
-    copy(home, from, size, where);
-    write_back(path, home, size, where);
+    HOLDFAST_ASSERT((reinterpret_cast<std::uintptr_t>(home) | size) % line_bytes == 0 && size != 0,
+                    "whole lines are sent");
+    if (!path.write_back_needed) return stream(path, home, from, size, where);
+    if (size < path.streamed_from_bytes) {
+        copy(home, from, size, where);
+        return write_back(path, home, size, where);
+    }
+    stream_lines(home, from, size);
+    detail::owe_delay(path, size / line_bytes);
+    detail::this_thread.streamed_bytes += size;
+#ifdef HOLDFAST_OBSERVED
+    observe_stream(home, size, where);
+#endif
 }
 
 /// Ensures that everything that this thread wrote back or streamed is in the persistence domain before any of its later
