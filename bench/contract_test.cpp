@@ -125,6 +125,23 @@ TEST(Contract, WrapHasARecordForEachCombination) {
     EXPECT_EQ(tables, (std::map<std::string, std::set<std::uint64_t>>{{"load", entries}, {"store", entries}}));
 }
 
+TEST(Contract, EachTransactionOfSpsSwapsAndAtPowerFences) {
+    const report made = measure("sps", quick({"redo"}));
+    std::set<std::uint64_t> swaps;
+    for (const auto& one : made.records()) {
+        swaps.insert(value_of<std::uint64_t>(one, "swaps"));
+        if (value_of<std::string>(one, "medium") != "nvram" || one.case_name != "swap") continue;
+        const bool is_durable = value_of<std::string>(one, "level") == "power";
+        if (one.metric == "fences_per_tx") {
+            EXPECT_NEAR(one.value, is_durable ? 1 : 0, 0.1);
+        }
+        if (one.metric == "pm_bytes_per_tx" && is_durable) {
+            EXPECT_GE(one.value, 64);
+        }
+    }
+    EXPECT_EQ(swaps, (std::set<std::uint64_t>{1, 64}));
+}
+
 TEST(Contract, EccHasARecordForEachCombination) {
     const report made = measure("ecc", quick({"none", "ecc"}));
     by_combination(made);

@@ -23,7 +23,10 @@ std::vector<planned_match> plan_hash(const options& wanted, scratch& space) {
         field one;
         one.suite = "hash";
         one.cases = {"shared-update"};
-        one.where = {"power", "nvram", threads, wanted.quick ? 100'000u : 1'000'000u};
+        one.where = {.level = "power",
+                     .medium = "nvram",
+                     .threads = threads,
+                     .elements = wanted.quick ? 100'000u : 1'000'000u};
         one.where.log_bytes = 1u << 20;
         one.where.delay_ns = wanted.delay_ns;
         plan.push_back([one, &wanted, &space] { return make_match_of_locks<hash_contestant>(one, wanted, space); });

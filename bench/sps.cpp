@@ -24,6 +24,7 @@ public:
           pool_(path, where, where.elements * 9 + where.log_bytes + (16u << 20),
                 [&](basic_pool<Engine>& filled) { fill(filled); }),
           array_(pool_.access(), pool_.pool().template plain_root<workload::sps_root>("sps").value()) {
+        if (where.swaps == 0) fail(errc::misuse, "a transaction of sps has at least one swap");
         for (unsigned i = 0; i < where.threads; ++i) numbers_.emplace_back(1000 + i);
     }
 
@@ -106,7 +107,11 @@ std::vector<planned_match> plan_sps(const options& wanted, scratch& space) {
                     field one;
                     one.suite = "sps";
                     one.cases = {"swap"};
-                    one.where = {at.level, at.medium, threads, elements, swaps};
+                    one.where = {.level = at.level,
+                                 .medium = at.medium,
+                                 .threads = threads,
+                                 .elements = elements,
+                                 .swaps = swaps};
                     const bool waits = std::string(at.medium) == "file" && std::string(at.level) == "power";
                     one.where.log_bytes = waits ? synced_log_bytes(swaps) : log_bytes_default;
                     one.where.shared_lock = std::string(at.medium) == "file";
@@ -125,7 +130,7 @@ std::vector<planned_match> plan_sps(const options& wanted, scratch& space) {
         field one;
         one.suite = "sps";
         one.cases = {"shared-swap"};
-        one.where = {"power", "nvram", threads, 100'000, 1};
+        one.where = {.level = "power", .medium = "nvram", .threads = threads, .elements = 100'000, .swaps = 1};
         one.where.log_bytes = log_bytes_default;
         one.where.delay_ns = wanted.delay_ns;
         one.floor_is_recorded = floors.emplace(one.where.medium, threads).second;
