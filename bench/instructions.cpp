@@ -1,6 +1,6 @@
 // Runs operations for callgrind, which counts their instructions: exact, and the same on every machine. Valgrind keeps
-// no mark of signal_handlers.hpp, so each transaction compares its frame with the one that was looked at last: about
-// ten instructions that do not run outside of it on x86.
+// no mark of signal_handlers.hpp, so each transaction looks its frame up: about ten instructions that do not run
+// outside of it on x86.
 //
 // Each row is counted several times, after a warm-up of as many transactions, and leaves a dump each time, named
 // "ENGINE LEVEL STRUCTURE OPERATION TRANSACTIONS". instructions_test.py reads the dumps.

@@ -2,7 +2,6 @@
 
 #include <unwind.h>
 
-#include <array>
 #include <atomic>
 
 #if defined(__x86_64__) && defined(__linux__) && __has_include(<sys/rseq.h>)
@@ -37,10 +36,6 @@ void mark() noexcept {
 void mark() noexcept {}
 #endif
 
-/// Frames in which this thread was found outside every signal handler, each with the place that called it. A handler
-/// runs in other frames.
-constinit thread_local std::array<std::uintptr_t, 64> frames_outside_handlers{};
-
 }  // namespace
 
 bool inside_signal_handler() noexcept {
@@ -58,19 +53,13 @@ bool marks_handlers() noexcept {
 #endif
 }
 
-bool look_for_handler(const void* frame, const void* caller) noexcept {
+bool look_for_handler(std::uintptr_t key) noexcept {
+    if (inside_signal_handler()) return true;
     if (marks_handlers()) {
-        if (inside_signal_handler()) return true;
         mark();
-        return false;
+    } else {
+        place_of_frame(key) = key;
     }
-    constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15u;
-    const std::uintptr_t key =
-        (reinterpret_cast<std::uintptr_t>(frame) ^ reinterpret_cast<std::uintptr_t>(caller) << 17) * golden_ratio;
-    std::uintptr_t& seen = frames_outside_handlers[key >> 58];
-    if (seen != key && inside_signal_handler()) return true;
-    seen = key;
-    last_outside_handlers = {frame, caller};
     return false;
 }
 

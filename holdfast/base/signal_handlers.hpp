@@ -27,8 +27,18 @@ namespace holdfast::detail {
 /// Inspects the whole stack. Costs about a microsecond, and 200 ns for each caller.
 bool inside_signal_handler() noexcept;
 
-/// is_handler_frame where there is no mark. Leaves one when no handler is found.
-bool look_for_handler(const void* frame, const void* caller) noexcept;
+/// Frames in which this thread was found outside every signal handler, each with the place that called it: a handler
+/// runs in other frames. Only where the thread leaves no marks.
+inline constinit thread_local std::uintptr_t frames_outside_handlers[64]{};
+
+inline std::uintptr_t key_of_frame(const void* frame, const void* caller) noexcept {
+    constexpr std::uintptr_t golden_ratio = 0x9E3779B97F4A7C15u;
+    return (reinterpret_cast<std::uintptr_t>(frame) ^ reinterpret_cast<std::uintptr_t>(caller) << 17) * golden_ratio;
+}
+inline std::uintptr_t& place_of_frame(std::uintptr_t key) noexcept { return frames_outside_handlers[key >> 58]; }
+
+/// is_handler_frame where there is no mark. Leaves one, or remembers the frame, when no handler is found.
+bool look_for_handler(std::uintptr_t key) noexcept;
 
 /// Number of times that this thread inspected its stack; for tests.
 inline constinit thread_local std::uint64_t looks_at_stack = 0;
@@ -48,19 +58,12 @@ inline bool is_marked_outside_handlers() noexcept { return false; }
 /// Whether this thread leaves marks that a handler does not inherit.
 bool marks_handlers() noexcept;
 
-/// Where this thread leaves no marks: what was last found to be outside handlers.
-struct outside_handlers {
-    const void* frame;
-    const void* caller;
-};
-inline constinit thread_local outside_handlers last_outside_handlers{};
-
 /// True when a signal handler is among the callers. `frame` and `caller` are those of the function that asks.
 inline bool is_handler_frame(const void* frame, const void* caller) noexcept {
     if (is_marked_outside_handlers()) [[likely]]
         return false;
-    if (last_outside_handlers.frame == frame && last_outside_handlers.caller == caller) return false;
-    return look_for_handler(frame, caller);
+    const std::uintptr_t key = key_of_frame(frame, caller);
+    return place_of_frame(key) != key && look_for_handler(key);
 }
 
 }  // namespace holdfast::detail

@@ -234,7 +234,7 @@ private:
     [[gnu::cold, gnu::noinline]] static void look_for_handler(stm::checkpoint& where) noexcept {
         if (is_planted(fault::handlers_let_in)) return;
         const auto* const frame = reinterpret_cast<const void*>(stack_pointer_of(where));
-        if (holdfast::detail::look_for_handler(frame, reinterpret_cast<const void*>(return_address_of(where))))
+        if (holdfast::detail::is_handler_frame(frame, reinterpret_cast<const void*>(return_address_of(where))))
             stm::stop_in_signal_handler("an atomic block");
 #if defined(__x86_64__)
         // A restart brings the mark back, too.
