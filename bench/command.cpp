@@ -32,7 +32,7 @@ constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_
                                 suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
                                 suite{"lines", plan_lines},   suite{"wrap", plan_wrap},
                                 suite{"intset", plan_intset}, suite{"itm", plan_itm, conclude_itm},
-                                suite{"dnv-list", plan_dnv_list},
+                                suite{"dnv-list", plan_dnv_list}, suite{"cchtm", plan_cchtm, conclude_cchtm},
                                 suite{"ecc", plan_ecc},       suite{"memory", plan_memory}};
 
 constexpr auto suite_names = [] {

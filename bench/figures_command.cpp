@@ -28,7 +28,8 @@ struct paper {
 };
 
 constexpr std::array all_papers{paper{"cltx", "bounded-buffer", draw_cltx},
-                                paper{"softwrap-lat", "wrap", draw_softwrap_lat}};
+                                paper{"softwrap-lat", "wrap", draw_softwrap_lat},
+                                paper{"cc-htm", "cchtm", draw_cc_htm}};
 
 struct figures_line {
     std::string paper;  ///< empty: all
@@ -99,8 +100,9 @@ void add_figures_command(CLI::App& command, std::function<int()>& chosen) {
     auto* figures = command.add_subcommand("figures", "Draw the papers' figures from measurements made here");
     figures
         ->add_option("--paper", line->paper,
-                     "Only this paper: cltx (cache-line transactions) or softwrap-lat (SoftWrAP, local alias tables)")
-        ->check(tools::one_of({"cltx", "softwrap-lat"}));
+                     "Only this paper: cltx (cache-line transactions), softwrap-lat (SoftWrAP, local alias tables) or "
+                     "cc-htm (continuous checkpointing)")
+        ->check(tools::one_of({"cltx", "softwrap-lat", "cc-htm"}));
     figures->add_flag("--quick", line->asked.quick, "Measure for at most 50 seconds a paper");
     figures
         ->add_option("--records", line->records,

@@ -29,6 +29,11 @@ inline open_options options_of(const setting& where) {
     asked.delay_ns = where.delay_ns;
     asked.populate = true;
     if (where.batch != 0) asked.wraps.trim_batch = static_cast<std::uint32_t>(where.batch);
+    asked.lag.commits = static_cast<std::uint32_t>(where.lag);
+    if (where.alias_bytes != 0) asked.lag.set_bytes = where.alias_bytes;
+    if (where.alias_ways != 0) asked.lag.set_ways = static_cast<std::uint32_t>(where.alias_ways);
+    if (where.retire == "cooperative") asked.lag.retire = retiring::cooperative;
+    if (where.retire == "thread") asked.lag.retire = retiring::by_thread;
     if (where.variant == "early") asked.wraps.lines_kept = 0;
     if (where.variant == "word_by_word") asked.wraps.writes_back_each_word = true;
     if (where.variant == "by_commits") asked.wraps.retires_in_background = false;

@@ -26,10 +26,14 @@ std::vector<planned_match> plan_wrap(const options& wanted, scratch& space);
 std::vector<planned_match> plan_intset(const options& wanted, scratch& space);
 std::vector<planned_match> plan_itm(const options& wanted, scratch& space);
 std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space);
+std::vector<planned_match> plan_cchtm(const options& wanted, scratch& space);
 std::vector<planned_match> plan_ecc(const options& wanted, scratch& space);
 
 /// Adds what each further word of an update costs, and prints it.
 void conclude_itm(report& to);
+
+/// Says where nothing ran on hardware transactions.
+void conclude_cchtm(report& to);
 
 /// Runs a suite that there is, prints its tables, and returns its records. Throws failure.
 report measure(const std::string& suite, const options& wanted);

@@ -113,6 +113,7 @@ constexpr observed_column observed_columns[]{{"loads_per_tx", "loads"},
                                              {"p99_response_ns", "99 %"},
                                              {"mean_buffered_ns", "buffered"},
                                              {"blocked_per_tx", "blocked"},
+                                             {"cpu_ns_per_tx", "CPU"},
                                              {"ns_per_element", "ns/elem"}};
 
 /// Those that took part, in this order.

@@ -1,4 +1,6 @@
 // What scripts outside rely on in the records of suites intset and itm. Times are not judged.
+#include <holdfast/htm/rtm_instructions.hpp>
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -43,7 +45,8 @@ std::map<Key, double> once_each(const json& records, Key (*key_of)(const json&))
 }
 
 #ifdef HOLDFAST_HAS_COMPILED_TRANSACTIONS
-const std::set<std::string> all_engines{"value", "versioned", "explicit", "libitm_ml_wt", "libitm_gl_wt", "plain"};
+const std::set<std::string> all_engines{"value",          "versioned",    "hybrid",       "explicit",
+                                        "libitm_default", "libitm_ml_wt", "libitm_gl_wt", "plain"};
 #else
 const std::set<std::string> all_engines{"explicit", "plain"};
 #endif
@@ -68,6 +71,18 @@ TEST(Transactions, IntsetHasARecordForEachCombination) {
                     }
     EXPECT_EQ(all.size(), expected);
 }
+
+#ifdef HOLDFAST_HAS_COMPILED_TRANSACTIONS
+TEST(Transactions, IntsetSaysWhetherHardwareRan) {
+    for (const auto& one : records_of("intset", {"value", "hybrid", "libitm_default"})) {
+        const bool tries = one["engine"] != "value";
+        ASSERT_EQ(one["params"].contains("rtm"), tries) << one.dump();
+        if (!tries) continue;
+        const char* const obstacle = holdfast::htm::obstacle_here();
+        EXPECT_EQ(one["params"]["rtm"], obstacle != nullptr ? obstacle : "tried first");
+    }
+}
+#endif
 
 using word_key = std::tuple<std::string, std::string, int, std::string>;
 word_key word_key_of(const json& one) {

@@ -8,11 +8,12 @@ list(TRANSFORM HOLDFAST_ENGINES REPLACE ".*\\(([a-z_]+)\\)" "\\1")
 string(REGEX MATCHALL "<holdfast/engine/[a-z_]+\\.hpp>" HOLDFAST_ENGINE_SOURCES "${text}")
 list(TRANSFORM HOLDFAST_ENGINE_SOURCES REPLACE "<holdfast/engine/([a-z_]+)\\.hpp>" "\\1.cpp")
 
-# holdfast_source_of_each_engine(VARIABLE TEMPLATE): sets it to sources made of the template, `@engine@` replaced.
+# holdfast_source_of_each_engine(VARIABLE TEMPLATE [MORE...]): sets it to sources made of the template, `@engine@`
+# replaced by each engine of the list and by the others that are named.
 function(holdfast_source_of_each_engine variable template)
     get_filename_component(name "${template}" NAME_WE)
     set(sources "")
-    foreach(engine IN LISTS HOLDFAST_ENGINES)
+    foreach(engine IN LISTS HOLDFAST_ENGINES ARGN)
         set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}/${engine}.cpp")
         configure_file("${template}" "${source}" @ONLY)
         list(APPEND sources "${source}")

@@ -8,7 +8,7 @@ set(package_directory "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
 set(libraries holdfast)
 # What is not built is not installed.
 if(HOLDFAST_HAS_TM AND NOT HOLDFAST_ONLY_COMMAND)
-    list(APPEND libraries holdfast_itm_value holdfast_itm_versioned holdfast_dnv holdfast_dnv_value holdfast_dnv_versioned)
+    list(APPEND libraries holdfast_itm_value holdfast_itm_versioned holdfast_itm_hybrid holdfast_dnv holdfast_dnv_value holdfast_dnv_versioned)
 endif()
 install(TARGETS ${libraries} EXPORT holdfast_targets COMPONENT library ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_directory} COMPONENT library)
@@ -84,7 +84,7 @@ file(RELATIVE_PATH prefix_from_pkgconfig "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgcon
 configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in" holdfast.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)
 if(HOLDFAST_HAS_TM AND NOT HOLDFAST_ONLY_COMMAND)
-    foreach(algorithm value versioned)
+    foreach(algorithm value versioned hybrid)
         configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-itm.pc.in" holdfast-itm-${algorithm}.pc @ONLY)
         install(FILES "${PROJECT_BINARY_DIR}/holdfast-itm-${algorithm}.pc"
                 DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)

@@ -51,8 +51,13 @@ function(holdfast_use_blocks function kind target)
     if(NOT tm_ALGORITHM)
         set(tm_ALGORITHM value)
     endif()
-    if(tm_UNPARSED_ARGUMENTS OR NOT tm_ALGORITHM MATCHES "^(value|versioned)$")
-        message(FATAL_ERROR "${function}(${target} [ALGORITHM value|versioned]): "
+    set(known value versioned)
+    if(kind STREQUAL "itm")
+        list(APPEND known hybrid)
+    endif()
+    if(tm_UNPARSED_ARGUMENTS OR NOT tm_ALGORITHM IN_LIST known)
+        list(JOIN known "|" known)
+        message(FATAL_ERROR "${function}(${target} [ALGORITHM ${known}]): "
                             "found ${tm_ALGORITHM} ${tm_UNPARSED_ARGUMENTS}")
     endif()
     if(NOT TARGET holdfast::${kind}_${tm_ALGORITHM})
@@ -69,7 +74,7 @@ function(holdfast_use_blocks function kind target)
     target_link_libraries(${target} PRIVATE holdfast::${kind}_${tm_ALGORITHM})
 endfunction()
 
-# holdfast_target_tm(target [ALGORITHM value|versioned]): compiles the C++ sources of `target` with atomic blocks and links
+# holdfast_target_tm(target [ALGORITHM value|versioned|hybrid]): compiles the C++ sources of `target` with atomic blocks and links
 # this library's runtime over the algorithm, `value` unless told. Only g++ can. A program has one runtime: say the same
 # algorithm for all targets that end in one program, and give it to the program itself.
 function(holdfast_target_tm target)

@@ -86,7 +86,12 @@ void lengthen(explorer& run, subject& what, const model& how, const options& wan
         const std::uint64_t before = run.found().images;
         const unsigned length = std::min(wanted.operations + 1 + drawn / 16, 4 * (wanted.operations + 1));
         const workload operations = draw_workload(what, length, random);
-        const std::size_t schedule = random() % what.schedules(operations, how);
+        const std::size_t schedules = what.schedules(operations, how);
+        if (schedules == 0) {
+            ++without_news;
+            continue;
+        }
+        const std::size_t schedule = random() % schedules;
         trace recorded = what.record(operations, how, schedule);
         if (wanted.planted) static_cast<void>(plant(*wanted.planted, recorded));
         run.explore(operations, recorded, schedule);

@@ -22,9 +22,21 @@ foreach(snippet IN LISTS snippets)
         message(STATUS "Snippet ${snippet} is left out: no atomic blocks")
         continue()
     endif()
+    file(STRINGS "${snippets_directory}/${snippet}.cpp" engine REGEX "^// blocks over [a-z_]+$" LIMIT_COUNT 1)
     add_executable(snippet_${snippet} "${snippets_directory}/${snippet}.cpp")
     holdfast_set_options(snippet_${snippet})
-    if(is_dnv)
+    if(engine)
+        # The runtime is in a source of its own, without the flags of blocks.
+        string(REPLACE "// blocks over " "" engine "${engine}")
+        set(runtime "${snippets_directory}/${snippet}_runtime.cc")
+        file(CONFIGURE OUTPUT "${runtime}" CONTENT "#include <holdfast/engine/@engine@.hpp>
+#include <holdfast/itm/engine_entry.hpp>
+HOLDFAST_ITM_EXPORT(holdfast::itm::engine_entry<holdfast::@engine@>)
+" @ONLY)
+        target_sources(snippet_${snippet} PRIVATE "${runtime}")
+        set_source_files_properties("${snippets_directory}/${snippet}.cpp" PROPERTIES
+            COMPILE_OPTIONS "${HOLDFAST_TM_OPTIONS}" COMPILE_DEFINITIONS "${HOLDFAST_TM_DEFINITIONS}")
+    elseif(is_dnv)
         holdfast_target_dnv(snippet_${snippet})
     elseif(has_blocks)
         holdfast_target_tm(snippet_${snippet})

@@ -10,6 +10,8 @@ In a page, a comment line right above a block says what the block is:
     <!-- output: NAME -->            a text block: exactly what the program prints
     <!-- not compiled: REASON -->    a block that is no program
 
+A piece with the line `// blocks over ENGINE` makes the program one whose atomic blocks are over that engine.
+
 The program runs without arguments in an empty directory and must exit with 0.
 
     snippets.py extract DIRECTORY PAGE...    writes DIRECTORY/PAGE_NAME.cpp (.out), prints the programs' names

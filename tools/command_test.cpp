@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -247,9 +249,12 @@ TEST_F(Command, DumpShowsEveryPartAndWhatIsDamaged) {
 
 TEST_F(Command, DoctorMeasuresAndNamesEveryLevel) {
     const json found = run_json({"doctor", directory_, "--json"});
-    EXPECT_EQ(found["levels"].size(), 2 * engine_names().size()) << "two levels of each engine";
+    EXPECT_EQ(found["levels"].size(), 2 * engine_names().size() + 1) << "two levels of each engine, and lag";
     EXPECT_GT(found["costs"]["durable64"]["ns"], 0);
     EXPECT_FALSE(found["file_system"].get<std::string>().empty());
+    const char* const obstacle = htm::obstacle_here();
+    EXPECT_EQ(found["hardware_transactions"], obstacle == nullptr);
+    EXPECT_NE(run({"doctor", directory_}).out.find(obstacle == nullptr ? "RTM, for" : obstacle), std::string::npos);
     const json memory = run_json({"doctor", "/dev/shm", "--nvram", "--json"});
     EXPECT_EQ(memory["medium"], "nvram");
     for (const json& each : memory["levels"])
@@ -283,6 +288,32 @@ TEST_F(Command, AGrownPoolHoldsWhatItHeldAndMore) {
         EXPECT_EQ(run({"pool", "check", pool}).status, 0);
         EXPECT_NE(run({"pool", "grow", pool, "5M"}).out.find("29 of 31 growths are left"), std::string::npos);
     }
+}
+
+TEST_F(Command, WhatIsAcknowledgedAtLagSurvivesAKill) {
+    std::string lines;
+    for (int i = 0; i < 300'000; ++i) lines += "key" + std::to_string(i) + "\n";
+    write("lines", lines);
+    if (run({"kv", in("probe"), "--engine", "cc_htm", "--level", "lag", "put", "a", "b"}).status != 0)
+        GTEST_SKIP() << "the file system of the build does not offer level lag";
+    std::size_t acknowledged = 0;
+    // Longer and longer, until enough was told before the kill.
+    for (int tenths = 1; acknowledged < 5'000 && tenths < 200; tenths *= 2) {
+        const std::string seconds = std::to_string(tenths / 10.0);
+        const std::string pool = in(seconds), told = in("told " + seconds);
+        run({"kv", pool, "--engine", "cc_htm", "--level", "lag", "--size", "64M", "load", in("lines"), "--batch", "20",
+             "--ack", told},
+            "timeout -s KILL " + seconds);
+        if (!std::filesystem::exists(told)) continue;
+        std::set<std::string> kept;
+        std::istringstream found(run({"kv", pool, "scan"}).out);
+        for (std::string line; std::getline(found, line);) kept.insert(line.substr(0, line.find('\t')));
+        std::ifstream said(told);
+        for (std::string key; std::getline(said, key); ++acknowledged)
+            ASSERT_TRUE(kept.contains(key)) << key << ", killed after " << seconds << " s";
+        EXPECT_EQ(run({"pool", "check", pool}).status, 0);
+    }
+    EXPECT_GT(acknowledged, 0u);
 }
 
 TEST_F(Command, ARefusedGrowthChangesNothing) {

@@ -3,6 +3,7 @@
 #include "engines.hpp"
 #include "output.hpp"
 
+#include <holdfast/htm/rtm_instructions.hpp>
 #include <holdfast/persist/instructions.hpp>
 #include <holdfast/persist/measure.hpp>
 #include <holdfast/persist/record_way.hpp>
@@ -48,13 +49,23 @@ std::string power_on_file(const measured_costs& costs) {
 
 std::string power_on_lines(const engine_description& engine, const persist::storage& on, const measured_costs& costs) {
     const char* caution = on.kind == medium::nvram ? "; for measurements only: tmpfs does not survive a power cut" : "";
-    if (engine.name == redo::description.name)
-        return fmt::format("one fence per commit, about {} here{}", readable_ns(costs.append64.median_ns), caution);
     if (engine.name == undo::description.name)
         return fmt::format("a fence per hinted range and two at commit, about {} each{}",
                            readable_ns(costs.line.median_ns), caution);
-    return fmt::format("a fence per stored range and two at commit, about {} each{}", readable_ns(costs.line.median_ns),
-                       caution);
+    if (engine.name == undo_paper::description.name)
+        return fmt::format("a fence per stored range and two at commit, about {} each{}",
+                           readable_ns(costs.line.median_ns), caution);
+    return fmt::format("one fence per commit, about {} here{}", readable_ns(costs.append64.median_ns), caution);
+}
+
+std::string lag_on(const persist::storage& on, const measured_costs& costs) {
+    const std::uint64_t commits = lag_options{}.commits;
+    if (on.byte_addressable())
+        return fmt::format("as power, and up to {} of the last commits may be missing after a power cut or a kill",
+                           commits);
+    return fmt::format("one commit of {} waits for a sync, about {} here; up to {} of the last may be missing after a "
+                       "power cut or a kill",
+                       commits + 1, readable_ns(costs.durable64.median_ns), commits);
 }
 
 std::string words_for(const engine_description& engine, level promise, const persist::storage& on,
@@ -62,14 +73,17 @@ std::string words_for(const engine_description& engine, level promise, const per
     if (!engine.recovers) return "for comparison: a killed process leaves the pool torn";
     if (promise == level::process)
         return "survives kill -9 of the process, not a power cut; no write-back, fence or sync";
+    if (promise == level::lag) return lag_on(on, costs);
     return on.byte_addressable() ? power_on_lines(engine, on, costs) : power_on_file(costs);
 }
 
 std::vector<offer> offers_on(const std::string& path, const persist::storage& on, const measured_costs& costs) {
     std::vector<offer> offers;
-    for_each_engine([&]<class Engine>() {
-        for (const level promise : {level::process, level::power}) {
-            const auto& engine = Engine::description;
+    for_each_engine_of_command([&]<class Engine>() {
+        const auto& engine = Engine::description;
+        std::vector<level> promises{level::process, level::power};
+        if (engine.checkpoints) promises.insert(promises.begin() + 1, level::lag);
+        for (const level promise : promises) {
             const auto checked = pool_opener::check_level(path, engine, promise, on);
             offers.push_back({engine.name, promise, checked.has_value(),
                               checked ? words_for(engine, promise, on, costs) : checked.error().what});
@@ -155,6 +169,7 @@ json json_of(const std::string& path, const persist::storage& on, const measured
     value["persistence_domain"] = on.byte_addressable() ? json(persist::name_of(on.domain)) : json(nullptr);
     value["write_back_instruction"] = persist::name_of(persist::chosen_write_back_kind());
     value["streamed_from_bytes"] = on.byte_addressable() ? json(costs.streamed_from_bytes) : json(nullptr);
+    value["hardware_transactions"] = htm::obstacle_here() == nullptr;
     for (const auto& [name, cost] : named(costs))
         value["costs"][name] = {{"ns", cost->median_ns},
                                 {"min_ns", cost->min_ns},
@@ -179,6 +194,8 @@ std::string report_of(const std::string& path, const persist::storage& on, const
     facts.add("persistence domain", words_for_domain(on));
     facts.add("write-back by", std::string(persist::name_of(persist::chosen_write_back_kind())));
     if (const std::string words = words_for_records(on, costs); !words.empty()) facts.add("log records", words);
+    const char* const obstacle = htm::obstacle_here();
+    facts.add("hardware transactions", obstacle == nullptr ? "RTM, for cc_htm_hardware" : obstacle);
     std::string text = facts.text() + "\nMeasured here, median (fastest to slowest)\n";
     for (const auto& [name, cost] : named(costs))
         text += fmt::format("  {:<40}{:>9}  ({} to {})\n", words_for_cost(name), readable_ns(cost->median_ns),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/engine/cc_htm.hpp>
 #include <holdfast/engine/engines.hpp>
 #include <holdfast/handle/line_pool.hpp>
 
@@ -11,9 +12,17 @@
 
 namespace holdfast::tools {
 
+/// Calls `f.template operator()<Engine>()` for each engine whose pools the command opens: those of the list, and
+/// cc_htm, which is not in it for what its headers cost every program. Its two algorithms have the same pools.
+template <class F>
+void for_each_engine_of_command(F&& f) {
+    for_each_engine(f);
+    f.template operator()<cc_htm>();
+}
+
 inline std::vector<std::string> engine_names() {
     std::vector<std::string> names;
-    for_each_engine([&]<class Engine>() { names.emplace_back(Engine::description.name); });
+    for_each_engine_of_command([&]<class Engine>() { names.emplace_back(Engine::description.name); });
     return names;
 }
 
@@ -28,7 +37,7 @@ inline std::vector<std::string> engine_names_of_pools() {
 inline const engine_description& engine_named(std::string_view name) {
     const engine_description* found = nullptr;
     if (line_engine::description.name == name) found = &line_engine::description;
-    for_each_engine([&]<class Engine>() {
+    for_each_engine_of_command([&]<class Engine>() {
         if (Engine::description.name == name) found = &Engine::description;
     });
     if (found == nullptr)

@@ -35,7 +35,7 @@ template <class F>
 auto with_engine(std::string_view name, F&& f) {
     static_cast<void>(engine_named(name));
     std::unique_ptr<kv_store> store;
-    for_each_engine([&]<class Engine>() {
+    for_each_engine_of_command([&]<class Engine>() {
         if (Engine::description.name == name) store = f.template operator()<Engine>();
     });
     return store;
@@ -199,8 +199,9 @@ void add_pool_options(CLI::App& kv, const std::shared_ptr<kv_options>& options) 
     kv.add_option("--engine", options->engine, "Engine (default: the pool's own, or redo for a new pool)")
         ->check(one_of(engine_names()));
     kv.add_option("--level", options->promise,
-                  "When a commit is durable (default: the level of the pool's last use, or power for a new pool)")
-        ->check(one_of({"process", "power"}));
+                  "When a commit is durable; lag is for cc_htm (default: the level of the pool's last use, or power "
+                  "for a new pool)")
+        ->check(one_of({"process", "lag", "power"}));
     options->create.bytes = 0;
     kv.add_option("--size", options->create.bytes, "Size of a new pool, such as 64M or 2G (default: 256M, or more for "
                                                    "a large file to load)")
@@ -229,7 +230,7 @@ CLI::App* add(CLI::App& kv, command_line& line, const std::shared_ptr<kv_options
 kv_findings check_kv(const open_pool& pool, const std::vector<root_listing>& roots) {
     kv_findings found;
     found.problem = "this command does not know the pool's engine";
-    for_each_engine([&]<class Engine>() {
+    for_each_engine_of_command([&]<class Engine>() {
         if (Engine::description.name == pool.engine_name()) found = check_kv_of<Engine>(pool, roots);
     });
     return found;
@@ -237,7 +238,7 @@ kv_findings check_kv(const open_pool& pool, const std::vector<root_listing>& roo
 
 void visit_kv(const open_pool& pool, const std::vector<root_listing>& roots,
               const std::function<void(std::string_view key, std::string_view value)>& visit) {
-    for_each_engine([&]<class Engine>() {
+    for_each_engine_of_command([&]<class Engine>() {
         if (Engine::description.name == pool.engine_name()) visit_kv_of<Engine>(pool, roots, visit);
     });
 }

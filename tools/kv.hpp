@@ -55,6 +55,9 @@ public:
     /// Forgets the place: the same input would be loaded from its beginning.
     virtual void end_load() = 0;
 
+    /// What has returned survives from here on. Needed at level lag alone.
+    virtual void fence() = 0;
+
     virtual open_pool& core() = 0;
     virtual heap_usage usage() = 0;
     /// Brings everything home and marks the pool clean.

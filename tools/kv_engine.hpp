@@ -91,6 +91,9 @@ public:
             .value();
     }
 
+    void fence() override {
+        if constexpr (requires { pool_.fence(); }) pool_.fence().value();
+    }
     open_pool& core() override { return pool_.core(); }
     heap_usage usage() override { return pool_.usage(); }
     void close() override { pool_.close().value(); }

@@ -92,6 +92,7 @@ load_summary run_load(kv_store& store, const input& from, const load_options& op
             while (!stop) {
                 const input_part part = store.load_step(from, options.batch);
                 if (part.empty()) return;
+                if (told.are_wanted() && store.core().durability() == level::lag) store.fence();
                 told.tell(from, part);
                 lines += part.end.line - part.begin.line;
                 ++transactions;

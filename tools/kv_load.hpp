@@ -30,7 +30,8 @@ public:
     acknowledgements(const acknowledgements&) = delete;
     acknowledgements& operator=(const acknowledgements&) = delete;
 
-    /// Tells that these lines are in the pool, one key a line. Handed to the kernel on return, so
+    bool are_wanted() const noexcept { return descriptor_ >= 0; }
+    /// Tells that these lines are in the pool and stay there, one key a line. Handed to the kernel on return, so
     /// that it survives the death of this process. Throws failure: io.
     void tell(const input& from, const input_part& part) const;
 

@@ -31,7 +31,7 @@ struct rbtree_uncounted_root {
 ///
 /// insert adds a key that is absent, update changes the value of one that is present, remove takes
 /// one away; each returns whether it did, and does nothing otherwise. get looks.
-/// All but get, check and prefill: inside a transaction. Thread safety: none.
+/// All but get, each, check and prefill: inside a transaction. Thread safety: none.
 template <access Access, class Root = rbtree_root>
 class rbtree {
     static constexpr bool counted = requires(Root* root) { root->count; };
@@ -114,6 +114,16 @@ public:
         return found != nullptr;
     }
 
+    /// Calls f(key, value) for each entry, in the order of the keys.
+    template <class F>
+    void each(F&& f) const {
+        const node* at = top() != nullptr ? first_below(top()) : nullptr;
+        while (at != nullptr) {
+            f(memory_.load(&at->key), memory_.load(&at->value));
+            at = next(at);
+        }
+    }
+
     std::uint64_t count() const
         requires counted
     {
@@ -180,6 +190,19 @@ private:
     node* child(const node* at, unsigned side) const { return memory_.load(&at->child[side]); }
     node* parent(const node* at) const { return memory_.load(&at->parent); }
     bool red(const node* at) const { return memory_.load(&at->red) != 0; }
+    const node* first_below(const node* at) const {
+        while (child(at, 0) != nullptr) at = child(at, 0);
+        return at;
+    }
+    const node* next(const node* at) const {
+        if (child(at, 1) != nullptr) return first_below(child(at, 1));
+        const node* above = parent(at);
+        while (above != nullptr && child(above, 1) == at) {
+            at = above;
+            above = parent(at);
+        }
+        return above;
+    }
     bool is_red(const node* at) const { return at != nullptr && red(at); }
     unsigned side_of(const node* at, const node* above) const { return child(above, 1) == at ? 1 : 0; }
     void paint(node* at, bool to_red) const {

@@ -20,10 +20,8 @@ class rmat_generator {
 public:
     static constexpr std::uint64_t edges_per_vertex = 8;
 
-    constexpr rmat_generator(std::uint64_t seed, std::uint64_t scale) noexcept : scale_(scale) {
-        edge_seed_ = splitmix(seed);
-        for (std::uint64_t& factor : factors_) factor = splitmix(seed) | 1;
-    }
+    constexpr rmat_generator(std::uint64_t seed, std::uint64_t scale) noexcept
+        : scale_(scale), edge_seed_(splitmix(seed)), relabelled_(seed, scale) {}
 
     constexpr weighted_edge edge(std::uint64_t index) const noexcept {
         random numbers(edge_seed_ + index);
@@ -35,8 +33,8 @@ public:
             made.from = made.from * 2 + quarter / 2;
             made.to = made.to * 2 + quarter % 2;
         }
-        made.from = relabelled(made.from);
-        made.to = relabelled(made.to);
+        made.from = relabelled_(made.from);
+        made.to = relabelled_(made.to);
         made.weight = 1 + numbers.below(std::uint64_t{1} << scale_);
         return made;
     }
@@ -47,19 +45,9 @@ private:
         return drawn < 36045 ? 0 : drawn < 42598 ? 1 : drawn < 49152 ? 2 : 3;
     }
 
-    /// A permutation of the vertices: without it those of high degree would lie side by side.
-    constexpr std::uint64_t relabelled(std::uint64_t vertex) const noexcept {
-        const std::uint64_t mask = (std::uint64_t{1} << scale_) - 1;
-        for (const std::uint64_t factor : factors_) {
-            vertex = (vertex * factor + (factor >> 32)) & mask;
-            vertex ^= vertex >> ((scale_ + 1) / 2);
-        }
-        return vertex;
-    }
-
     std::uint64_t scale_;
-    std::uint64_t edge_seed_ = 0;
-    std::uint64_t factors_[3]{};
+    std::uint64_t edge_seed_;    // before relabelled_, which takes what this leaves of the seed
+    permutation relabelled_;     // without it the vertices of high degree would lie side by side
 };
 
 }  // namespace holdfast::workload

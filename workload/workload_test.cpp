@@ -13,6 +13,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace holdfast::workload {
 namespace {
@@ -129,6 +130,45 @@ TYPED_TEST(Workload, SwapsKeepAPermutation) {
     EXPECT_EQ(report.count, 10000u);
     ASSERT_TRUE(access.atomically([&] { access.store(root->entries, access.load(root->entries + 1)); }));
     EXPECT_FALSE(array.check().ok()) << "two equal entries are no permutation";
+}
+
+TEST(Rbtree, VisitsItsEntriesInTheOrderOfTheirKeys) {
+    test::plain_memory memory;
+    rbtree_uncounted_root root{};
+    const rbtree<test::plain_access, rbtree_uncounted_root> tree(test::plain_access(memory), &root);
+    std::map<std::int64_t, std::int64_t> model, visited;
+    tree.each([&](std::int64_t, std::int64_t) { FAIL() << "there is none"; });
+    random numbers(6);
+    for (int i = 0; i < 500; ++i) {
+        const auto key = static_cast<std::int64_t>(numbers.below(1000)) - 500;
+        if (tree.insert(key, i)) model.emplace(key, i);
+        const auto other = static_cast<std::int64_t>(numbers.below(1000)) - 500;
+        EXPECT_EQ(tree.remove(other), model.erase(other) == 1);
+        visited.clear();
+        tree.each([&](std::int64_t at, std::int64_t value) {
+            EXPECT_TRUE(visited.empty() || visited.rbegin()->first < at);
+            visited.emplace(at, value);
+        });
+        ASSERT_EQ(visited, model);
+    }
+    for (const auto& each : model) tree.remove(each.first);
+}
+
+TEST(Random, PermutesAllNumbersOfSomeBits) {
+    for (const std::uint64_t bits : {1u, 2u, 7u, 12u}) {
+        const permutation order(bits, bits), other(bits + 1, bits);
+        std::vector<bool> seen(std::size_t{1} << bits);
+        std::size_t moved = 0;
+        for (std::uint64_t i = 0; i < seen.size(); ++i) {
+            ASSERT_LT(order(i), seen.size());
+            ASSERT_FALSE(seen[order(i)]);
+            seen[order(i)] = true;
+            moved += order(i) != other(i) ? 1u : 0u;
+        }
+        if (bits > 4) {
+            EXPECT_GT(moved, seen.size() / 2) << "another seed gives another order";
+        }
+    }
 }
 
 TEST(Random, GivesTheSameNumbersEverywhere) {

@@ -24,6 +24,10 @@ struct setting {
     /// All threads take one lock for each transaction. Otherwise each works in its own slice alone.
     bool shared_lock = false;
     std::string lock{};  ///< its kind, where kinds are compared: mutex or combining
+    std::uint64_t lag = 0;  ///< at level lag: commits that may be missing after a crash
+    std::uint64_t alias_bytes = 0;  ///< of engines with alias sets: their size; 0: as usual
+    std::uint64_t alias_ways = 0;   ///< and the entries of each; 0: as usual
+    std::string retire{};   ///< of engines that checkpoint: cooperative, thread or automatic; empty: automatic
     /// Of all pools of this run, the way of their log records: measured, streamed or written_back.
     static inline std::string records = "measured";
 

@@ -27,6 +27,7 @@ struct paper_section {
 /// Each draws its paper's figures into `directory`, which exists, from the records of the suite that repeats it.
 /// Errors (failure): invalid_argument, when these are not the records of such a run; io, as draw_svg.
 paper_section draw_cltx(const std::vector<record>& records, const std::filesystem::path& directory);
+paper_section draw_cc_htm(const std::vector<record>& records, const std::filesystem::path& directory);
 paper_section draw_softwrap_lat(const std::vector<record>& records, const std::filesystem::path& directory);
 
 }  // namespace holdfast::bench

@@ -60,6 +60,43 @@ TEST(Figures, OfSoftWrapLeaveOutRatesAtWhichAnEngineFallsBehind) {
     EXPECT_EQ(drawn(records, "softwrap-lat-figure-2a.svg"), before);
 }
 
+/// Throughput of cchtm's contestants in `case_name`: theirs is `tx_per_s`, that of cc_htm twice as much.
+void add_case(std::vector<record>& to, const std::string& case_name, unsigned threads, std::uint64_t group,
+              std::uint64_t write_percent, double tx_per_s) {
+    const auto add = [&](const char* engine, const char* concurrency, std::uint64_t lag, const char* retire,
+                         double value) {
+        parameters params{{"concurrency", std::string(concurrency)}, {"delay_ns", std::uint64_t{0}}, {"lag", lag},
+                          {"retire", std::string(retire)}, {"medium", std::string("nvram")}};
+        if (group != 0) params.emplace_back("group", group);
+        if (write_percent != 0) params.emplace_back("write_percent", write_percent);
+        to.push_back({"cchtm", case_name, engine, threads, params, "tx_per_s", "1/s", value, value, value, 9});
+    };
+    add("ptl2", "tl2", 0, "none", tx_per_s);
+    add("cc_htm", "value", 128, "cooperative", 2 * tx_per_s);
+    add("cc_htm", "value", 0, "cooperative", tx_per_s);
+    add("cc_htm", "versioned", 128, "cooperative", tx_per_s);
+}
+
+TEST(Figures, OfContinuousCheckpointingCompareTheBetterAlgorithmWithThePapersRival) {
+    const persist::test::scratch_directory here(std::filesystem::current_path().string());
+    std::vector<record> records;
+    for (const unsigned threads : {1u, 2u})
+        for (const std::string name : {"tree", "hash", "ssca2", "vacation"})
+            add_case(records, name, threads, name == "hash" ? 10 : 0, name == "hash" ? 100 : 0, 200'000);
+    add_case(records, "hash", 2, 30, 100, 70'000);
+    add_case(records, "hash", 2, 10, 50, 300'000);
+    for (const std::uint64_t ways : {0u, 1u, 2u, 4u})
+        records.push_back({"cchtm", "aliases", "cc_htm", 2,
+                           {{"medium", std::string("nvram")}, {"aliases", std::string(ways == 0 ? "pages" : "sets")},
+                            {"alias_bytes", std::uint64_t{ways == 0 ? 0u : 1u << 20}}, {"alias_ways", ways}},
+                           "tx_per_s", "1/s", 1e6, 1e6, 1e6, 9});
+    const paper_section made = draw_cc_htm(records, here.path());
+    EXPECT_EQ(made.figures.size(), 12u) << "3 and 4 in one, 5, 7 to 13, 15 to 17";
+    for (const auto& one : made.figures) EXPECT_TRUE(std::filesystem::exists(here.path() + "/" + one.file)) << one.file;
+    EXPECT_NE(made.table.find("<td>hash, 30 stores</td><td>1.5 to 2</td><td>-</td><td>2.00</td>"), std::string::npos)
+        << made.table;
+}
+
 TEST(Figures, AreNotDrawnFromRecordsOfAnotherSuite) {
     try {
         drawn({}, "");
@@ -67,6 +104,8 @@ TEST(Figures, AreNotDrawnFromRecordsOfAnotherSuite) {
     } catch (const failure& reason) {
         EXPECT_EQ(reason.reason().code, errc::invalid_argument);
     }
+    const persist::test::scratch_directory here(std::filesystem::current_path().string());
+    EXPECT_THROW(draw_cc_htm({}, here.path()), failure);
 }
 
 }  // namespace

@@ -26,6 +26,13 @@ std::string quoted(const std::string& text) {
     return all + "\"";
 }
 
+/// The label of a tick, which gnuplot reads as a format.
+std::string quoted_tick(const std::string& text) {
+    std::string all;
+    for (const char letter : text) all += letter == '%' ? std::string("%%") : std::string(1, letter);
+    return bench::quoted(all);
+}
+
 /// Between single quotes nothing is special but the quote itself.
 std::string quoted_path(const std::string& path) {
     std::string all = "'";
@@ -81,7 +88,7 @@ std::string head_of(const Panel& panel, const layout& of, std::size_t place, con
                                    of.key_height() / of.height(), width, layout::panel_height / of.height());
     text += fmt::format("set title {}\nset xlabel {}\nset ylabel {}\n", quoted(panel.title), quoted(x_label),
                         quoted(panel.y_label));
-    text += fmt::format("unset logscale\nset tics nomirror out\nset bmargin {}\n", axis_rows);
+    text += fmt::format("unset logscale\nset tics nomirror out\nset ytics autofreq\nset bmargin {}\n", axis_rows);
     return text + (of.key_in_panels ? "set key default\nset key inside top left Left reverse samplen 1.5 spacing 1.1\n"
                                     : "unset key\n");
 }
@@ -101,7 +108,7 @@ std::string axes(const bar_panel& panel, const layout& of, std::size_t place) {
     }
     text += fmt::format("set xrange [-0.6:{}]\nset xtics scale 0 (", static_cast<double>(panel.groups.size()) - 0.4);
     for (std::size_t i = 0; i < panel.groups.size(); ++i)
-        text += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(panel.groups[i]), i);
+        text += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted_tick(panel.groups[i]), i);
     return text + ")\n";
 }
 
@@ -141,6 +148,18 @@ std::string script_of(const bar_panel& panel, const layout& of, std::size_t plac
     return text + "set style textbox opaque noborder fillcolor 'white' margins 0.3,0.3\n" + bars + values + "\n";
 }
 
+/// Where a logarithmic axis has its ticks: by itself only at powers of ten, of which a short one may have none.
+std::string ticks_of(const char* axis, double least, double most) {
+    constexpr double short_axis = 20;
+    if (most / least >= short_axis) return fmt::format("set {} scale 1 autofreq\n", axis);
+    std::string places;
+    for (double decade = std::pow(10, std::floor(std::log10(least))); decade <= most; decade *= 10)
+        for (const double step : {1.0, 2.0, 3.0, 5.0})
+            if (const double at = step * decade; at >= least && at <= most)
+                places += fmt::format("{}{}", places.empty() ? "" : ", ", at);
+    return fmt::format("set {} scale 1 ({})\n", axis, places);
+}
+
 std::string script_of(const line_panel& panel, const layout& of, std::size_t place) {
     constexpr double beside = 1.15, above = 1.5;
     extent across, along;
@@ -154,7 +173,9 @@ std::string script_of(const line_panel& panel, const layout& of, std::size_t pla
     text += "set logscale xy\nset grid xtics ytics lc rgb '#dddddd'\n";
     text += fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\n", along.least / beside, along.most * beside,
                         across.least / above, across.most * above);
-    text += "set xtics scale 1 autofreq\nset format x '%.0s%c'\n";
+    text += ticks_of("xtics", along.least / beside, along.most * beside);
+    text += ticks_of("ytics", across.least / above, across.most * above);
+    text += "set format x '%.0s%c'\n";
     for (std::size_t s = 0; s < panel.series.size(); ++s) {
         const auto& one = panel.series[s];
         text += fmt::format("$line{} << END\n", s);

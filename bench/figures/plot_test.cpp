@@ -27,7 +27,7 @@ std::string contents(const std::string& path) {
 
 std::vector<panel> panels(double value) {
     const bar_series quoted{"a \"quoted\" name", colour::grey, {value, {}}};
-    bar_panel linear{"linear", "ns", {"one", "two\nlines"}, {quoted}, false, {}};
+    bar_panel linear{"linear", "ns", {"10 % of one", "two\nlines"}, {quoted}, false, {}};
     bar_panel logarithmic{"logarithmic", "times", {"x"}, {}, true, 1.0};
     logarithmic.series = {{"b", colour::blue, {0.1}}, {"c", colour::ochre, {400.0}}};
     line_panel lines{"lines", "requests a second", "ns", {{"d", colour::green, {{1000, value}, {2000, 3}}}}};
@@ -132,6 +132,7 @@ TEST(Plot, AChartDependsOnItsNumbersAlone) {
     draw_svg(second, "a title", panels(12));
     EXPECT_NE(contents(first).find("<svg"), std::string::npos);
     EXPECT_NE(contents(first).find("a \"quoted\" name"), std::string::npos);
+    EXPECT_NE(contents(first).find("10 % of one"), std::string::npos);
     EXPECT_EQ(contents(first), contents(second));
     draw_svg(second, "a title", panels(13));
     EXPECT_NE(contents(first), contents(second));

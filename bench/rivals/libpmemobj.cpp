@@ -25,6 +25,7 @@ struct root {
     workload::hash_root hash;
     workload::btree_root btree;
     workload::rbtree_root rbtree;
+    workload::rbtree_uncounted_root uncounted;
 };
 
 class libpmemobj final : public rival {
@@ -104,6 +105,8 @@ private:
             f(workload::hash_table(access, &find_root()->hash));
         } else if (job_.suite == "btree") {
             f(workload::btree(access, &find_root()->btree));
+        } else if (job_.suite == "cchtm") {
+            f(workload::rbtree(access, &find_root()->uncounted));
         } else {
             f(workload::rbtree(access, &find_root()->rbtree));
         }

@@ -7,15 +7,17 @@ namespace {
 
 constexpr std::array engines{
 #ifdef HOLDFAST_HAS_COMPILED_TRANSACTIONS
-    transaction_engine{"value", "holdfast-tm-value", nullptr, true},
-    transaction_engine{"versioned", "holdfast-tm-versioned", nullptr, true},
+    transaction_engine{"value", "holdfast-tm-value", nullptr, true, false},
+    transaction_engine{"versioned", "holdfast-tm-versioned", nullptr, true, false},
+    transaction_engine{"hybrid", "holdfast-tm-hybrid", nullptr, true, true},
 #endif
-    transaction_engine{"explicit", "holdfast-tm-explicit", nullptr, true},
+    transaction_engine{"explicit", "holdfast-tm-explicit", nullptr, true, false},
 #ifdef HOLDFAST_HAS_COMPILED_TRANSACTIONS
-    transaction_engine{"libitm_ml_wt", "holdfast-tm-libitm", "ml_wt", true},
-    transaction_engine{"libitm_gl_wt", "holdfast-tm-libitm", "gl_wt", true},
+    transaction_engine{"libitm_default", "holdfast-tm-libitm", nullptr, true, true},
+    transaction_engine{"libitm_ml_wt", "holdfast-tm-libitm", "ml_wt", true, false},
+    transaction_engine{"libitm_gl_wt", "holdfast-tm-libitm", "gl_wt", true, false},
 #endif
-    transaction_engine{"plain", "holdfast-tm-plain", nullptr, false},
+    transaction_engine{"plain", "holdfast-tm-plain", nullptr, false, false},
 };
 
 }  // namespace

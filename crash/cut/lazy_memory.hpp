@@ -20,6 +20,9 @@
 
 namespace holdfast::crash {
 
+/// How far above a program's own addresses of a pool the medium is mapped once more, where a pool does that.
+inline constexpr std::uint64_t medium_distance = std::uint64_t{1} << 40;
+
 /// The choices of one run.
 using choices = std::vector<std::uint32_t>;
 
@@ -74,12 +77,12 @@ public:
     void damage(std::uint64_t offset, std::uint64_t bits);
 
     void read(const void* at, std::size_t size) {
-        const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - seen_at_);
+        const std::uint64_t offset = offset_of(at);
         if (offset < memory_.size()) [[unlikely]]
             read_inside(offset, size);
     }
     void write(const void* at, std::size_t size) {
-        const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - seen_at_);
+        const std::uint64_t offset = offset_of(at);
         if (offset >= memory_.size()) [[likely]]
             return;
         write_inside(offset, size);
@@ -120,6 +123,11 @@ private:
         std::vector<std::uint64_t> overwritten;  ///< bits of each word that a store of the run has covered
     };
 
+    /// By either mapping.
+    std::uint64_t offset_of(const void* at) const noexcept {
+        const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - seen_at_);
+        return offset < medium_distance ? offset : offset - medium_distance;
+    }
     std::uint64_t granule_bytes() const noexcept { return std::uint64_t{1} << granule_shift_; }
     unsigned granule_words() const noexcept { return 1u << (granule_shift_ - 3); }
     void read_inside(std::uint64_t offset, std::size_t size);

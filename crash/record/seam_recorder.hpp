@@ -22,7 +22,8 @@ namespace holdfast::crash {
 /// each store, stream, write-back, fence and write to the file is a step.
 class seam_recorder final : public persist::observer, public store_listener {
 public:
-    /// `seen_at`: where the pool is mapped, or will be. `file`: what the file holds now, with room to grow.
+    /// `seen_at`: where the pool is mapped, or will be; the medium perhaps again (medium_distance). `file`: what the
+    /// file holds now, with room to grow.
     seam_recorder(const std::byte* seen_at, std::span<const std::byte> file)
         : seen_at_(seen_at), file_(file.size() / 8), before_(persist::observe(this)) {
         std::memcpy(file_.data(), file.data(), file.size());
@@ -142,16 +143,18 @@ private:
         trace_.events.push_back({kind, {}, 0, 0, nullptr, static_cast<std::uint8_t>(thread), 0});
     }
     std::uint64_t offset(const void* at) const noexcept {
-        return static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - seen_at_);
+        const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - seen_at_);
+        return offset < medium_distance ? offset : offset - medium_distance;
     }
     bool inside(const void* at) const noexcept { return offset(at) < file_.size() * 8; }
     void add_stores(event_kind kind, const void* home, std::size_t size, persist::site_id where) {
         // What the seam tells of was announced as well.
         announced_ = {};
         if (!inside(home)) return;
+        const std::byte* const pool = static_cast<const std::byte*>(home) - offset(home);
         for (std::uint64_t word = offset(home) / 8; word * 8 < offset(home) + size; ++word) {
             std::uint64_t value;
-            std::memcpy(&value, seen_at_ + word * 8, sizeof value);
+            std::memcpy(&value, pool + word * 8, sizeof value);
             if (stores_reach_file_) file_[word] = value;
             add(stores_reach_file_ ? event_kind::file_word : kind, where, word, value);
         }

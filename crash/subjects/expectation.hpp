@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,7 +27,14 @@ inline recovered_pool recovered_of(const contents& found) {
 class expectation {
 public:
     void begin(contents first) { begin(std::vector<contents>{std::move(first)}); }
+    /// One that says itself what may be there after some progress, before any recovery.
+    void begin(std::function<std::vector<contents>(const progress&)> may) {
+        parts_.clear();
+        recoveries_.clear();
+        may_ = std::move(may);
+    }
     void begin(const std::vector<contents>& first_of_each) {
+        may_ = nullptr;
         parts_.clear();
         for (const contents& each : first_of_each) parts_.push_back({each});
         recoveries_.clear();
@@ -90,7 +98,7 @@ private:
 
     /// What may be there inside `depth` recoveries.
     std::vector<contents> allowed(std::size_t depth, const progress& made) const {
-        if (depth == 0) return put_together(made);
+        if (depth == 0) return may_ ? may_(made) : put_together(made);
         const recovery& innermost = recoveries_[depth - 1];
         const std::size_t begun = begun_inside(depth, made);
         const std::size_t done = done_inside(depth, made);
@@ -132,6 +140,7 @@ private:
 
     std::vector<std::vector<contents>> parts_;  ///< each after 0, 1, … operations
     std::vector<recovery> recoveries_;
+    std::function<std::vector<contents>(const progress&)> may_;
 };
 
 }  // namespace holdfast::crash

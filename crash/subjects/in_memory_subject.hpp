@@ -70,7 +70,7 @@ public:
 protected:
     static log_geometry geometry_of(const open_pool& pool) {
         const pool_info info = pool.info();
-        return {format::log_offset, info.log_bytes, info.segment_bytes};
+        return {format::log_offset, info.log_bytes, info.segment_bytes, true, info.keeps_prefix};
     }
 
     /// `recorded` is the pool whose images come next.

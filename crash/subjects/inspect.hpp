@@ -1,6 +1,7 @@
 // What all subjects share: the pool that is recorded, and a look at what a recovery left.
 #pragma once
 
+#include <crash/cut/lazy_memory.hpp>
 #include <crash/cut/model.hpp>
 #include <crash/subjects/subject.hpp>
 
@@ -40,6 +41,7 @@ inline std::string recorded_path() {
 inline create_options recorded_pool_options(const model& how) {
     // A mark of the file that is recorded into would make every recording another image.
     stand_ins_now.file_mark = 1;
+    stand_ins_now.medium_distance = medium_distance;
     create_options options;
     options.durability = how.is_saved                              ? level::on_power_fail
                          : how.is_file || !how.streams_are_durable ? level::power

@@ -26,11 +26,15 @@ public:
     std::string describe(unsigned operation) const final {
         return std::string(names_[kind_of(operation)]) + " (thread " + std::to_string(thread_of(operation)) + ")";
     }
-    std::uint64_t images_of_a_cut() const final { return 16; }
-    unsigned longest_workload(unsigned wanted) const final { return wanted > 2 ? 2 : 1; }
+    std::uint64_t images_of_a_cut() const final { return needs_all_threads() ? 2 : 16; }
+    unsigned longest_workload(unsigned wanted) const final {
+        if (wanted <= 2) return 1;
+        return needs_all_threads() ? threads : 2;
+    }
 
     std::size_t schedules(const workload& operations, const model& how) final {
         if (operations.size() < 2) return is_shown_alone(operations[0]) ? beginnings_ : 0;
+        if (needs_all_threads() && !is_one_of_each_thread(operations)) return 0;
         return beginnings_ * threads * schedules_of_each(operations, how);
     }
     trace record(const workload& operations, const model& how, std::size_t number) final {
@@ -55,6 +59,9 @@ protected:
     unsigned kind_of(unsigned operation) const { return operation % kinds(); }
     unsigned thread_of(unsigned operation) const { return operation / kinds(); }
 
+    /// Whether only workloads are recorded in which each thread has one operation, in the order of the threads: another
+    /// subject shows what happens between two.
+    virtual bool needs_all_threads() const { return false; }
     /// Whether the operation has a workload of its own. Threads are alike, so that the first one's will do.
     virtual bool is_shown_alone(unsigned operation) const { return thread_of(operation) == 0; }
 
@@ -81,6 +88,12 @@ protected:
     }
 
 private:
+    bool is_one_of_each_thread(const workload& operations) const {
+        if (operations.size() != threads) return false;
+        for (unsigned thread = 0; thread < threads; ++thread)
+            if (thread_of(operations[thread]) != thread) return false;
+        return true;
+    }
     unsigned kinds() const { return static_cast<unsigned>(names_.size()); }
 
     /// How many begin with one thread: no step is preempted, or any, of the longest run without.

@@ -60,6 +60,7 @@ struct totals {
     std::uint64_t runs = 0;
     std::uint64_t loads = 0;
     std::uint64_t stores = 0;
+    std::uint64_t refused = 0;  ///< recoveries that were not seen whole
 };
 
 /// Runs f on what is drawn from what a cut there may leave.
@@ -83,19 +84,27 @@ void run_trapped(subject& what, lazy_memory& memory, std::mt19937_64& random, to
     all.stores += seen.stores();
 }
 
-void recover_and_check(subject& what, const lazy_memory& memory, const progress& made) {
+/// Where the kernel writes from the pool it finds no memory there.
+bool kernel_wrote_from_pool(const std::string& refused) { return refused.find("Bad address") != std::string::npos; }
+
+void recover_and_check(subject& what, const lazy_memory& memory, const progress& made, totals& all) {
     const auto refused = what.recover(memory);
+    // An opening that begins another log writes homes to a file first.
+    if (refused && kernel_wrote_from_pool(*refused)) {
+        ++all.refused;
+        return;
+    }
     const auto wrong = refused ? refused : what.check(made);
-    EXPECT_FALSE(wrong) << *wrong;
+    EXPECT_FALSE(wrong) << what.engine() << " " << what.name() << ": " << *wrong;
 }
 
-/// False where the operation had the kernel write from the pool: it finds no memory there.
+/// False where the operation had the kernel write from the pool.
 bool enter_recovery(subject& what, const lazy_memory& memory, const progress& made) {
     try {
         static_cast<void>(what.enter_recovery(memory, made, false));
         return true;
     } catch (const failure& reason) {
-        EXPECT_NE(reason.reason().text().find("Bad address"), std::string::npos) << reason.reason().text();
+        EXPECT_TRUE(kernel_wrote_from_pool(reason.reason().text())) << reason.reason().text();
         return false;
     }
 }
@@ -113,7 +122,7 @@ void run_workload(subject& what, const model& how, const workload& operations, s
     for (std::size_t i = 0; i <= recorded.events.size(); ++i) {
         if (i % stride == stride / 2 || i == recorded.events.size()) {
             memory.settle(left);
-            run_trapped(what, memory, random, all, [&] { recover_and_check(what, memory, made); });
+            run_trapped(what, memory, random, all, [&] { recover_and_check(what, memory, made, all); });
             // Where images are opened, another operation follows. (Elsewhere the recording copies all of the pool.)
             if (!path.empty()) {
                 bool entered = false;
@@ -139,6 +148,8 @@ TEST(LoadTrap, EveryLoadAndStoreOfRecoveryAndItsChecksIsReportedFirst) {
             if (what->engine() == "dnv" && (what->name() != "list" || how.name != "x86")) continue;
             totals of_model;
             run_workload(*what, how, {0, what->universe() - 1}, 2, of_model);
+            EXPECT_LE(of_model.refused, what->engine() == "cc_htm" && how.is_file ? 1u : 0u)
+                << what->engine() << " " << what->name() << " " << how.name;
             EXPECT_GT(of_model.loads, 100u) << what->engine() << " " << what->name() << " " << how.name;
             all.runs += of_model.runs;
             all.loads += of_model.loads;

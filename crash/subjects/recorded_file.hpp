@@ -1,6 +1,8 @@
 // What subjects share whose pool is an ordinary file, opened as a program opens it.
 #pragma once
 
+#include <crash/cut/lazy_memory.hpp>
+
 #include <holdfast/persist/file.hpp>
 #include <holdfast/pool/open_pool.hpp>
 #include <holdfast/pool/stand_ins.hpp>
@@ -20,7 +22,7 @@ namespace holdfast::crash {
 inline void set_boot(unsigned number) {
     static std::string name;
     name = "boot " + std::to_string(number);
-    stand_ins_now = {name.c_str(), 1, true};
+    stand_ins_now = {name.c_str(), 1, medium_distance, true};
 }
 
 /// Where images lie that are opened by name.

@@ -87,7 +87,7 @@ protected:
         std::vector<contents> first;
         for (const Slice& each : root_->slices) first.push_back(contents_of(each));
         expected_.begin(first);
-        recorder seen({recorded.core().base(), recorded.core().size()});
+        recorder seen({recorded.core().medium(), recorded.core().size()});
         run_interleaved(operations, order, [&](std::size_t i) {
             seen.operation_begins();
             run(i);

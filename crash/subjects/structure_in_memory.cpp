@@ -37,7 +37,7 @@ public:
         open_pool& pool = what_->pool();
         remember(pool, how);
         expected_.begin(what_->expected(root_));
-        recorder seen({pool.base(), pool.size()});
+        recorder seen({pool.medium(), pool.size()});
         for (std::size_t i = 0; i < operations.size(); ++i) {
             // What comes before is another workload's.
             if (i + 1 == operations.size()) seen.explore_from_here();

@@ -159,7 +159,7 @@ inline constexpr bool owns_blocks = !std::is_trivially_destructible_v<T>;
 /// Frees what an element owns. Inside a transaction.
 template <class Element>
 void destroy_element(Element* element) {
-    if constexpr (owns_blocks<Element>) std::destroy_at(element);
+    if constexpr (owns_blocks<Element>) holdfast::detail::destroy_in_pool(element);
 }
 
 /// An element that no container counts yet. A trivially copyable one is a value in ordinary memory, any other is

@@ -23,6 +23,7 @@
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/private_pages.hpp>
+#include <holdfast/log/run_writer.hpp>
 #include <holdfast/pool/open_pool.hpp>
 #include <holdfast/stm/grown_array.hpp>
 
@@ -61,36 +62,6 @@ std::uint64_t logged_value(const stm::write_log::entry& each) noexcept {
     if (is_planted(planted::stale_rest_logged)) return merged(home::look(each.home()).value, each.value, 0x0F);
     return each.value;
 }
-
-/// The runs of a record, one word after the other. Its state stays in registers.
-class run_writer {
-public:
-    explicit run_writer(std::uint64_t* at) noexcept : at_(at), tag_(at) {}
-
-    void add(std::uint64_t offset, std::uint64_t value) noexcept {
-        if (offset != end_ || static_cast<std::uint64_t>(at_ - tag_) > format::longest_run_words) {
-            finish_run();
-            tag_ = at_++;
-            ++runs_;
-        }
-        *at_++ = value;
-        end_ = offset + sizeof value;
-    }
-    /// Behind the last word.
-    std::uint64_t* finish_run() noexcept {
-        const auto count = static_cast<std::uint64_t>(at_ - tag_);
-        if (count != 0) *tag_ = format::run_tag(end_ - (count - 1) * sizeof *at_, count - 1);
-        return at_;
-    }
-
-    std::uint64_t runs() const noexcept { return runs_; }
-
-private:
-    std::uint64_t* at_;
-    std::uint64_t* tag_;      ///< of the open run; at_: there is none
-    std::uint64_t end_ = 0;   ///< its end in the pool
-    std::uint64_t runs_ = 0;
-};
 
 /// What the pool keeps of the stores, as the payload of a record.
 void make_record(const stm::write_log& writes) {

@@ -23,6 +23,8 @@ namespace holdfast::dnv {
 struct home {
     static constexpr bool stores_early = false;
     static constexpr bool counts_attempts = true;
+    static constexpr bool numbers_commits = false;
+    static constexpr bool privatises = true;
     struct found {
         stm::word value;
         bool sound;
@@ -59,6 +61,7 @@ struct home {
     [[noreturn]] static void end_for_damage() noexcept;
     static stm::word mend_fresh(const stm::word* at) noexcept;
 
+    static bool draw_number(const stm::write_log&) noexcept { return true; }
     static bool prepare(const stm::write_log& writes) noexcept { return prepare_commit(writes); }
     static void log() noexcept { log_commit(); }
     static void retire() noexcept { retire_commit(); }

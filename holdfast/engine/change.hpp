@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <exception>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #ifdef HOLDFAST_OBSERVED
@@ -50,6 +52,21 @@ void free_or_doom(transaction_base& transaction, F&& f) {
     } catch (...) {
         if (std::uncaught_exceptions() == 0) rethrow_doomed(transaction);
         doom_by_exception(transaction);
+    }
+}
+
+/// Runs the destructor of an object in the pool. One that must not throw does not: of an engine that isolates by itself
+/// a conflict waits until it is through.
+/// Requires: a transaction is open.
+template <class T>
+void destroy_in_pool(T* object) {
+    if constexpr (std::is_nothrow_destructible_v<T>) {
+        transaction_base& transaction = *open_transaction;
+        transaction.hold_conflicts();
+        std::destroy_at(object);
+        transaction.release_conflicts();
+    } else {
+        std::destroy_at(object);
     }
 }
 

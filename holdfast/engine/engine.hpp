@@ -32,7 +32,9 @@ template <class Engine>
     if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
         throw_failure(*refused_in_signal_handler());
     open_pool* pool = find_open_pool(object);
-    if (pool == nullptr || pool->engine_name() != Engine::description.name)
+    if (pool == nullptr || pool->engine_name() != Engine::description.name ||
+        pool->isolation() != Engine::description.isolation ||
+        pool->where_aliases_are() != Engine::description.aliases)
         fail(errc::misuse, "the object is in no open pool of this engine");
     const auto call = [&] { run(function); };
     run_transaction<Engine>(*pool, call).value();
@@ -48,6 +50,8 @@ struct engine_interface {
     static constexpr bool opens_wraps = false;
     /// Whether committed values may be in alias tables of the pool instead of at home. `Engine::read` finds them.
     static constexpr bool has_shared_aliases = false;
+    /// Whether transactions isolate themselves, and run again after a conflict.
+    static constexpr bool isolates = false;
     template <class T>
     using field = basic_field<Engine, T>;
 
@@ -62,7 +66,7 @@ struct engine_interface {
         return current_transaction<Engine>().allocate(bytes, alignment);
     }
 
-    /// Frees a block; it is reused only after the commit is durable. nullptr does nothing.
+    /// Frees a block; it is reused only after the commit is durable (cc_htm: numbered). nullptr does nothing.
     /// Throws failure: misuse (not an allocated block, or outside a transaction).
     static void deallocate(const void* address) {
         auto& transaction = current_transaction<Engine>();
@@ -114,7 +118,7 @@ struct engine_interface {
             Engine::deallocate(object);
         } else {
             detail::all_or_doom(current_transaction<Engine>(), [&] {
-                std::destroy_at(object);
+                detail::destroy_in_pool(object);
                 Engine::deallocate(object);
             });
         }

@@ -21,7 +21,6 @@
 namespace holdfast {
 
 class combining_mutex;
-
 namespace detail {
 
 template <class T>
@@ -40,7 +39,6 @@ error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
 error doomed_by_inner();
 error heap_store_failed();
 kept_error group_aborted() noexcept;
-
 error snapshot_of_volatile(const open_pool& pool);
 
 /// What the call's own function returns, held until the commit has succeeded.
@@ -113,7 +111,6 @@ public:
         return take_reason(transaction);
     }
     static void forget_doom(transaction_base& transaction) noexcept { transaction.doomed_.reset(); }
-
     /// Runs the actions of one kind and forgets both kinds. What they throw goes to the handler of action failures.
     static void run_actions(transaction_base& transaction, bool committed) noexcept(persist::noexcept_seam) {
         if (transaction.on_commit.empty() && transaction.on_abort.empty()) [[likely]]
@@ -221,7 +218,6 @@ public:
     }
     transaction_locks(const transaction_locks&) = delete;
     transaction_locks& operator=(const transaction_locks&) = delete;
-
     bool are_held() const noexcept { return held_.has_value(); }
     void release() noexcept {
         held_.reset();
@@ -234,7 +230,6 @@ private:
     std::array<const void*, sizeof...(Locks)> addresses_;
     std::optional<std::scoped_lock<Locks...>> held_;
 };
-/// The same where the call names no lock.
 template <>
 class transaction_locks<> {
 public:
@@ -244,7 +239,6 @@ public:
     }
     transaction_locks(const transaction_locks&) = delete;
     transaction_locks& operator=(const transaction_locks&) = delete;
-
     bool are_held() const noexcept { return !is_released_; }
     void release() noexcept {
         is_released_ = true;
@@ -265,9 +259,10 @@ public:
     busy_section& operator=(const busy_section&) = delete;
 };
 
+template <class F> struct landing;
 /// Joins the open transaction. An error or exception that leaves dooms the whole.
 template <class R, class F, class... Locks>
-result<R> join_transaction(open_pool& pool, F& f, Locks&... locks) {
+result<R> join_transaction(open_pool& pool, F&& f, Locks&... locks) {
     transaction_base& outer = *open_transaction;
     if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) [[unlikely]]
         return refused_in_signal_handler();
@@ -396,6 +391,17 @@ result<R> run_steps(open_pool& pool, F& f, Locks&... locks) {
 template <class Engine, class R, class F>
 result<R> run_combined(open_pool& pool, F& f, combining_mutex& lock);
 
+template <class Engine, class R, class F, class... Locks>
+result<R> run_attempts(open_pool& pool, F& f, Locks&... locks);
+
+template <class Engine, class R, class F, class... Locks>
+result<R> run_outermost_steps(open_pool& pool, F& f, Locks&... locks) {
+    if constexpr (Engine::isolates)
+        return run_attempts<Engine, R>(pool, f, locks...);
+    else
+        return run_steps<Engine, R>(pool, f, locks...);
+}
+
 /// Whether the engine can take back a part of a transaction, and the call's only lock combines such parts.
 template <class Engine, class... Locks>
 inline constexpr bool combines =
@@ -407,7 +413,7 @@ result<R> run_outermost(open_pool& pool, F& f, Locks&... locks) {
     if constexpr (combines<Engine, Locks...>) return run_combined<Engine, R>(pool, f, locks...);
 #ifdef HOLDFAST_OBSERVED
     try {
-        return run_steps<Engine, R>(pool, f, locks...);
+        return run_outermost_steps<Engine, R>(pool, f, locks...);
     } catch (const persist::simulated_crash&) {
         // The process "died": only what is in DRAM is put in order, for the next one.
         transaction_runner::leave<Engine>();
@@ -417,7 +423,7 @@ result<R> run_outermost(open_pool& pool, F& f, Locks&... locks) {
         throw;
     }
 #else
-    return run_steps<Engine, R>(pool, f, locks...);
+    return run_outermost_steps<Engine, R>(pool, f, locks...);
 #endif
 }
 
@@ -430,11 +436,13 @@ void transaction_runner::hold_joined(transaction_base& transaction, Locks&... lo
         transaction.joined_locks_.reserve(transaction.joined_locks_.size() + sizeof...(Locks));
         std::tuple wanted{detail::joined_lock<Locks>{locks, transaction.holds(&locks)}...};
         std::apply(
-            [](auto&... each) {
+            [&](auto&... each) {
                 if constexpr (sizeof...(each) == 1) {
-                    (each.lock(), ...);
+                    if (!transaction.must_not_wait()) return (each.lock(), ...);
+                    if (!(each.try_lock() && ...)) transaction.give_way();
                 } else {
-                    std::lock(each...);
+                    if (!transaction.must_not_wait()) return std::lock(each...);
+                    if (std::try_lock(each...) != -1) transaction.give_way();
                 }
             },
             wanted);
@@ -453,9 +461,11 @@ class transaction_runner::late_lock {
 public:
     late_lock(transaction_base& transaction, Lock& lock)
         : transaction_(transaction), lock_(lock), held_(lock, std::defer_lock), is_new_(!transaction.holds(&lock)) {
-        // Room first: what is kept must be remembered.
         transaction.joined_locks_.reserve(transaction.joined_locks_.size() + 1);
-        if (is_new_) held_.lock();
+        if (is_new_ && !held_.try_lock()) {
+            if (transaction.must_not_wait()) transaction.give_way();
+            held_.lock();
+        }
     }
     late_lock(const late_lock&) = delete;
     late_lock& operator=(const late_lock&) = delete;
@@ -482,7 +492,8 @@ auto run_transaction(open_pool& pool, F& f, Locks&... locks) {
     using R = std::decay_t<typename detail::unwrapped<std::invoke_result_t<F&>>::type>;
     if (transaction_runner::busy()) return result<R>(detail::refused_by_stage());
     if (pool.is_inherited()) return result<R>(detail::refused_in_child(pool));
-    if (open_transaction != nullptr) return detail::join_transaction<R>(pool, f, locks...);
+    using joining = std::conditional_t<Engine::isolates, detail::landing<F>, F&>;
+    if (open_transaction != nullptr) return detail::join_transaction<R>(pool, static_cast<joining>(f), locks...);
     return detail::run_outermost<Engine, R>(pool, f, locks...);
 }
 

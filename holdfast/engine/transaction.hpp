@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -67,6 +68,18 @@ public:
         }
     }
 
+    /// Whether other transactions may wait for this one: then it does not wait for a lock that one of them may hold.
+    bool must_not_wait() const noexcept { return is_waited_for_ && std::uncaught_exceptions() == 0; }
+    /// Takes everything back and leaves, by an exception, to be run again. Requires: must_not_wait().
+    virtual void give_way() {}
+    /// From here to `release_conflicts` no load or store throws a conflict: for code that must not throw. What is
+    /// loaded behind a conflict is 0, what is stored is ignored.
+    void hold_conflicts() noexcept { ++holds_conflicts_; }
+    /// Throws the conflict that was held, if there was one.
+    void release_conflicts() {
+        if (--holds_conflicts_ == 0) throw_held_conflict();
+    }
+
     std::vector<std::function<void()>> on_commit;
     std::vector<std::function<void()>> on_abort;
 
@@ -91,6 +104,7 @@ protected:
                std::any_of(joined_locks_.begin(), joined_locks_.end(), same);
     }
 
+    virtual void throw_held_conflict() {}
     /// Dooms the transaction when a store of the heap's failed half-way. The exception goes on; a failure, which the
     /// heap makes without knowing its file, then names the pool. Requires: inside a handler.
     [[noreturn]] void rethrow_from_heap();
@@ -110,6 +124,8 @@ protected:
 
     open_pool* pool_ = nullptr;
     bool uses_heap_ = false;
+    bool is_waited_for_ = false;
+    unsigned holds_conflicts_ = 0;
     std::span<const void* const> outermost_locks_;
     std::vector<joined_lock> joined_locks_;
     heap::session blocks_;

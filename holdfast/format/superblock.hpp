@@ -18,8 +18,11 @@ inline constexpr std::uint16_t version_minor = 3;
 inline constexpr std::uint64_t feature_seals = 1;
 /// The log of a pool in use is in memory beside it, or was saved from there. Required while that is so.
 inline constexpr std::uint64_t feature_shadow_log = 2;
+/// Recovery stops at the first number that is missing in the log: commits were made in the order of their numbers, and
+/// may have used what those before them left. Where it is not set, a missing number is a commit that nobody has seen.
+inline constexpr std::uint64_t feature_prefix = 4;
 /// Features a reader must know to touch the pool.
-inline constexpr std::uint64_t known_required_features = feature_seals | feature_shadow_log;
+inline constexpr std::uint64_t known_required_features = feature_seals | feature_shadow_log | feature_prefix;
 inline constexpr std::uint64_t features_of_new_pools = feature_seals;
 
 inline constexpr std::uint64_t superblock_offset[2] = {0, page_bytes};

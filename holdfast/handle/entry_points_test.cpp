@@ -85,6 +85,16 @@ TYPED_TEST(EntryPoints, ExitInsideATransactionRollsItBack) {
 }
 
 template <class World>
+class CheckpointingEntryPoints : public testing::Test {};
+using checkpointing_worlds = testing::Types<pool_world<cc_htm, false>, pool_world<cc_htm, true>>;
+TYPED_TEST_SUITE(CheckpointingEntryPoints, checkpointing_worlds);
+
+TYPED_TEST(CheckpointingEntryPoints, WorkOrAreMisuseInEveryState) {
+    if (emulated()) GTEST_SKIP() << "qemu-user ignores MADV_DONTFORK";
+    expect_works_or_misuse(checkpointing_entry_points<TypeParam>(), all_states);
+}
+
+template <class World>
 class LineEntryPoints : public testing::Test {};
 using line_worlds = testing::Types<line_world<false>, line_world<true>>;
 TYPED_TEST_SUITE(LineEntryPoints, line_worlds);

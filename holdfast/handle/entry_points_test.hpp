@@ -2,6 +2,7 @@
 // tests/entry_points.py compares the names with the headers.
 #pragma once
 
+#include <holdfast/engine/cc_htm.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
@@ -166,6 +167,19 @@ std::vector<entry_point<World>> more_pool_entry_points() {
              auto f = [] {};
              return outcome_of([&] { return run_transaction<engine>(w.pool->core(), f); });
          }, no_handle},
+    };
+}
+
+/// Of an engine that checkpoints.
+template <class World>
+std::vector<entry_point<World>> checkpointing_entry_points() {
+    const unsigned refused = no_handle | in_child | in_handler | inside;
+    return {
+        {"basic_pool::fence", refused, [](World& w) { return outcome_of([&] { return w.pool->fence(); }); }},
+        {"basic_pool::barrier", refused,
+         [](World& w) { return outcome_of([&] { return w.pool->barrier([] {}); }); }},
+        {"basic_pool::atomically", no_handle | in_child | in_handler | gone,
+         [](World& w) { return outcome_of([&] { return w.pool->atomically([] {}); }); }},
     };
 }
 

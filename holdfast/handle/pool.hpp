@@ -110,6 +110,27 @@ public:
         if (auto entered = detail::check_entry(core_.get(), refused_inside); !entered) return entered;
         return core_->checkpoint();
     }
+    /// Returns when every transaction that had committed before the call is home on the medium; others go on meanwhile.
+    /// So nothing that has returned is missing after a crash. For engines that checkpoint (cc_htm). Thread-safe.
+    /// Errors: io, outcome_unknown, poisoned, misuse (also inside a transaction). Source: TXFence, cc-HTM, section 3.2.
+    result<void> fence()
+        requires(Engine::description.checkpoints)
+    {
+        if (auto entered = detail::check_entry(core_.get(), refused_inside); !entered) return entered;
+        return core_->fence();
+    }
+    /// The same, and calls f() while no transaction commits: what it reads of the pool is what all transactions so far
+    /// have left, and is so on the medium, too. Private memory of homes is given back. Transactions that are open wait
+    /// at their end. Several threads may call it; f runs for one at a time, and must not run a transaction.
+    /// What holds if the process dies inside: as for commits before. Errors: as fence, and what f throws.
+    /// Source: TXBarrier, cc-HTM, section 3.2.
+    template <class F>
+    result<void> barrier(F&& f)
+        requires(Engine::description.checkpoints)
+    {
+        if (auto entered = detail::check_entry(core_.get(), refused_inside); !entered) return entered;
+        return core_->barrier([&f] { f(); });
+    }
     /// Makes the pool `bytes` large in total, while it is in use; see open_pool::grow for errors and crashes. A
     /// transaction that ran out of space may call it and allocate again; the growth remains if the transaction is
     /// rolled back.

@@ -26,6 +26,7 @@ struct pool_setup {
     std::uint32_t delay_ns = 0;
     const char* directory = "/dev/shm";
     wrap_options wraps{};
+    lag_options lag{};
     persist::record_way records = persist::record_way::streamed;  ///< measured, counts would depend on the machine
 };
 
@@ -43,6 +44,7 @@ public:
         if (HOLDFAST_TEST_BASE_ADDRESS != 0) options_.base = HOLDFAST_TEST_BASE_ADDRESS + (setup.order << 31);
         options_.delay_ns = setup.delay_ns;
         options_.wraps = setup.wraps;
+        options_.lag = setup.lag;
         options_.accept_not_durable = !Engine::description.recovers;
         pool_.emplace(basic_pool<Engine>::create(path(), options_).value());
     }

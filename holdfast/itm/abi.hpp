@@ -19,6 +19,7 @@ inline constexpr std::uint32_t read_only = 0x4000;         ///< no barrier that 
 /// What begin tells the block to do.
 namespace action {
 inline constexpr std::uint32_t run_instrumented = 0x01;
+inline constexpr std::uint32_t run_uninstrumented = 0x02;
 inline constexpr std::uint32_t save_live_variables = 0x04;
 inline constexpr std::uint32_t restore_live_variables = 0x08;
 inline constexpr std::uint32_t leave_block = 0x10;  ///< it was cancelled: go on behind it

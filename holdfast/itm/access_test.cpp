@@ -1,4 +1,5 @@
 // One source of structures with barriers from the compiler, with explicit calls, and bare.
+#include <holdfast/htm/hybrid.hpp>
 #include <holdfast/itm/access.hpp>
 #include <holdfast/stm/atomically.hpp>
 #include <holdfast/stm/value.hpp>
@@ -31,11 +32,7 @@ struct bare : workload::test::plain_access {
 
 template <class Access>
 class ItmAccessModels : public testing::Test {};
-#ifdef HOLDFAST_ITM_TEST_VERSIONED
-using explicit_access = stm::stm_access<stm::versioned>;
-#else
-using explicit_access = stm::stm_access<stm::value>;
-#endif
+using explicit_access = stm::stm_access<HOLDFAST_ITM_TEST_ALGORITHM>;
 using accesses = testing::Types<itm_access, explicit_access, bare>;
 TYPED_TEST_SUITE(ItmAccessModels, accesses);
 

@@ -8,17 +8,20 @@
 
 #include <holdfast/engine/engine.hpp>
 #include <holdfast/itm/export.hpp>
+#include <holdfast/itm/isolated_entry.hpp>
 #include <holdfast/itm/one_lock.hpp>
+#include <holdfast/itm/state.hpp>
 #include <holdfast/pool/open_pool.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 namespace holdfast::itm {
 
-/// An algorithm over the transactions of `Engine`.
+/// An algorithm over the transactions of `Engine`, which the caller's locks isolate.
 ///
 /// Inside `pool.atomically` a block joins the open transaction: it brings no isolation of its own, the locks given to
 /// `atomically` do; what the call returns says whether it is durable. A cancel takes back the block alone, in the
@@ -34,11 +37,11 @@ namespace holdfast::itm {
 ///
 /// What holds if the process dies inside: what holds for the engine's transaction.
 template <class Engine>
-class engine_entry : public one_lock {
+class locked_entry : public one_lock {
     using transaction = typename Engine::transaction;
 
 public:
-    static engine_entry& of_this_thread() noexcept { return object_; }
+    static locked_entry& of_this_thread() noexcept { return object_; }
 
     bool active() const noexcept { return one_lock::active() || open_transaction_of<Engine> != nullptr; }
     bool become_irrevocable() noexcept { return one_lock::active() && one_lock::become_irrevocable(); }
@@ -69,11 +72,11 @@ public:
     void store_after_write(stm::word* home, stm::word value, std::uint8_t mask) noexcept { store(home, value, mask); }
 
     void read_range(void* to, const void* from, std::size_t bytes) noexcept {
-        words_of<engine_entry> words{*this};
+        words_of<locked_entry> words{*this};
         load_bytes(words, from, to, bytes);
     }
     void write_range(void* to, const void* from, std::size_t bytes) noexcept {
-        words_of<engine_entry> words{*this};
+        words_of<locked_entry> words{*this};
         store_bytes(words, to, from, bytes);
     }
     void copy_range(void* to, const void* from, std::size_t bytes) noexcept {
@@ -100,6 +103,23 @@ public:
         one_lock::free_at_commit(address, bytes, alignment, back);
     }
 
+    /// A block that joined has ended: what it registered runs when it is known what becomes of the transaction. False:
+    /// none of the engine is open.
+    static bool take_actions(const grown<user_action>& commit, const grown<user_action>& undo) noexcept {
+        transaction* const open = open_transaction_of<Engine>;
+        if (open == nullptr) return false;
+        const auto move = [&](auto& to, const user_action& each) {
+            to.emplace_back([each] { each.run(each.argument); });
+        };
+        try {
+            for (const user_action& each : commit) move(open->on_commit, each);
+            for (std::size_t left = undo.size(); left != 0; --left) move(open->on_abort, undo.begin()[left - 1]);
+        } catch (const std::bad_alloc&) {
+            open->doom_by_exception();
+        }
+        return true;
+    }
+
 private:
     /// Gives a block back in one of the transaction's actions. Where there is no room for the action, the transaction
     /// cannot succeed.
@@ -113,11 +133,15 @@ private:
         }
     }
 
-    static constinit thread_local engine_entry object_;
+    static constinit thread_local locked_entry object_;
     grown<std::byte> between_;
 };
 
 template <class Engine>
-constinit thread_local engine_entry<Engine> engine_entry<Engine>::object_;
+constinit thread_local locked_entry<Engine> locked_entry<Engine>::object_;
+
+/// What HOLDFAST_ITM_EXPORT is given: blocks over `Engine`, by the way in which it isolates.
+template <class Engine>
+using engine_entry = std::conditional_t<Engine::isolates, isolated_entry<Engine>, locked_entry<Engine>>;
 
 }  // namespace holdfast::itm

@@ -1,4 +1,6 @@
-// Atomic blocks over the redo engine: what is in a pool after blocks, cancels, errors and a new opening.
+// Atomic blocks over an engine: what is in a pool after blocks, cancels, errors and a new opening. Compiled for `redo`
+// and for those that isolate by themselves.
+#include <holdfast/engine/cc_htm.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/handle/pool.hpp>
 #include <holdfast/itm/engine_entry.hpp>
@@ -18,7 +20,11 @@
 #include <thread>
 #include <vector>
 
-HOLDFAST_ITM_EXPORT(holdfast::itm::engine_entry<holdfast::redo>)
+#ifndef HOLDFAST_ITM_TEST_ENGINE
+#define HOLDFAST_ITM_TEST_ENGINE redo
+#endif
+
+HOLDFAST_ITM_EXPORT(holdfast::itm::engine_entry<holdfast::HOLDFAST_ITM_TEST_ENGINE>)
 
 namespace holdfast::itm {
 
@@ -28,6 +34,8 @@ long* make_in_block(long value);
 void count_plainly(long* counter);
 
 namespace {
+
+using store = HOLDFAST_ITM_TEST_ENGINE;
 
 struct bank {
     long accounts[2];
@@ -43,10 +51,10 @@ protected:
         options_.bytes = 64 << 20;
         options_.base = HOLDFAST_TEST_BASE_ADDRESS;
         options_.durability = level::process;
-        pool_.emplace(redo::pool::create(directory_ + "/pool", options_).value());
+        pool_.emplace(store::pool::create(directory_ + "/pool", options_).value());
         pool_->atomically([&] {
-                 bank_ = reinterpret_cast<bank*>(redo::allocate(sizeof(bank)));
-                 redo::fill_zero(bank_, sizeof(bank));
+                 bank_ = reinterpret_cast<bank*>(store::allocate(sizeof(bank)));
+                 store::fill_zero(bank_, sizeof(bank));
              }).value();
         pool_->atomically([&] { transfer(bank_->accounts, -1000); }).value();
     }
@@ -58,7 +66,7 @@ protected:
 
     std::string directory_;
     create_options options_;
-    std::optional<redo::pool> pool_;
+    std::optional<store::pool> pool_;
     bank* bank_ = nullptr;
     std::mutex lock_;
 };
@@ -69,7 +77,7 @@ TEST_F(EngineEntry, ABlockIsTheEnginesTransaction) {
         done = transfer(bank_->accounts, 300);
         // Its stores wait for the commit, as the engine's own do.
         EXPECT_EQ(bank_->accounts[0], 1000);
-        EXPECT_EQ(read_value<redo>(&bank_->accounts[0]), 700);
+        EXPECT_EQ(read_value<store>(&bank_->accounts[0]), 700);
     }));
     EXPECT_TRUE(done);
     EXPECT_EQ(bank_->accounts[0], 700);
@@ -143,7 +151,7 @@ TEST_F(EngineEntry, AStoreToAPoolOutsideOfATransactionEndsTheProgram) {
     pool_->close().value();
     const pid_t child = fork();
     if (child == 0) {
-        pool_.emplace(redo::pool::open(directory_ + "/pool", options_).value());
+        pool_.emplace(store::pool::open(directory_ + "/pool", options_).value());
         if (std::freopen(said.c_str(), "w", stderr) != nullptr) count_plainly(&bank_->accounts[0]);
         _exit(0);
     }
@@ -153,7 +161,7 @@ TEST_F(EngineEntry, AStoreToAPoolOutsideOfATransactionEndsTheProgram) {
     std::string message;
     std::getline(std::ifstream(said), message);
     EXPECT_NE(message.find("put the block into pool.atomically"), std::string::npos) << message;
-    pool_.emplace(redo::pool::open(directory_ + "/pool", options_).value());
+    pool_.emplace(store::pool::open(directory_ + "/pool", options_).value());
     EXPECT_EQ(bank_->accounts[0], 1000);
 }
 
@@ -161,7 +169,7 @@ TEST_F(EngineEntry, WhatWasCommittedIsThereAfterANewOpening) {
     ASSERT_TRUE(pool_->atomically([&] { transfer(bank_->accounts, 250); }));
     const long* const accounts = bank_->accounts;
     pool_->close().value();
-    pool_.emplace(redo::pool::open(directory_ + "/pool", options_).value());
+    pool_.emplace(store::pool::open(directory_ + "/pool", options_).value());
     EXPECT_EQ(accounts[0], 750);
     EXPECT_EQ(accounts[1], -750);
 }

@@ -226,6 +226,7 @@
     void free_aligned(void* block, std::size_t alignment) noexcept {                                                \
         ::operator delete(block, std::align_val_t{alignment});                                                      \
     }                                                                                                               \
+    [[maybe_unused]] static const bool has_started = runtime<Algorithm>::program_starts();                          \
     }                                                                                                               \
     extern "C" {                                                                                                    \
     constinit thread_local holdfast::itm::thread_state holdfast_itm_state{};                                        \

@@ -414,7 +414,8 @@ std::vector<law> laws_of_blocks() {
         {"commit actions of a cancelled block do not run", commit_actions_of_cancelled_do_not_run},
         {"undo actions run where something is undone, newest first", undo_actions_run_where_undone, true},
         {"actions may use blocks themselves", actions_may_use_blocks, true},
-        {"a relaxed block becomes irrevocable before it calls what has no clone", relaxed_becomes_irrevocable},
+        {"a relaxed block becomes irrevocable before it calls what has no clone", relaxed_becomes_irrevocable, false,
+         false, true},
         {"every clone is found, however its table is sorted", clones_are_found},
         {"threads that count together lose nothing", threads_count_together, true},
     };

@@ -308,7 +308,7 @@ const char* no_room_is_an_exception() {
 
 std::vector<law> laws_of_memory() {
     return {
-        {"what a block frees is freed at its commit only", freed_at_commit_only},
+        {"what a block frees is freed at its commit only", freed_at_commit_only, false, false, true},
         {"a cancel gives back what the block allocated", cancel_gives_back},
         {"a restart gives back what the attempt allocated", restart_gives_back},
         {"a nested cancel gives back its blocks and frees nothing", nested_blocks_go_with_their_cancel},

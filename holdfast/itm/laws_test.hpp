@@ -11,6 +11,7 @@ struct law {
     const char* (*broken)();
     bool counts_attempts = false;  ///< does not hold where conflicts come from outside
     bool is_of_algorithm = false;  ///< the runtime has no part in it
+    bool needs_software = false;   ///< does not hold for a block in hardware
 };
 
 std::vector<law> laws_of_blocks();

@@ -12,6 +12,7 @@
 #include <holdfast/base/signal_handlers.hpp>
 #include <holdfast/base/threads.hpp>
 #include <holdfast/itm/exceptions.hpp>
+#include <holdfast/itm/hardware_blocks.hpp>
 #include <holdfast/itm/planted.hpp>
 #include <holdfast/itm/state.hpp>
 #include <holdfast/itm/undo_log.hpp>
@@ -77,7 +78,8 @@ public:
             start.read_only = (properties & property::read_only) != 0;
             start.frames_below = thread.frames_below;
             start.restart = &restart;
-            algorithm.begin(start);
+            if constexpr (hardware::exist) thread.properties = properties;
+            return hardware::open_attempt(algorithm, thread.properties, start) | action::save_live_variables;
         }
         return action::run_instrumented | action::save_live_variables;
     }
@@ -95,6 +97,10 @@ public:
             stop("an atomic block",
                  "the block that is open began in a frame that was left by a jump, or on another stack");
         ++thread.depth;
+        if constexpr (hardware::exist) {
+            if (Algorithm::of_this_thread().in_hardware())
+                return hardware::begin_inner(properties, needs_no_rollback(properties));
+        }
         if ((properties & property::no_abort) == 0) open_nested(thread, where);
         if (needs_no_rollback(properties)) become_irrevocable();
         return action::run_instrumented | action::save_live_variables;
@@ -132,6 +138,7 @@ public:
     /// `__transaction_cancel`.
     [[noreturn]] static void abort(std::uint32_t why) noexcept {
         thread_state& thread = state();
+        hardware::leave();
         if ((why & reason::user_retry) != 0) restart();
         const bool outer = (why & reason::outer_cancel) != 0 && !is_planted(fault::reason_outer_ignored);
         if (outer && thread.joined) thread.nested.keep(1);
@@ -149,6 +156,10 @@ public:
     [[noreturn]] static void restart() noexcept {
         thread_state& thread = state();
         Algorithm& algorithm = Algorithm::of_this_thread();
+        if constexpr (hardware::exist) {
+            // What hardware takes back was never there, actions included. Only a stand-in comes here.
+            if (algorithm.in_hardware()) thread.undo_actions.keep(0);
+        }
         take_all_back(algorithm, thread);
         if constexpr (requires { Algorithm::home_policy::between_attempts(); }) {
             if (!may_begin_again(thread)) {
@@ -163,8 +174,8 @@ public:
         start.frames_below = thread.frames_below;
         start.restart = &restart;
         thread.depth = 1;
-        algorithm.begin(start);
-        stm::resume(thread.outermost, action::run_instrumented | action::restore_live_variables);
+        const std::uint32_t code = hardware::open_attempt(algorithm, thread.properties, start);
+        stm::resume(thread.outermost, static_cast<int>(code | action::restore_live_variables));
     }
 
     /// What the algorithm's home does between two attempts, which may run blocks of its own. False: there is no other.
@@ -185,6 +196,7 @@ public:
     static void become_irrevocable() noexcept {
         Algorithm& algorithm = Algorithm::of_this_thread();
         if (algorithm.irrevocable()) return;
+        hardware::leave();
         if (algorithm.become_irrevocable()) {
             hold_cancellation(state());
             return;
@@ -212,7 +224,26 @@ public:
         thread.undo_actions.push(action);
     }
 
+    /// Leaves the blocks that joined a transaction which has come to nothing, however deep: the thread's own variables
+    /// and exceptions are as they were. `undo_actions` gets theirs, for the owner to run when he has taken all back.
+    static void leave_joined(grown<user_action>& undo_actions) noexcept {
+        thread_state& thread = state();
+        take_back_to<Algorithm>(thread, 0, nullptr, thread.frames_below);
+        drop_exceptions(thread, 0);
+        for (const user_action& each : thread.undo_actions) undo_actions.push(each);
+        forget_everything(thread);
+        release_cancellation(thread);
+    }
+
+    /// Lets the algorithm do what it has to do before the program has blocks.
+    static bool program_starts() noexcept {
+        if constexpr (requires { Algorithm::program_starts(); }) Algorithm::program_starts();
+        return true;
+    }
+
 private:
+    using hardware = hardware_blocks<Algorithm>;
+
     static std::uintptr_t stack_pointer_of(const stm::checkpoint& where) noexcept {
 #if defined(__x86_64__)
         return where.rsp;
@@ -342,10 +373,18 @@ private:
         if (thread.joined && thread.depth == 1) {
             thread.depth = 0;
             thread.joined = false;
-            run_actions(thread.commit_actions, 0, false);
+            end_actions_of_joined(thread);
             forget_everything(thread);
             release_cancellation(thread);
         }
+    }
+
+    /// A block that joined ends: the actions are those of the transaction's owner, if he takes them.
+    static void end_actions_of_joined(thread_state& thread) noexcept {
+        if constexpr (requires { Algorithm::take_actions(thread.commit_actions, thread.undo_actions); }) {
+            if (Algorithm::take_actions(thread.commit_actions, thread.undo_actions)) return;
+        }
+        run_actions(thread.commit_actions, 0, false);
     }
 
     static void hand_over_frees(thread_state& thread) noexcept {
@@ -377,7 +416,7 @@ private:
         thread.depth = cancelled.depth - 1;
         run_actions(thread.undo_actions, cancelled.undo_actions, true);
         if (thread.joined && thread.depth == 1) {
-            run_actions(thread.commit_actions, 0, false);
+            end_actions_of_joined(thread);
             forget_everything(thread);
             release_cancellation(thread);
         }

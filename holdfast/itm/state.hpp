@@ -66,6 +66,7 @@ struct thread_state {
     bool gives_back_at_exit;    ///< the lists below are released when the thread ends
     bool holds_cancellation;    ///< until the end of an irrevocable block
     int cancel_state;           ///< what the thread had before that
+    std::uint32_t properties;   ///< of the outermost; kept where some blocks run in hardware
     transaction_id id;
     transaction_id last_id;
     std::uintptr_t frames_below;

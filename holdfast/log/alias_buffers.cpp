@@ -9,21 +9,29 @@
 //   2. CLOSED, when it is full, the log runs short or homes are asked for, and the other one is EMPTY, which becomes
 //      ACTIVE with that: nobody enters, those inside finish. They wait for nobody but the medium. Where the other is
 //      not empty yet, who wants to enter waits.
-//   3. RETIRING: store all homes, write back their lines, each once, and FENCE. Orders the homes before step 5: were
-//      the log trimmed first, a cut would lose what was committed.
+//   3. RETIRING: wait until the log has the record of the highest number that left a value here, and those of all
+//      smaller ones (see below). Store all homes, write back their lines, each once, and FENCE. Orders the homes before
+//      step 5: were the log trimmed first, a cut would lose what was committed.
 //   4. EMPTY. Readers find nothing there any more, and what they read at home then is what was stored in 3.
 //   5. Trim the log: S is below every commit in flight and below the first that left an alias in the younger table.
 //      Everything below it is home, whichever table it was in. Not before 4: what S passes the heap calls clean, and
 //      who takes a clean block stores to it past the tables.
-// Values come into a table only when their record is durable, so that nothing ever has to be taken out of one, and a
+// Values come into a table only when their commit is certain, so that nothing ever has to be taken out of one, and a
 // wrap that stays open holds no table back: it might be waiting for a lock whose owner waits for room in a table.
 //
+// Softwrap publishes when the record is durable; nothing is left to wait for in step 3. cc_htm publishes before, while
+// it holds the locks of its isolation (wait_for_log): recovery keeps a prefix of the numbers, and a value that was home
+// behind its end would belong to no commit. A commit draws its number after it has entered, since
+// who waited for room with a number that is not in the log would wait for himself. A number that was drawn in vain
+// leaves no value, and no sequence, in a table.
+//
 // At `process` without write-backs and the fence. A commit larger than a table waits until both are empty, and stores
-// its homes itself while nobody publishes.
+// its homes itself while nobody publishes; not before the log has its record and those of all smaller numbers.
 //
 // Invariants
 //   * The value of a byte is the younger table's, else the older's, else the home's; the older retires first.
 //   * A home is stored by who retires, or by who is alone: never by two at once.
+//   * A table comes home only when the prefix of the log has passed the highest number that left a value in it.
 //   * S passes no record whose values are in a table.
 #include <holdfast/log/alias_buffers.hpp>
 
@@ -90,7 +98,7 @@ std::uint64_t alias_tables::look(const pool_word* home, std::uint64_t word, std:
     if (first.mask == 0xFF) return first.value;
     const alias_table::alias second = tables_[newer ^ 1u].find(word, hash);
     // Homes last: what left a table before it was looked at has come home before.
-    const std::uint64_t value = __atomic_load_n(home, __ATOMIC_RELAXED);
+    const std::uint64_t value = __atomic_load_n(home, __ATOMIC_ACQUIRE);
     return merged(merged(value, second.value, second.mask), first.value, first.mask);
 }
 
@@ -101,6 +109,19 @@ void alias_buffers::leave(const entrance& held, std::uint64_t sequence) {
     while (sequence < first &&
            !from.first_sequence.compare_exchange_weak(first, sequence, std::memory_order_release)) {
     }
+    std::uint64_t last = from.last_sequence.load(std::memory_order_relaxed);
+    while (sequence > last && !from.last_sequence.compare_exchange_weak(last, sequence, std::memory_order_release)) {
+    }
+    go_out(held);
+}
+
+void alias_buffers::leave_unused(const entrance& held) {
+    if (held.alone) return leave_alone();
+    go_out(held);
+}
+
+void alias_buffers::go_out(const entrance& held) {
+    gate& from = gates_[held.table];
     // A word that was there already needs no more room.
     const std::uint64_t given_back = held.reserved - std::min(held.inserted, held.reserved);
     const std::uint64_t before =
@@ -150,6 +171,16 @@ void alias_buffers::make_room_beside(unsigned full) {
     changed_.wait(lock, [&] { return alone_ || states_[full ^ 1u] == state::empty || newest_.load() != full; });
 }
 
+void alias_buffers::relieve() {
+    if (retirement_.joinable()) return;
+    const unsigned table = newest_.load(std::memory_order_relaxed);
+    if (gate::words(gates_[table].all.load(std::memory_order_relaxed)) <= options_.words / 2) return;
+    const cancellation_held uncancelled;
+    guard lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || alone_ || newest_.load(std::memory_order_relaxed) != table) return;
+    if (states_[table ^ 1u] == state::empty) turn(lock);
+}
+
 void alias_buffers::hurry() noexcept {
     guard lock(mutex_);
     const unsigned newest = newest_.load(std::memory_order_relaxed);
@@ -177,7 +208,7 @@ bool alias_buffers::retire(guard& lock) {
     states_[*closed] = state::retiring;
     changed_.wait(lock, [&] { return gate::inside(gates_[*closed].all.load(std::memory_order_acquire)) == 0; });
     lock.unlock();
-    store_homes(*closed);
+    bring_table_home(*closed);
     lock.lock();
     retired_.fetch_add(1, std::memory_order_release);
     states_[*closed] = state::empty;
@@ -185,24 +216,22 @@ bool alias_buffers::retire(guard& lock) {
     return true;
 }
 
-void alias_buffers::store_homes(unsigned table) {
+void alias_buffers::bring_table_home(unsigned table) {
     gate& its = gates_[table];
     // Emptied first: what a truncation passes may be stored to past the table, which must not hide it.
     const auto empty_and_trim = [&] {
         tables_[table].empty();
         its.first_sequence.store(never, std::memory_order_release);
+        its.last_sequence.store(0, std::memory_order_release);
         lanes_.trim();
     };
     HOLDFAST_ASSERT_ALWAYS(gate::inside(its.all.load()) == 0 && (its.all.load() & gate::open) == 0,
                            "nobody is inside a table that retires");
     HOLDFAST_ASSERT(its.first_sequence.load() > lanes_.truncated(), "S passes no record whose values are in a table");
+    if (options_.wait_for_log && !is_planted(planted::table_home_before_prefix))
+        options_.wait_for_log(its.last_sequence.load(std::memory_order_acquire));
     if (is_planted(planted::state_flipped_too_soon)) empty_and_trim();
-    tables_[table].for_each([&](std::uint64_t word, alias_table::alias each) {
-        HOLDFAST_ASSERT(word * 8 < pool_bytes_.load(), "no home is outside the pool");
-        auto* home = reinterpret_cast<std::uint64_t*>(pool_) + word;
-        persist::store_word(home, each.value, each.mask, site::retire_home);
-        if (options_.persists) note_stored(word / line_words);
-    });
+    store_homes(table);
     if (options_.persists) {
         write_homes_back();
         persist::fence(options_.lines, site::retire_home_fence);
@@ -210,6 +239,17 @@ void alias_buffers::store_homes(unsigned table) {
         persist::order_for_kill();
     }
     if (!is_planted(planted::state_flipped_too_soon)) empty_and_trim();
+}
+
+void alias_buffers::store_homes(unsigned table) {
+    // With the acquiring load of who finds such a home: he knows of the commit whose value it is.
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    tables_[table].for_each([&](std::uint64_t word, alias_table::alias each) {
+        HOLDFAST_ASSERT(word * 8 < pool_bytes_.load(), "no home is outside the pool");
+        auto* home = reinterpret_cast<std::uint64_t*>(pool_) + word;
+        persist::store_word(home, each.value, each.mask, site::retire_home);
+        if (options_.persists) note_stored(word / line_words);
+    });
 }
 
 void alias_buffers::note_stored(std::uint64_t line) {

@@ -8,6 +8,8 @@
 
 #include <array>
 #include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -20,6 +22,9 @@ struct alias_options {
     persist::line_path lines;      ///< used when `persists`
     std::uint32_t words = 4096;    ///< room of each table; at least 1
     bool in_background = true;     ///< a separate thread retires tables; otherwise commits and callers do
+    /// Where commits publish before their records are durable: returns when the record of that number and those of all
+    /// smaller ones are in the log, durable where the pool promises it. Empty: they publish afterwards.
+    std::function<void(std::uint64_t)> wait_for_log{};
 };
 
 /// A commit's right to publish, from `enter` to `leave`.
@@ -50,7 +55,8 @@ public:
     /// Room for `words` words in the active table; waits while both are full. Call with the caller's locks held, the
     /// lane taken and room in the log reserved, before the sequence is drawn. Thread-safe.
     entrance enter(std::size_t words);
-    /// What publishes a word, by its offset. Requires: used by one thread at a time.
+    /// What publishes a word, by its offset. While it lives nobody else publishes: one lock is cheaper than an exchange
+    /// for each word. Used by one thread at a time.
     class publisher {
     public:
         void operator()(std::uint64_t offset, std::uint64_t value, std::uint8_t mask) noexcept {
@@ -59,19 +65,27 @@ public:
 
     private:
         friend class alias_buffers;
-        publisher(alias_table& to, entrance& held) : to_(to), held_(held) {}
+        publisher(std::mutex& publishing, alias_table& to, entrance& held)
+            : nobody_else_(publishing), to_(to), held_(held) {}
+        std::unique_lock<std::mutex> nobody_else_;
         alias_table& to_;
         entrance& held_;
     };
-    /// Calls f(publisher). Requires: the commit's record is whole, and at `power` durable; not of an entrance that
-    /// stores homes. Thread-safe: one publishes at a time, which one lock makes cheaper than an exchange for each word.
+    /// Requires: the commit is certain. Its record is whole, and at `power` durable, unless tables wait for the log;
+    /// not of an entrance that stores homes. Thread-safe.
+    publisher begin_publishing(entrance& held) { return publisher(publishing_, tables_[held.table], held); }
+    /// Calls f(publisher).
     template <class F>
     void publish(entrance& held, F&& f) {
-        const std::lock_guard lock(publishing_);
-        f(publisher(tables_[held.table], held));
+        f(begin_publishing(held));
     }
     /// Ends what `enter` began, before the lane is given back. `sequence` is the commit's.
     void leave(const entrance& held, std::uint64_t sequence);
+    /// The same where the commit did not come about. Requires: nothing was published.
+    void leave_unused(const entrance& held);
+    /// Brings a table home that is more than half full, unless somebody else does, or a thread of the pool has to.
+    /// Requires: the caller has no entrance, and no number that is not in the log. Thread-safe.
+    void relieve();
 
     std::uint64_t first_not_home() const noexcept override;
     void bring_home() override;
@@ -97,8 +111,9 @@ private:
         static std::uint64_t inside(std::uint64_t all) noexcept { return (all & ~open) / one_inside; }
         static std::uint64_t words(std::uint64_t all) noexcept { return all & (one_inside - 1); }
         alignas(128) std::atomic<std::uint64_t> all{0};
-        /// The lowest sequence that left an alias here.
+        /// The lowest sequence that left an alias here, and the highest.
         std::atomic<std::uint64_t> first_sequence{never};
+        std::atomic<std::uint64_t> last_sequence{0};
     };
 
     using guard = std::unique_lock<std::mutex>;
@@ -110,7 +125,9 @@ private:
     void make_room_beside(unsigned full);
     entrance enter_alone();
     void leave_alone();
+    void go_out(const entrance& held);
     bool retire(guard& lock);
+    void bring_table_home(unsigned table);
     void store_homes(unsigned table);
     void note_stored(std::uint64_t line);
     void write_homes_back();

@@ -15,13 +15,13 @@ namespace holdfast {
 class alias_tables {
 public:
     /// A word as the commits so far left it. Thread-safe, without a lock. Bytes that no lock of the caller guards are
-    /// from some commit, perhaps not the last.
+    /// from some commit, perhaps not the last. What is loaded next is not older.
     std::uint64_t load(const pool_word* home) const noexcept {
         const auto word = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - pool_) / 8;
         const std::uint64_t hash = alias_table::hash_of(word);
         const std::uint64_t filter = tables_[0].filter_word(hash) | tables_[1].filter_word(hash);
         if ((filter & tables_[0].filter_bit(hash)) == 0) [[likely]]
-            return __atomic_load_n(home, __ATOMIC_RELAXED);
+            return __atomic_load_n(home, __ATOMIC_ACQUIRE);
         return look(home, word, hash);
     }
 

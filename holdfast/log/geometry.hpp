@@ -14,6 +14,7 @@ struct log_geometry {
     std::uint64_t bytes = 0;
     std::uint64_t segment_bytes = 0;
     bool sealed_segments = true;  ///< headers say more than the salt: feature_seals
+    bool keeps_prefix = false;    ///< recovery stops at the first missing number: feature_prefix
 
     std::uint32_t segment_count() const noexcept {
         return static_cast<std::uint32_t>((bytes - format::log_header_bytes) / segment_bytes);

@@ -1,6 +1,7 @@
 #include <holdfast/log/groups.hpp>
 
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/log/home_writer.hpp>
 #include <holdfast/log/parts.hpp>
 #include <holdfast/log/planted.hpp>
 #include <holdfast/log/segment_header.hpp>
@@ -30,15 +31,6 @@ detail::kept_error poisoned_error(const std::string& path, errc code) noexcept {
     } catch (const std::bad_alloc&) {
         return detail::keep_lasting(bare_error(code));
     }
-}
-
-/// What stands in memory instead; the normal build never asks.
-const unsigned char* planted_bytes([[maybe_unused]] std::uint64_t offset) noexcept {
-#ifdef HOLDFAST_OBSERVED
-    return static_cast<const unsigned char*>(planted_pool) + offset;
-#else
-    return nullptr;
-#endif
 }
 
 result<void> write_truncation(persist::file& file, const log_geometry& geometry, unsigned slot,
@@ -299,6 +291,7 @@ result<void> group_log::checkpoint_to(std::uint64_t sequence) {
 result<void> group_log::write_homes(std::uint64_t sequence) {
     const auto& geometry = segments_.geometry();
     std::vector<std::uint64_t>& segment = segment_words_;
+    home_writer homes(file_);
     for (const std::uint32_t index : order_) {
         const std::uint64_t used = segments_[index].used_bytes.load(std::memory_order_relaxed);
         if (auto read = file_.read_at(geometry.segment_offset(index), segment.data(), used); !read) return read;
@@ -309,36 +302,11 @@ result<void> group_log::write_homes(std::uint64_t sequence) {
             const bool is_home = sequence_of(segment.data() + at) <= truncated();
             const std::uint64_t* payload = segment.data() + at + format::record_header_words;
             if (!is_home)
-                if (auto written = write_entries({payload, words}); !written) return written;
+                if (auto added = homes.add({payload, words}); !added) return added;
             at += format::record_bytes(words) / 8;
         }
     }
-    return {};
-}
-
-result<void> group_log::write_entries(std::span<const std::uint64_t> payload) {
-    for (std::size_t at = 0; at < payload.size();) {
-        const format::entry each = format::entry_of(payload[at]);
-        const auto* bytes = reinterpret_cast<const unsigned char*>(&payload[at + 1]);
-        if (is_planted(planted::checkpoint_from_memory)) bytes = planted_bytes(each.offset);
-        if (each.mask == 0xFF) {
-            if (auto written = file_.write_at(each.offset, bytes, each.words * 8, site::log_checkpoint_home); !written)
-                return written;
-        } else {
-            for (unsigned first = 0; first < 8;) {
-                unsigned count = 0;
-                while (first + count < 8 && (each.mask >> (first + count) & 1u) != 0) ++count;
-                if (count != 0)
-                    if (auto written = file_.write_at(each.offset + first, bytes + first, count,
-                                                      site::log_checkpoint_home);
-                        !written)
-                        return written;
-                first += std::max(count, 1u);
-            }
-        }
-        at += 1 + each.words;
-    }
-    return {};
+    return homes.write();
 }
 
 result<void> group_log::checkpoint() { return checkpoint(false); }

@@ -109,7 +109,6 @@ private:
     result<void> checkpoint(bool hold);
     result<void> checkpoint_to(std::uint64_t sequence);
     result<void> write_homes(std::uint64_t sequence);
-    result<void> write_entries(std::span<const std::uint64_t> payload);
     std::uint64_t fullest_group_words() const noexcept;
     /// The last group that is durable, of which there is a record unless it was truncated.
     std::uint64_t acknowledged() const noexcept {

@@ -103,6 +103,8 @@ TEST_F(Groups, ManyCommittersShareSyncs) {
 TEST_F(Groups, ACheckpointWritesLoggedBytesHomeWithTwoSyncs) {
     const std::uint64_t neighbours = 0x1111111111111111;
     ASSERT_TRUE(file_->write_at(image_.offset(0), &neighbours, 8, persist::site::pool_format));
+    const std::uint64_t between = 0x2222222222222222;
+    ASSERT_TRUE(file_->write_at(image_.offset(2), &between, 8, persist::site::pool_format));
     ASSERT_TRUE(commit({format::masked_tag(image_.offset(0), 0x99), 0xAABBCCDDEEFF0022}));
     ASSERT_TRUE(commit(run(image_.offset(5), {5, 6})));
     ASSERT_TRUE(commit(run(image_.offset(6), {7})));
@@ -110,7 +112,8 @@ TEST_F(Groups, ACheckpointWritesLoggedBytesHomeWithTwoSyncs) {
     ASSERT_TRUE(log_->checkpoint());
     const auto cost = persist::thread_counters() - before;
     EXPECT_EQ(cost.syncs, 2u);
-    EXPECT_EQ(cost.written_bytes, 4 + 16 + 8 + sizeof(format::truncation_slot)) << "no byte that was not logged";
+    EXPECT_EQ(cost.written_bytes, 7 * 8 + sizeof(format::truncation_slot)) << "the range of the page that they span";
+    EXPECT_EQ(word_on_file(2), between) << "as it was";
     EXPECT_EQ(word_on_file(0), 0xAA1111DDEE111122u);
     EXPECT_EQ(word_on_file(5), 5u);
     EXPECT_EQ(word_on_file(6), 7u);

@@ -159,6 +159,12 @@ public:
             return {};
         return reserve_segments(held, payload, payload_words);
     }
+    /// The same for a payload that is not there yet. Requires: it fits in a segment.
+    result<void> reserve_words(lane& held, std::uint64_t payload_words) {
+        HOLDFAST_ASSERT(payload_words <= segment_payload_words(), "a payload that is not there is not divided");
+        return reserve(held, nullptr, payload_words);
+    }
+    std::uint64_t segment_payload_words() const noexcept { return segments_.geometry().segment_payload_words(); }
     /// Whether a record of this many bytes needs nothing reserved.
     bool has_room(const lane& held, std::uint64_t bytes) const noexcept {
         return held.segment_ != no_segment && held.position_ + bytes <= segments_.geometry().segment_bytes;
@@ -173,6 +179,14 @@ public:
         HOLDFAST_ASSERT(drawn > truncated(), "truncation stays below every commit in flight");
         HOLDFAST_ASSERT(drawn > held.ended_, "the sequence of a lane only grows");
         return drawn;
+    }
+    /// What numbers are drawn from, to be used in a transaction of the processor: the number is what is there, and one
+    /// more is stored. Requires: a lane is held since before the transaction, and begin_drawing was called for it.
+    std::atomic<std::uint64_t>& counter() noexcept { return next_; }
+    /// A number will be drawn from counter().
+    void begin_drawing(lane& held) noexcept {
+        HOLDFAST_ASSERT(is_held(held) && !retires_at_once_, "a number is drawn while the lane is held");
+        held.sequence_drawn_ = true;
     }
     /// Seals and sends the record at `record` (header words, payload, room up to the next line).
     /// Requires: reserved. Durable after the next fence; not before.

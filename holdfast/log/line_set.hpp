@@ -27,10 +27,11 @@ public:
             used_.push_back(static_cast<std::uint32_t>(line / lines_per_page));
             page->used = true;
         }
-        std::uint64_t& word = page->words[line % lines_per_page / 64];
-        const std::uint64_t bit = std::uint64_t{1} << (line % 64);
-        if ((word & bit) != 0) return false;
-        word |= bit;
+        const std::uint64_t index = line % lines_per_page / 64;
+        const std::uint64_t bit = bit_of(line);
+        if ((page->words[index] & bit) != 0) return false;
+        page->words[index] |= bit;
+        page->filled[index / 64] |= bit_of(index);
         return true;
     }
 
@@ -41,17 +42,30 @@ public:
     /// Empties the set, keeping its memory.
     void clear() {
         for (const auto index : used_) {
-            pages_[index]->words.fill(0);
-            pages_[index]->used = false;
+            page_bits& page = *pages_[index];
+            page.for_each_filled([&](std::uint64_t word) { page.words[word] = 0; });
+            page.filled.fill(0);
+            page.used = false;
         }
         used_.clear();
     }
 
 private:
     static constexpr std::uint64_t lines_per_page = 32768;
+    static constexpr std::uint64_t bit_of(std::uint64_t index) noexcept { return std::uint64_t{1} << (index % 64); }
+
     struct page_bits {
         std::array<std::uint64_t, lines_per_page / 64> words{};
+        std::array<std::uint64_t, lines_per_page / 64 / 64> filled{};  ///< a bit for each of `words` that is not 0
         bool used = false;
+
+        /// Calls f(index) for each word that is not 0, in ascending order.
+        template <class F>
+        void for_each_filled(F&& f) const {
+            for (std::uint64_t first = 0; first < filled.size(); ++first)
+                for (std::uint64_t bits = filled[first]; bits != 0; bits &= bits - 1)
+                    f(first * 64 + static_cast<unsigned>(__builtin_ctzll(bits)));
+        }
     };
     std::vector<std::unique_ptr<page_bits>> pages_;
     std::vector<std::uint32_t> used_;
@@ -62,8 +76,9 @@ void line_set::for_each_run(F&& f) {
     line_runs<std::remove_reference_t<F>> runs(f);
     for (std::uint64_t index = 0; index < pages_.size(); ++index) {
         if (!pages_[index] || !pages_[index]->used) continue;
-        for (std::uint64_t word = 0; word < lines_per_page / 64; ++word)
-            runs.add(index * lines_per_page + word * 64, pages_[index]->words[word]);
+        const page_bits& page = *pages_[index];
+        page.for_each_filled(
+            [&](std::uint64_t word) { runs.add(index * lines_per_page + word * 64, page.words[word]); });
     }
     runs.finish();
 }

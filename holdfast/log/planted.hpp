@@ -23,6 +23,11 @@
     X(trimmed_alone, softwrap_lat, "a thread trims by its own wraps, whatever others have not fenced") \
     X(state_flipped_too_soon, softwrap, "a table is empty, and the log trimmed, before the homes are stored") \
     X(younger_table_trimmed, softwrap, "trimming passes wraps whose values wait in the younger table") \
+    X(retired_before_write_back, cc_htm, "the log is trimmed before the homes that were retired are durable") \
+    X(retired_past_prefix, cc_htm, "a commit is retired though an earlier one is not in the log yet") \
+    X(table_home_before_prefix, cc_htm, "an alias table comes home before the log has the prefix up to its commits") \
+    X(entry_taken_early, cc_htm, "an entry of the alias sets is taken over before its value is home") \
+    X(hole_skipped, cc_htm, "recovery goes on behind a missing number") \
     X(replayed_by_bucket, wraps, "recovery applies records bucket by bucket, not by stamp") \
     X(early_line_not_renewed, wraps, "a line that changed after it was sent is not sent again") \
     X(log_kept_after_recovery, redo, "recovery leaves the log as it was once homes are stored") \

@@ -138,9 +138,26 @@ void log_replay::scan(std::span<const std::byte> pool, const log_geometry& geome
     };
     if (!std::is_sorted(records_.begin(), records_.end(), before) && !is_planted(planted::replayed_by_bucket))
         std::sort(records_.begin(), records_.end(), before);
-    if (how == log_reading::torn_anywhere) return;
-    check_acknowledged(naming, geometry);
-    check_fenced();
+    if (how != log_reading::torn_anywhere) {
+        check_acknowledged(naming, geometry);
+        check_fenced();
+    }
+    if (geometry.keeps_prefix) keep_prefix();
+}
+
+/// What is dropped can never verify again: recovery empties the log, and goes on above the highest number that it saw.
+void log_replay::keep_prefix() {
+    if (is_planted(planted::hole_skipped)) return;
+    std::uint64_t next = report_.truncated + 1;
+    std::size_t i = 0;
+    while (i < records_.size() && records_[i].sequence == next) {
+        std::size_t end = i;
+        while (end < records_.size() && records_[end].sequence == next) ++end;
+        if (!is_whole(i, end)) break;
+        i = end;
+        ++next;
+    }
+    records_.resize(i);
 }
 
 void log_replay::pass_torn_sequences(std::span<const std::uint64_t> torn, const log_geometry& geometry) noexcept {

@@ -23,8 +23,9 @@ namespace holdfast {
 ///      not ends the segment. Where it cannot be a torn tail (log/scan.hpp), it is damage.
 ///   3. Look for every commit that a sealed header calls acknowledged, and for every record of an open undo
 ///      transaction that a later one calls fenced. A missing one is damage.
-///   4. Redo: keep records above S whose parts are all there; a missing number is a commit that
-///      was not acknowledged. Apply in order of sequence.
+///   4. Redo: keep records above S whose parts are all there. A missing number is a commit that was not acknowledged:
+///      where the log keeps a prefix, all behind it are dropped, since they may have used what it left; elsewhere its
+///      locks were held until it was durable, and nobody has seen it. Apply in order of sequence.
 ///      Undo: keep transactions above S without an end; apply their records, newest first.
 ///   5. Store page by page, in that order within a page (log/home_stores.hpp).
 class log_replay {
@@ -62,6 +63,7 @@ private:
     void pass_torn_sequences(std::span<const std::uint64_t> torn, const log_geometry& geometry) noexcept;
     void check_acknowledged(std::span<const segment_contents> segments, const log_geometry& geometry);
     void check_fenced();
+    void keep_prefix();
     bool is_acknowledged_there(std::uint64_t sequence) const;
     bool has_ended(std::uint64_t sequence) const;
     static result<void> check_bounds(std::span<const std::byte> pool, const log_geometry& geometry,

@@ -181,7 +181,8 @@ private:
             // whose words some are of one that stood here before.
             const bool is_redo = kind == record_kind::redo;
             const bool is_beyond = is_redo && sequence_of(words) > most_;
-            // No commit is empty: here the length has not arrived, over the zeros that recovery left.
+            // Empty is a number drawn in vain (cc_htm), or the length has not arrived, over the zeros that recovery
+            // left: nothing proves which.
             const bool is_empty = is_redo && payload_words_of(words) == 0;
             if (is_beyond || is_empty || !entries_fit(words)) break;
             chain.push_back({sequence_of(words), 0, 1, kind, 0, payload_words_of(words)});

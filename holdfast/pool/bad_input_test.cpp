@@ -124,9 +124,9 @@ TEST_F(PoolBadInput, AnOlderMinorFormatOpensAndIsWrittenAsItWas) {
 
 TEST_F(PoolBadInput, AnUnknownFeatureIsRefused) {
     make();
-    edit_superblocks(path(), [](auto& block) { block.required_features = 4; });
+    edit_superblocks(path(), [](auto& block) { block.required_features = 8; });
     const error reason = expect_refused(errc::feature_unsupported);
-    expect_details(reason, 0, "feature bits within 3", "4");
+    expect_details(reason, 0, "feature bits within 7", "8");
     EXPECT_NE(reason.text().find("the pool needs features this library lacks"), std::string::npos);
 }
 
@@ -135,7 +135,7 @@ TEST_F(PoolBadInput, AnUnknownFeatureInTheNewerCopyIsNotPassedOver) {
     for (unsigned copy = 0; copy < 2; ++copy) {
         const auto sound = superblock_copy(path(), copy);
         auto newer = sound;
-        newer.required_features = 5;
+        newer.required_features = 9;
         newer.generation += 2;
         put_superblock(path(), copy, newer);
         expect_refused(errc::feature_unsupported);
@@ -270,7 +270,7 @@ TEST_F(PoolBadInput, ADamagedHeapZoneIsCorrupt) {
 
 TEST_F(PoolBadInput, AFailedOpenLeavesNoLockBehind) {
     make();
-    edit_superblocks(path(), [](auto& block) { block.required_features = 4; });
+    edit_superblocks(path(), [](auto& block) { block.required_features = 8; });
     expect_refused(errc::feature_unsupported);
     edit_superblocks(path(), [](auto& block) { block.required_features = 0; });
     expect_opens();

@@ -99,7 +99,9 @@ result<void> mapped_pool::prepare_zone(heap_zone zone) {
     if (auto written = file_->write_at(zone.offset, header.data(), header.size(), site::pool_grow); !written)
         return written;
     if (auto synced = file_->sync(site::pool_grow_sync); !synced) return note_failed_sync(synced.error());
-    return mapping_->extend(*file_, zone.offset + zone.bytes);
+    auto mapped = mapping_->extend(*file_, zone.offset + zone.bytes);
+    if (mapped && medium_mapping_) mapped = medium_mapping_->extend(*file_, zone.offset + zone.bytes);
+    return mapped;
 }
 
 result<void> mapped_pool::write_grown_superblocks(heap_zone zone) {
@@ -127,6 +129,7 @@ result<void> mapped_pool::write_grown_superblocks(heap_zone zone) {
 /// What a growth that failed left behind the pool's end. A file that stays longer than it needs to be does no harm.
 void mapped_pool::take_back(std::uint64_t bytes) noexcept {
     mapping_->retract(bytes);
+    if (medium_mapping_) medium_mapping_->retract(bytes);
     try {
         static_cast<void>(file_->shrink(bytes));
     } catch (...) {
@@ -148,6 +151,7 @@ result<void> mapped_pool::grow(std::uint64_t bytes) {
         auto prepared = prepare_zone(*zone);
         if (prepared && lanes_) lanes_->grow(end);
         if (prepared && aliases_) aliases_->grow(end);
+        if (prepared && retiring_) retiring_->grow(end);
         if (prepared) prepared = heap_->check_zone(*zone);
         if (!prepared) {
             take_back(zone->offset);

@@ -46,7 +46,7 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(persist::file file) {
     pool->level_ = static_cast<level>(block->level);
     pool->file_ = std::move(file);
     pool->mapping_ = std::move(*mapped);
-    pool->base_ = pool->mapping_->data();
+    pool->base_ = pool->medium_ = pool->mapping_->data();
     pool->size_ = block->pool_bytes;
     register_pool(*pool);
     return std::unique_ptr<open_pool>(std::move(pool));

@@ -3,9 +3,12 @@
 
 #include <holdfast/format/superblock.hpp>
 #include <holdfast/log/alias_buffers.hpp>
+#include <holdfast/log/alias_sets.hpp>
+#include <holdfast/log/group_lag.hpp>
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/replay.hpp>
+#include <holdfast/log/retirement.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/storage.hpp>
 #include <holdfast/pool/open_pool.hpp>
@@ -36,11 +39,14 @@ public:
     void abandon() noexcept override;
     pool_info info() const override;
     result<void> checkpoint() override;
+    result<void> fence() override;
+    result<void> barrier(const std::function<void()>& f) override;
     result<void> grow(std::uint64_t bytes) override;
     result<void> fall_back() override;
     bool on_fall_back(std::function<void()> before) override;
     result<snapshot_report> snapshot(const std::string& path, const snapshot_options& options) override;
     void bring_home() override {
+        if (retiring_ != nullptr) retiring_->bring_home();
         if (aliases_ != nullptr) aliases_->bring_home();
     }
     void read(const void* home, void* to, std::size_t bytes) const noexcept override;
@@ -79,6 +85,7 @@ private:
     void take_back(std::uint64_t bytes) noexcept;
     result<void> write_grown_superblocks(heap_zone zone);
     error note_failed_sync(error reason) noexcept;
+    result<void> hold_at_barrier();
     result<std::uint64_t> hold_commits(std::chrono::milliseconds patience_in_all);
     void release_commits() noexcept;
     result<std::uint64_t> copy_at_boundary(persist::file& copy, const snapshot_options& options,
@@ -108,6 +115,7 @@ private:
 
     std::optional<persist::file> file_;
     std::optional<persist::mapping> mapping_;
+    std::optional<persist::mapping> medium_mapping_;  ///< where the program's mapping is private, and the log is mapped
     std::optional<powerfail::shadow_log> shadow_;
     powerfail::handler* handler_ = nullptr;  ///< who has charge of the pool
     powerfail::charge charge_;
@@ -124,6 +132,7 @@ private:
     std::vector<used_segment> kept_segments_;
     named_pages named_at_open_;  ///< by the records in these
     wrap_options wraps_;
+    lag_options lag_;
     persist::storage storage_;
     format::superblock superblock_{};
     std::array<heap_zone, format::zone_limit> zones_{};
@@ -136,6 +145,9 @@ private:
     std::atomic<bool> sync_failed_{false};
     std::unique_ptr<lane_log> owned_lanes_;
     std::unique_ptr<alias_buffers> owned_aliases_;
+    std::unique_ptr<retirement> owned_retiring_;
+    std::unique_ptr<alias_sets> owned_sets_;
+    std::unique_ptr<group_lag> owned_lagging_;
     std::unique_ptr<private_pages> owned_pages_;
     std::unique_ptr<group_log> owned_groups_;
     std::unique_ptr<class heap> owned_heap_;

@@ -52,6 +52,7 @@ pool_info info_of(const std::string& path, const format::superblock& block, pers
     info.bytes = block.pool_bytes;
     info.log_bytes = block.log_bytes;
     info.segment_bytes = block.segment_bytes;
+    info.keeps_prefix = (block.required_features & format::feature_prefix) != 0;
     info.zones = block.zone_count;
     info.generation = block.generation;
     info.clean = block.state == format::pool_state::clean;
@@ -109,7 +110,8 @@ format::superblock new_superblock(const engine_description& engine, const create
     block.version_major = format::version_major;
     block.version_minor = format::version_minor;
     block.superblock_bytes = sizeof block;
-    block.required_features = format::features_of_new_pools;
+    block.required_features =
+        format::features_of_new_pools | (engine.checkpoints ? format::feature_prefix : std::uint64_t{0});
     block.pool_id = random_seed();
     block.base = options.base != 0 ? options.base : random_base(options.reserved_bytes);
     block.reserved_bytes = options.reserved_bytes;
@@ -202,7 +204,7 @@ result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, co
     }
     if (auto checked = pool_opener::check_level(path, engine, options->durability, *storage); !checked)
         return checked.error();
-    if (auto checked = pool_opener::check_wraps(path, engine, *options); !checked) return checked.error();
+    if (auto checked = pool_opener::check_late_homes(path, engine, *options); !checked) return checked.error();
     // A random base may be taken by chance.
     constexpr int tries = 16;
     for (int attempt = 1;; ++attempt) {
@@ -246,6 +248,7 @@ pool_info mapped_pool::info() const {
     const std::lock_guard lock(header_);
     pool_info info = info_of(path_, superblock_, storage_);
     if (persists_lines_) info.streamed_from_bytes = lines_.streamed_from_bytes;
+    if (retiring_ && medium_mapping_) info.private_bytes = retiring_->pages_stored() * format::page_bytes;
     if (!pages_) return info;
     info.private_bytes = pages_->bytes();
     info.private_bytes_at_most = pages_->bytes_at_most();
@@ -315,6 +318,7 @@ result<void> mapped_pool::strengthen(persist::site_id where) {
 
 void mapped_pool::read(const void* home, void* to, std::size_t bytes) const noexcept {
     if (aliases_) return load_bytes(*aliases_, home, to, bytes);
+    if (sets_) return load_bytes(*sets_, home, to, bytes);
     std::memcpy(to, home, bytes);
 }
 
@@ -349,7 +353,7 @@ result<void> mapped_pool::close() {
     result<void> done = checkpoint();
     if (done && sync_failed_) done = poisoned_error();
     // A clean pool promises `power` whatever it ran at: nobody asks a clean pool which boot it saw.
-    const bool needs_sync = level_ < level::power && storage_.kind != persist::medium::tmpfs;
+    const bool needs_sync = !survives_power(level_) && storage_.kind != persist::medium::tmpfs;
     if (done && needs_sync) done = strengthen(persist::site::pool_strengthen);
     const bool was_armed = shadow_.has_value();
     if (done) done = close_charge();
@@ -366,20 +370,25 @@ void mapped_pool::abandon() noexcept {
         // In a forked child there is no thread that could be waited for, and what the parent's threads were in the
         // middle of stays so for ever: a lock that is held, a condition that is waited for. It is left as it is.
         static_cast<void>(owned_aliases_.release());
+        static_cast<void>(owned_retiring_.release());
         static_cast<void>(owned_heap_.release());
         static_cast<void>(owned_lanes_.release());
         static_cast<void>(owned_groups_.release());
     }
     alias_values_ = nullptr;
     own(owned_aliases_, aliases_, {});
+    own(owned_sets_, sets_, {});
+    own(owned_retiring_, retiring_, {});
+    own(owned_lagging_, lagging_, {});
     own(owned_heap_, heap_, {});
     own(owned_lanes_, lanes_, {});
     own(owned_groups_, groups_, {});
     own(owned_pages_, pages_, {});
     leave_shadow();
     mapping_.reset();
+    medium_mapping_.reset();
     file_.reset();
-    base_ = nullptr;
+    base_ = medium_ = nullptr;
     size_.store(0, std::memory_order_release);
 }
 

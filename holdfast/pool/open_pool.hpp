@@ -25,11 +25,14 @@ struct storage;
 
 class alias_buffers;
 class alias_entrance;
+class alias_sets;
 class alias_tables;
+class group_lag;
 class group_log;
 class lane_log;
 class log_lane;
 class private_pages;
+class retirement;
 enum class level : std::uint32_t;
 struct create_options;
 struct open_options;
@@ -39,9 +42,19 @@ struct snapshot_options;
 struct snapshot_report;
 struct wrap_options;
 
+/// Where the values of an engine that checkpoints stand from their commit until they are home, on byte-addressable
+/// media. On a file homes are private pages whatever the engine says. Nothing on the media depends on it.
+enum class aliases_in : std::uint8_t {
+    pages,  ///< in private pages of the process, where loads find them as they find everything
+    table,  ///< in two tables that take turns, where loads look first
+    sets,   ///< in a table of sets, each entry with its commit's number, where loads look first
+};
+
 /// The properties of an engine for the pool: its name in the header and the levels that it can keep.
 struct engine_description {
     std::string_view name;
+    /// How transactions isolate themselves; empty where the caller's locks do. Nothing on the media depends on it.
+    std::string_view isolation{};
     /// False for engines that must write homes before commit: they refuse `power` on files.
     bool power_on_files = true;
     /// False for volatile_only: an unclean pool cannot be recovered.
@@ -54,6 +67,10 @@ struct engine_description {
     bool stores_homes_late = false;
     /// True where objects store to their homes themselves, at any time: private memory then has no bound.
     bool stores_itself = false;
+    /// True where commits are numbered in the order of their effects, recovery keeps a prefix of them, and homes on the
+    /// medium are stored in that order later.
+    bool checkpoints = false;
+    aliases_in aliases = aliases_in::pages;
 };
 
 /// One open pool. Created and opened by the functions below, closed by `close` or destruction.
@@ -113,16 +130,22 @@ public:
     std::byte* base() const noexcept { return base_; }
     /// May increase meanwhile, but not decrease.
     std::uint64_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+    /// Where the bytes are mapped as the medium has them: base(), unless the program's homes are private memory beside
+    /// a log of lanes.
+    std::byte* medium() const noexcept { return medium_; }
     bool contains(const void* address) const noexcept {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_) < size();
     }
     const std::string& path() const noexcept { return path_; }
     std::string_view engine_name() const noexcept { return engine_name_; }
+    /// Of the engine that opened it.
+    std::string_view isolation() const noexcept { return isolation_; }
+    aliases_in where_aliases_are() const noexcept { return where_aliases_are_; }
     level durability() const noexcept { return level_; }
     virtual const persist::storage& storage() const noexcept = 0;
     virtual pool_info info() const = 0;
 
-    /// The log where homes are shared memory; nullptr where they are private.
+    /// The log where it is mapped memory; nullptr where commits gather in groups.
     lane_log* lanes() noexcept { return lanes_; }
     /// The log where homes are private (a file at `power`); nullptr elsewhere.
     group_log* groups() noexcept { return groups_; }
@@ -130,8 +153,14 @@ public:
     private_pages* pages_of_homes() noexcept { return pages_; }
     /// Values that are committed and not home yet; nullptr where the commit stores homes.
     alias_buffers* aliases() noexcept { return aliases_; }
+    /// Commits that are not home yet, of an engine that checkpoints; nullptr for others, and where groups are the log.
+    retirement* retiring() noexcept { return retiring_; }
+    /// Commits that are not synced, of such an engine where groups are the log; nullptr otherwise.
+    group_lag* lagging() noexcept { return lagging_; }
     /// The same for loads alone.
     const alias_tables* alias_values() const noexcept { return alias_values_; }
+    /// The same where aliases are in sets; nullptr elsewhere.
+    alias_sets* sets() const noexcept { return sets_; }
     /// Copies bytes as the commits so far left them. Requires: the caller's locks guard them.
     virtual void read(const void* home, void* to, std::size_t bytes) const noexcept = 0;
     /// Stores committed values that wait in alias tables to their homes, for callers that read homes. Thread-safe.
@@ -144,7 +173,7 @@ public:
     bool is_inherited() const noexcept { return inherited_; }
     virtual const replay_report& recovery() const noexcept = 0;
     virtual std::span<const heap_zone> zones() const noexcept = 0;
-    /// True when homes are private to the process and become durable by the log alone.
+    /// True on a file at `power` or `lag`: commits gather in groups, and homes become durable by the log alone.
     bool homes_are_private() const noexcept { return groups_ != nullptr; }
     /// True where other processes may have it open as well.
     bool is_shared() const noexcept { return shared_; }
@@ -167,6 +196,13 @@ public:
     /// Brings all commits home and empties the log. Thread-safe. Errors: io, poisoned, misuse (a forked child; an
     /// inspected or shared pool).
     virtual result<void> checkpoint() = 0;
+
+    /// For an engine that checkpoints: returns when every commit that had returned is home on the medium. Thread-safe.
+    /// Errors: as checkpoint, and outcome_unknown.
+    virtual result<void> fence() = 0;
+    /// The same, and calls f while no commit is in flight and none begins. One caller at a time; others wait. Throws
+    /// what f throws. Requires: no transaction of this thread is open.
+    virtual result<void> barrier(const std::function<void()>& f) = 0;
 
     /// Makes the pool `bytes` large in total (rounded up to whole pages), in place: no object moves, and the new space
     /// is available to the next allocation. Each growth adds a heap zone, of which a pool has at most 32.
@@ -205,6 +241,7 @@ protected:
     open_pool() = default;
 
     std::byte* base_ = nullptr;
+    std::byte* medium_ = nullptr;
     std::atomic<std::uint64_t> size_{0};
     level level_{};
     bool persists_lines_ = false;
@@ -216,10 +253,15 @@ protected:
     group_log* groups_ = nullptr;
     private_pages* pages_ = nullptr;
     alias_buffers* aliases_ = nullptr;
+    retirement* retiring_ = nullptr;
+    group_lag* lagging_ = nullptr;
     const alias_tables* alias_values_ = nullptr;
+    alias_sets* sets_ = nullptr;
     class heap* heap_ = nullptr;
     std::string path_;
     std::string engine_name_;
+    std::string_view isolation_;
+    aliases_in where_aliases_are_ = aliases_in::pages;
 
 private:
     friend void mark_pools_inherited() noexcept;

@@ -1,5 +1,6 @@
 #include <holdfast/pool/opener.hpp>
 
+#include <holdfast/base/threads.hpp>
 #include <holdfast/log/planted.hpp>
 #include <holdfast/log/sites.hpp>
 #include <holdfast/persist/record_way.hpp>
@@ -7,6 +8,7 @@
 #include <holdfast/pool/planted.hpp>
 #include <holdfast/pool/registry.hpp>
 #include <holdfast/pool/sites.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 #include <holdfast/pool/superblock.hpp>
 #include <holdfast/powerfail/planted.hpp>
 
@@ -20,10 +22,6 @@ using format::pool_state;
 using persist::medium;
 namespace site = persist::site;
 
-error about(const std::string& path, errc code, std::string what) {
-    return error{.code = code, .what = std::move(what), .path = path};
-}
-
 /// Appends rather than adds: g++ 12 takes operator+ on a literal for an overlapping copy.
 std::string quoted(std::string_view text) {
     std::string line(1, '"');
@@ -31,12 +29,10 @@ std::string quoted(std::string_view text) {
     return line;
 }
 
-constexpr std::uint32_t most_alias_words = 1 << 24;
-
 /// Where a commit leaves its record or its homes in memory, and nothing else anywhere.
 bool can_be_saved(const engine_description& engine) noexcept {
     return engine.recovers && engine.logs_new_values && !engine.writes_homes_back && !engine.stores_homes_late &&
-           !engine.stores_itself;
+           !engine.stores_itself && !engine.checkpoints;
 }
 
 std::string engine_cannot(const engine_description& engine, std::string_view rest) {
@@ -60,7 +56,7 @@ named_pages pages_named(std::uint64_t up_to, const home_stores& stored) {
 
 persist::mapping::kind mapping_kind(const persist::storage& storage, level promise) noexcept {
     if (storage.kind == medium::dax) return persist::mapping::kind::shared_sync;
-    if (storage.kind == medium::file && promise == level::power) return persist::mapping::kind::private_copy;
+    if (storage.kind == medium::file && survives_power(promise)) return persist::mapping::kind::private_copy;
     return persist::mapping::kind::shared;
 }
 
@@ -71,7 +67,7 @@ std::unique_ptr<open_pool> pool_opener::over(std::span<std::byte> bytes, const p
     std::unique_ptr<mapped_pool> pool(new mapped_pool);
     pool->path_ = info.path;
     pool->engine_name_ = info.engine;
-    pool->base_ = bytes.data();
+    pool->base_ = pool->medium_ = bytes.data();
     pool->size_ = bytes.size();
     pool->take_zones(zones);
     register_pool(*pool);
@@ -84,19 +80,6 @@ persist::discovery pool_opener::discovery_of(const open_options& options) {
     return where;
 }
 
-result<void> pool_opener::check_wraps(const std::string& path, const engine_description& engine,
-                                      const open_options& options) {
-    if (engine.stores_homes_late && (options.wraps.alias_words < 1 || options.wraps.alias_words > most_alias_words)) {
-        error reason = about(path, errc::invalid_argument, "an alias table cannot have that size");
-        reason.expected = "1 to " + std::to_string(most_alias_words) + " words";
-        reason.found = std::to_string(options.wraps.alias_words);
-        return reason;
-    }
-    const bool has_wraps = engine.writes_homes_back || engine.stores_homes_late;
-    if (!has_wraps || options.wraps.logs || options.durability < level::power) return {};
-    return about(path, errc::level_unavailable, "wraps without a log are not atomic against a power cut");
-}
-
 result<void> pool_opener::check_level(const std::string& path, const engine_description& engine, level promise,
                                       const persist::storage& storage) {
     const auto refuse = [&](std::string what, std::string expected) {
@@ -107,8 +90,9 @@ result<void> pool_opener::check_level(const std::string& path, const engine_desc
     };
     if (promise == level::process) return {};
     if (promise == level::on_power_fail && !can_be_saved(engine))
-        return refuse(engine_cannot(engine, " does not offer this level"), "process or power");
-    if (promise == level::lag)
+        return refuse(engine_cannot(engine, " does not offer this level"),
+                      engine.checkpoints ? "process, lag or power" : "process or power");
+    if (promise == level::lag && !engine.checkpoints)
         return refuse(engine_cannot(engine, " does not offer this level"), "process, on_power_fail or power");
     if (!engine.recovers)
         return refuse("volatile_only survives no crash and cannot promise power", "process");
@@ -165,19 +149,37 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
     return reason;
 }
 
-result<void> pool_opener::map(mapped_pool& pool, const open_options& options) {
+/// The same bytes once more, where stores reach the medium.
+result<void> pool_opener::map_medium(mapped_pool& pool, persist::mapping::kind how, bool populates) {
     const auto& block = pool.superblock_;
+    const std::uint64_t distance = stand_ins_now.medium_distance;
+    const std::uint64_t at = distance != 0 ? block.base + distance : 0;
+    auto mapped = persist::mapping::map(*pool.file_, at, block.reserved_bytes, block.pool_bytes, how);
+    if (!mapped) return mapped.error();
+    pool.medium_mapping_ = std::move(*mapped);
+    pool.medium_ = pool.medium_mapping_->data();
+    return populates ? pool.medium_mapping_->populate() : result<void>{};
+}
+
+result<void> pool_opener::map(mapped_pool& pool, const engine_description& engine, const open_options& options) {
+    const auto& block = pool.superblock_;
+    const auto shared = mapping_kind(pool.storage_, pool.level_);
+    // What is committed must not reach the medium before it is retired.
+    const bool is_apart = engine.checkpoints && engine.aliases == aliases_in::pages &&
+                          shared != persist::mapping::kind::private_copy;
     auto mapped = persist::mapping::map(*pool.file_, block.base, block.reserved_bytes, block.pool_bytes,
-                                        mapping_kind(pool.storage_, pool.level_));
+                                        is_apart ? persist::mapping::kind::private_copy : shared);
     if (!mapped) return mapped.error();
     pool.mapping_ = std::move(*mapped);
     pool.base_ = pool.mapping_->data();
     pool.size_ = block.pool_bytes;
     pool.lines_ = pool.storage_.lines(options.delay_ns);
-    pool.persists_lines_ = pool.level_ == level::power && pool.storage_.byte_addressable();
+    pool.persists_lines_ = survives_power(pool.level_) && pool.storage_.byte_addressable();
+    pool.medium_ = pool.base_;
     pool.take_zones(zones_of(block));
-    if (options.populate) return pool.mapping_->populate();
-    return {};
+    if (options.populate)
+        if (auto populated = pool.mapping_->populate(); !populated) return populated;
+    return is_apart ? map_medium(pool, shared, options.populate) : result<void>{};
 }
 
 result<void> pool_opener::write_recovered_homes(mapped_pool& pool, const home_stores& stored) {
@@ -191,12 +193,14 @@ result<void> pool_opener::write_recovered_homes(mapped_pool& pool, const home_st
 }
 
 bool pool_opener::keeps_log(const mapped_pool& pool, const log_replay& replay) {
-    return pool.superblock_.level == static_cast<std::uint32_t>(level::power) && replay.all_whole();
+    // Nor where a torn record has left its number missing: the next recovery would stop there.
+    return survives_power(static_cast<level>(pool.superblock_.level)) && replay.all_whole() &&
+           !log_of(pool.superblock_).keeps_prefix;
 }
 
 result<void> pool_opener::recover(mapped_pool& pool, log_replay& replay) {
     const log_geometry geometry = log_of(pool.superblock_);
-    const std::span<std::byte> bytes(pool.base_, pool.size_);
+    const std::span<std::byte> bytes(pool.medium_, pool.size_);
     storing how;
     how.threads_at_most = threads_of_recovery();
     if (mapping_kind(pool.storage_, pool.level_) != persist::mapping::kind::private_copy) {
@@ -205,6 +209,10 @@ result<void> pool_opener::recover(mapped_pool& pool, log_replay& replay) {
         how.maps_around = pool.storage_.kind == medium::tmpfs || pool.storage_.kind == medium::nvram;
         finish_in_place(replay, bytes, geometry, how);
         pool.recovery_ = replay.report();
+#ifdef HOLDFAST_OBSERVED
+        // What the explorer makes up when it is read, it makes up in both mappings, as no kernel does.
+        if (pool.medium_mapping_) pool.mapping_->give_back(0, pool.size_);
+#endif
         return {};
     }
     const home_stores stored = replay.apply(bytes, how);
@@ -221,18 +229,6 @@ result<void> pool_opener::recover(mapped_pool& pool, log_replay& replay) {
     return group_log::reset(*pool.file_, geometry, pool.recovery_.last_sequence);
 }
 
-void pool_opener::start_aliases(mapped_pool& pool) {
-    alias_options options;
-    options.persists = pool.persists_lines_;
-    options.lines = pool.lines_;
-    options.words = pool.wraps_.alias_words;
-    options.in_background = pool.wraps_.retires_in_background;
-    mapped_pool::own(pool.owned_aliases_, pool.aliases_,
-                     std::make_unique<alias_buffers>(pool.base_, pool.size_, *pool.lanes_, options));
-    pool.alias_values_ = pool.aliases_;
-    pool.lanes_->follow(*pool.aliases_);
-}
-
 void pool_opener::bound_memory(mapped_pool& pool, const engine_description& engine) {
     if (engine.stores_itself || !private_pages::can_be_kept()) return;
     const std::uint64_t most = pool.private_bytes_ != 0 ? pool.private_bytes_ : persist::memory_bytes() / 4;
@@ -247,7 +243,7 @@ void pool_opener::bound_memory(mapped_pool& pool, const engine_description& engi
 void pool_opener::choose_record_way(mapped_pool& pool, persist::record_way wanted) {
     // The segments hold no record above the truncation point, and nobody sends one yet.
     const log_geometry geometry = log_of(pool.superblock_);
-    const std::span<std::byte> segments(pool.base_ + geometry.segment_offset(0),
+    const std::span<std::byte> segments(pool.medium_ + geometry.segment_offset(0),
                                         geometry.segment_count() * geometry.segment_bytes);
     pool.lines_.streamed_from_bytes = persist::choose_streamed_from(wanted, pool.lines_, segments);
 }
@@ -261,6 +257,8 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine,
         mapped_pool::own(pool.owned_groups_, pool.groups_,
                          std::make_unique<group_log>(*pool.file_, geometry, last, truncated, pool.kept_segments_));
         bound_memory(pool, engine);
+        if (engine.checkpoints)
+            mapped_pool::own(pool.owned_lagging_, pool.lagging_, std::make_unique<group_lag>(lag_of(pool)));
     } else {
         // Armed, it may have to go on at `power` one day.
         if ((pool.persists_lines_ || pool.shadow_) && !engine.stores_itself) choose_record_way(pool, records);
@@ -269,11 +267,11 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine,
         options.lines = pool.lines_;
         options.logs_new_values = engine.logs_new_values;
         options.last_sequence = last;
-        options.stores_homes_late = engine.stores_homes_late;
+        options.stores_homes_late = engine.stores_homes_late || engine.checkpoints;
         if (engine.writes_homes_back) options.trim_batch = pool.wraps_.trim_batch;
         mapped_pool::own(pool.owned_lanes_, pool.lanes_,
-                         std::make_unique<lane_log>(pool.base_, pool.size_, geometry, options));
-        if (engine.stores_homes_late) start_aliases(pool);
+                         std::make_unique<lane_log>(pool.medium_, pool.size_, geometry, options));
+        start_late_homes(pool, engine);
     }
 }
 
@@ -285,9 +283,12 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
     pool->file_ = std::move(file);
     pool->path_ = pool->file_->path();
     pool->engine_name_ = engine.name;
+    pool->isolation_ = engine.isolation;
+    pool->where_aliases_are_ = engine.aliases;
     // Until a handler has charge of it.
     pool->level_ = options.durability == level::on_power_fail ? level::power : options.durability;
     pool->wraps_ = options.wraps;
+    pool->lag_ = options.lag;
     pool->private_bytes_ = options.private_bytes;
     pool->instance_ = ++instances;
 
@@ -304,8 +305,8 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
     pool->storage_ = *std::move(storage);
     if (auto checked = check_level(pool->path_, engine, options.durability, pool->storage_); !checked)
         return checked.error();
-    if (auto checked = check_wraps(pool->path_, engine, options); !checked) return checked.error();
-    if (auto mapped = map(*pool, options); !mapped) return mapped.error();
+    if (auto checked = check_late_homes(pool->path_, engine, options); !checked) return checked.error();
+    if (auto mapped = map(*pool, engine, options); !mapped) return mapped.error();
     if (auto adopted = pool->adopt_log_in_memory(); !adopted) return adopted.error();
 
     auto heap = heap::open(pool->base_, pool->zones(), pool->superblock_.reserved_bytes);
@@ -353,11 +354,11 @@ result<void> pool_opener::settle(mapped_pool& pool, bool was_clean, log_replay& 
     if (is_planted(planted::nothing_settled)) return {};
     const bool is_cached = pool.storage_.kind == medium::file;
     const bool was_at_power = pool.superblock_.state == pool_state::dirty &&
-                              pool.superblock_.level == static_cast<std::uint32_t>(level::power);
-    pool.unsettled_ = is_cached && !was_clean && pool.level_ < level::power;
+                              survives_power(static_cast<level>(pool.superblock_.level));
+    pool.unsettled_ = is_cached && !was_clean && !survives_power(pool.level_);
     result<void> written;
     if (is_cached) written = rewrite_superblock(*pool.file_, pool.superblock_);
-    const bool writes_anew = is_cached && !was_clean && pool.level_ == level::power;
+    const bool writes_anew = is_cached && !was_clean && survives_power(pool.level_);
     if (written && writes_anew)
         written = was_at_power ? write_log_anew(pool, replay) : pool.file_->write_anew(0, pool.size_);
     if (written) written = pool.file_->sync(site::pool_open_sync);
@@ -386,7 +387,7 @@ result<void> pool_opener::write_log_anew(mapped_pool& pool, const log_replay& re
 result<void> pool_opener::recover_and_mark(mapped_pool& pool, const engine_description& engine, bool was_clean,
                                            bool arms, log_replay& replay) {
     if (is_planted(planted::left_clean_at_open) && was_clean) return {};
-    const bool marks_first = pool.level_ < level::power ? !is_planted(planted::weaker_level_recorded_late)
+    const bool marks_first = !survives_power(pool.level_) ? !is_planted(planted::weaker_level_recorded_late)
                                                         : is_planted(planted::stronger_level_recorded_early);
     if (marks_first)
         if (auto marked = pool.write_superblock(pool_state::dirty, pool.level_); !marked) return marked;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace holdfast {
 
@@ -32,13 +33,18 @@ struct pool_opener {
 
     static persist::discovery discovery_of(const open_options& options);
 
-    /// Whether wraps can keep the promise as they are asked for. Errors: level_unavailable,
+    /// Whether wraps and aliases can be as they are asked for, and keep the promise. Errors: level_unavailable,
     /// invalid_argument.
-    static result<void> check_wraps(const std::string& path, const engine_description& engine,
-                                    const open_options& options);
+    static result<void> check_late_homes(const std::string& path, const engine_description& engine,
+                                         const open_options& options);
     /// Whether this engine on this storage can keep the promise. Errors: level_unavailable.
     static result<void> check_level(const std::string& path, const engine_description& engine, level promise,
                                     const persist::storage& storage);
+
+    /// An error that names the pool's file.
+    static error about(const std::string& path, errc code, std::string what) {
+        return error{.code = code, .what = std::move(what), .path = path};
+    }
 
 private:
     friend class open_pool;
@@ -47,7 +53,8 @@ private:
                                      const open_options& options);
     static result<void> check_durable(const mapped_pool& pool, const engine_description& engine,
                                       const open_options& options);
-    static result<void> map(mapped_pool& pool, const open_options& options);
+    static result<void> map(mapped_pool& pool, const engine_description& engine, const open_options& options);
+    static result<void> map_medium(mapped_pool& pool, persist::mapping::kind how, bool populates);
     static result<log_replay> read_log(const mapped_pool& pool);
     static result<void> settle(mapped_pool& pool, bool was_clean, log_replay& replay);
     static result<void> write_log_anew(mapped_pool& pool, const log_replay& replay);
@@ -61,7 +68,14 @@ private:
     static void start_log(mapped_pool& pool, const engine_description& engine, persist::record_way records);
     static void choose_record_way(mapped_pool& pool, persist::record_way wanted);
     static void bound_memory(mapped_pool& pool, const engine_description& engine);
-    static void start_aliases(mapped_pool& pool);
+    // late_homes.cpp
+    static void start_late_homes(mapped_pool& pool, const engine_description& engine);
+    static void start_aliases(mapped_pool& pool, const alias_options& options);
+    static alias_options aliases_of_wraps(const mapped_pool& pool);
+    static alias_options aliases_of_commits(mapped_pool& pool);
+    static void start_retirement(mapped_pool& pool, const engine_description& engine);
+    static bool retires_in_background(const mapped_pool& pool);
+    static std::uint32_t lag_of(const mapped_pool& pool) noexcept;
 };
 
 }  // namespace holdfast

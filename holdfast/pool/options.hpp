@@ -16,10 +16,13 @@ namespace holdfast {
 /// When a commit is durable, from the weakest promise to the strongest.
 enum class level : std::uint32_t {
     process = 0,        ///< survives kill -9; no write-back, fence or sync
-    lag = 1,            ///< a consistent prefix survives power loss
+    lag = 1,            ///< a prefix of the commits survives a crash, all but the last few (lag_options)
     on_power_fail = 2,  ///< saved by a power-failure handler
     power = 3,          ///< on the media before commit returns
 };
+
+/// Whether no power cut leaves a part of a commit, at any moment.
+constexpr bool survives_power(level promise) noexcept { return promise == level::power || promise == level::lag; }
 
 std::string_view name_of(level promise) noexcept;
 std::optional<level> level_named(std::string_view name) noexcept;
@@ -41,6 +44,30 @@ struct wrap_options {
     bool logs = true;
 };
 
+/// Who stores the homes of commits of cc_htm on the medium.
+enum class retiring : std::uint8_t {
+    automatic,    ///< a thread where this process may use more than two processors; otherwise the threads that commit
+    cooperative,  ///< the threads that commit, when too many commits wait
+    by_thread,    ///< a thread of the pool
+};
+
+/// Options of cc_htm; other engines ignore them.
+struct lag_options {
+    /// At level `lag`: commits that have returned and may be missing after a crash, the last ones.
+    std::uint32_t commits = 128;
+    /// Commits that wait for their homes before somebody retires some of them; 0: until the log runs short.
+    std::uint32_t backlog = 128;
+    retiring retire = retiring::automatic;
+    /// A commit waits until at most `commits` are not home, as in the paper, instead of not in the log.
+    bool waits_for_homes = false;
+    /// Aliases in tables: room of each of the two, in words. A transaction that stores more waits until all is home.
+    std::uint32_t table_words = 4096;
+    /// Aliases in sets: memory for entries of 32 bytes, rounded down to a power of two sets, and entries of a set. The
+    /// paper's sizes.
+    std::uint64_t set_bytes = 64 << 20;
+    std::uint32_t set_ways = 2;
+};
+
 /// For `open`. Everything has a default; nothing here changes the format.
 struct open_options {
     level durability = level::power;
@@ -58,6 +85,7 @@ struct open_options {
     /// last changes may be lost or inconsistent.
     bool accept_not_durable = false;
     wrap_options wraps{};
+    lag_options lag{};
     /// On an ordinary file at `power`: bound on the memory of changed pages that are not given back yet. A checkpoint
     /// begins when half is used. A transaction that changes more exceeds it. 0: a quarter of the memory that the
     /// process may use. Pools of lines have no bound.
@@ -105,8 +133,11 @@ struct pool_info {
     std::uint64_t bytes = 0;
     std::uint64_t log_bytes = 0;
     std::uint64_t segment_bytes = 0;
-    std::uint64_t private_bytes = 0;          ///< held now by an open pool on an ordinary file at `power`; otherwise 0
+    /// Of an open pool: memory of homes that is private to the process, on an ordinary file at `power` or `lag` and of
+    /// cc_htm; otherwise 0.
+    std::uint64_t private_bytes = 0;
     std::uint64_t private_bytes_at_most = 0;  ///< the bound on it
+    bool keeps_prefix = false;  ///< recovery stops at the first missing commit
     std::uint32_t zones = 0;  ///< of the heap: one, plus one for each growth; at most 32
     std::uint64_t generation = 0;
     bool clean = false;

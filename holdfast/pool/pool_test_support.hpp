@@ -32,9 +32,11 @@ namespace holdfast::test {
 using persist::test::scratch_directory;
 using pool_pointer = std::unique_ptr<open_pool>;
 
-inline constexpr engine_description redo_like{"redo_like", true, true, true};
-inline constexpr engine_description undo_like{"undo_like", false, true, false};
-inline constexpr engine_description forgetful{"forgetful", false, false, false};
+inline constexpr engine_description redo_like{.name = "redo_like"};
+inline constexpr engine_description undo_like{
+    .name = "undo_like", .power_on_files = false, .logs_new_values = false};
+inline constexpr engine_description forgetful{
+    .name = "forgetful", .power_on_files = false, .recovers = false, .logs_new_values = false};
 
 /// The smallest pool, at an address that every build has free. `order` keeps two of them apart.
 inline create_options small_pool(level durability, std::uint64_t order = 0) {

@@ -113,7 +113,7 @@ result<std::unique_ptr<mapped_pool>> mapped_pool::join(persist::file file, const
     auto storage = persist::discover(*pool->file_, pool_opener::discovery_of(options));
     if (!storage) return storage.error();
     pool->storage_ = std::move(*storage);
-    if (auto mapped = pool_opener::map(*pool, options); !mapped) return mapped.error();
+    if (auto mapped = pool_opener::map(*pool, engine, options); !mapped) return mapped.error();
     if (auto joined = pool->file_->join_sharers(); !joined) return joined.error();
     pool->file_->end_turn();
     pool->shared_ = true;

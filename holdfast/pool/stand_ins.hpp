@@ -9,6 +9,8 @@ namespace holdfast {
 struct stand_ins {
     const char* boot_id = nullptr;  ///< nullptr: the kernel's
     std::uint32_t file_mark = 0;    ///< 0: that of the file
+    /// The medium of a pool whose homes are private is mapped that far above its address; 0: anywhere.
+    std::uint64_t medium_distance = 0;
     bool log_behind_pool = false;   ///< a log in memory is mapped right behind the addresses that its pool reserves
 };
 

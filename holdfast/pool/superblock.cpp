@@ -133,8 +133,7 @@ result<std::optional<powerfail::shadow_log>> log_in_memory_of(const superblock& 
 }
 
 result<bool> may_be_torn(const superblock& block, const persist::file& in) {
-    constexpr auto power = static_cast<std::uint32_t>(level::power);
-    if (block.state != format::pool_state::dirty || block.level >= power) return false;
+    if (block.state != format::pool_state::dirty || survives_power(static_cast<level>(block.level))) return false;
     const boot_id boot = current_boot_id();
     if (is_planted(planted::boot_ignored)) return false;
     if (boot.text().empty() || text_of(block.boot_id) != boot.text()) return true;

@@ -45,7 +45,8 @@ inline std::vector<heap_zone> zones_of(const format::superblock& block) {
 /// Where the log of such a pool lies, and how it is written.
 inline log_geometry log_of(const format::superblock& block) noexcept {
     return {block.log_offset, block.log_bytes, block.segment_bytes,
-            (block.required_features & format::feature_seals) != 0};
+            (block.required_features & format::feature_seals) != 0,
+            (block.required_features & format::feature_prefix) != 0};
 }
 
 /// The superblock with its checksum.

@@ -23,8 +23,9 @@ struct start {
     /// transaction: they are loaded and stored directly. 0: there are none. (Variables that AddressSanitizer keeps
     /// elsewhere are in no frame: such programs run with detect_stack_use_after_return=0.)
     std::uintptr_t frames_below = 0;
-    /// What a load or store calls at a conflict. It does not return: it calls roll_back() and begins again.
-    void (*restart)() noexcept = nullptr;
+    /// What a load or store calls at a conflict. It calls roll_back(), and begins again or throws. If it returns, the
+    /// transaction is over: a load then gives 0, a store does nothing.
+    void (*restart)() = nullptr;
 };
 
 /// Gives a block back to the allocator that it came from.
@@ -34,8 +35,8 @@ using give_back = void (*)(void* block, std::size_t bytes, std::size_t alignment
 /// restarted, returns what one serial order of the committed transactions explains (Guerraoui, Kapalka, PPoPP 2008).
 ///
 /// One constant-initialised object per thread, A::of_this_thread(), reached without a guard. Members are called by that
-/// thread alone, loads and stores while active() only. No member throws: where there is no memory for a read or write
-/// set the program terminates. None allocates once warm. Nothing survives the process.
+/// thread alone, loads and stores while active() only. No member throws but what start.restart does, and std::bad_alloc
+/// where there is no memory for a read or write set. None allocates once warm. Nothing survives the process.
 ///
 ///   begin(start)          opens a transaction. Requires: not active
 ///   load(home)            the word as the transaction sees it. At a conflict it calls start.restart and does not
@@ -48,7 +49,8 @@ using give_back = void (*)(void* block, std::size_t bytes, std::size_t alignment
 ///   store_after_read, store_after_write    the same with such knowledge
 ///   read_range(to, from, bytes)   from shared to private memory, any alignment; write_range from private to shared;
 ///   copy_range(to, from, bytes)   shared to shared, may overlap; fill_range(to, byte, bytes)
-///   commit()              true: all stores are home, inactive. False: conflict; still open: roll back, begin again
+///   commit()              true: all stores are home, inactive. False: conflict, or refused by the home; still open:
+///                         roll back, begin again
 ///   roll_back()           nothing happened; blocks noted as allocated are given back; inactive
 ///   become_irrevocable()  true: alone, all stores are home, loads and stores go home directly from now on, commit
 ///                         cannot fail and roll_back must not be called. False: conflict; roll back, begin again serial

@@ -27,7 +27,8 @@ struct attempt {
     std::uint64_t began = 0;
     std::uint64_t ended = 0;
     bool committed = false;
-    std::vector<operation> operations;
+    std::vector<operation> operations{};
+    std::uint64_t number = 0;  ///< of a commit that stored, where the home numbers them
 
     /// Whether its loads are explained by `state` and its own stores; its stores are applied to `state`.
     bool explained_by(memory_state& state) const {

@@ -26,6 +26,13 @@ class write_log;
 ///   prepare(writes), log(), retire()   in this order at a commit, which nothing but prepare can still end: all that
 ///                             can fail (false: it did, and the attempt is over); what must be there before words are
 ///                             stored; what follows when they are
+///   privatises                whether code outside of transactions may store to what a transaction took out of reach,
+///                             or memory go that transactions load from
+///   numbers_commits           whether commits with stores have numbers. Then commit() leaves the write set as it is,
+///                             for the caller, who calls conclude() when he has read it
+///   draw_number(writes)       with the locks of the commit held, and before what was read is validated for the last
+///                             time: two commits of which one reads or stores what the other stores have their numbers
+///                             in the order of their effects. False: there is none to be had, and the attempt is over
 ///   settle()                  behind all that, with the transaction over and nothing held: waits until the commit is
 ///                             durable
 ///   store_fresh(home, value, mask)   stores at once: to a block of the open transaction, or where it is irrevocable to
@@ -38,6 +45,8 @@ class write_log;
 struct plain_home {
     static constexpr bool stores_early = true;
     static constexpr bool counts_attempts = false;
+    static constexpr bool numbers_commits = false;
+    static constexpr bool privatises = true;
     struct found {
         word value;
         static constexpr bool sound = true;
@@ -56,6 +65,7 @@ struct plain_home {
     static bool mend(const word*) noexcept { return true; }
     static void end_for_damage() noexcept {}
     static word mend_fresh(const word* home) noexcept { return look(home).value; }
+    static bool draw_number(const write_log&) noexcept { return true; }
     static bool prepare(const write_log&) noexcept { return true; }
     static void log() noexcept {}
     static void retire() noexcept {}

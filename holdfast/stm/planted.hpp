@@ -31,6 +31,7 @@ namespace holdfast::stm {
     X(read_set_not_kept, "a second attempt of a read-only transaction keeps no read set either")          \
     X(old_values_lost, "rolling back what was stored home at once leaves it there")                         \
     X(value_number_again, "value: rolling back what was stored home at once brings the old number back")    \
+    X(versioned_numbered_late, "versioned: a commit draws its number when it has validated")              \
     X(run_unvalidated, "value: a run of words that was read is not compared")
 
 enum class fault : unsigned char {

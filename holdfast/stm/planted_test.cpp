@@ -1,6 +1,7 @@
 // Every fault of planted.hpp is caught: what looks for it passes without the fault and fails with it. Each look is a
 // process of its own, because a fault may leave locks behind, or never come to an end.
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/stm/numbers_test.hpp>
 #include <holdfast/stm/scheduled_test.hpp>
 
 #include <sys/wait.h>
@@ -21,6 +22,13 @@ bool is_opaque_for_long() {
     // Without a fault there is nothing to find, and the opacity test looks for longer.
     const std::uint64_t count = planted_now == fault::nothing ? 100 : programs_to_try;
     return !first_seed_not_opaque<A>(1, count).has_value();
+}
+
+/// Numbers of commits are in the order of their effects.
+template <class A>
+bool numbers_are_right_for_long() {
+    const std::uint64_t count = planted_now == fault::nothing ? 100 : programs_to_try;
+    return !first_seed_misnumbered<A>(1, count).has_value();
 }
 
 /// The same where a second word makes a write set a large one.
@@ -181,6 +189,7 @@ const planting plantings[] = {
     HOLDFAST_STM_PLANTING(old_values_lost, is_opaque_for_long_at_home<value>),
     HOLDFAST_STM_PLANTING(old_values_lost, is_opaque_for_long_at_home<versioned>),
     HOLDFAST_STM_PLANTING(value_number_again, is_opaque_for_long_at_home<value>),
+    HOLDFAST_STM_PLANTING(versioned_numbered_late, numbers_are_right_for_long<numbered_versions>),
     HOLDFAST_STM_PLANTING(run_unvalidated, runs_are_compared<value>),
 };
 #undef HOLDFAST_STM_PLANTING

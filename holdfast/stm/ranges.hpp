@@ -33,7 +33,16 @@ struct line_piece {
     }
 };
 
-/// Algorithm::load_line(first, count, out) loads words of one line.
+/// Words of one line: by Algorithm::load_line(first, count, out), or where there is no faster way one by one.
+template <class Algorithm>
+void load_words(Algorithm& open, const word* first, unsigned count, pool_word* out) {
+    if constexpr (requires { open.load_line(first, count, out); }) {
+        open.load_line(first, count, out);
+    } else {
+        for (unsigned i = 0; i < count; ++i) out[i] = open.load(first + i);
+    }
+}
+
 template <class Algorithm>
 void read_lines(Algorithm& open, void* to, const void* from, std::size_t bytes) {
     auto* out = static_cast<unsigned char*>(to);
@@ -43,10 +52,10 @@ void read_lines(Algorithm& open, void* to, const void* from, std::size_t bytes) 
         const auto* const first = reinterpret_cast<const word*>(piece.first_word);
         const std::uintptr_t places = reinterpret_cast<std::uintptr_t>(out) | piece.skipped_bytes | piece.bytes;
         if (places % sizeof(word) == 0) [[likely]] {
-            open.load_line(first, piece.words, reinterpret_cast<pool_word*>(out));
+            load_words(open, first, piece.words, reinterpret_cast<pool_word*>(out));
         } else {
             pool_word words[line_words];
-            open.load_line(first, piece.words, words);
+            load_words(open, first, piece.words, words);
             std::memcpy(out, reinterpret_cast<const unsigned char*>(words) + piece.skipped_bytes, piece.bytes);
         }
         out += piece.bytes;
@@ -55,7 +64,17 @@ void read_lines(Algorithm& open, void* to, const void* from, std::size_t bytes) 
     }
 }
 
-/// Algorithm::store_line(piece, values) stores words of one line, the first and the last perhaps in part.
+/// Words of one line, the first and the last perhaps in part: by Algorithm::store_line(piece, values), or one by one.
+template <class Algorithm>
+void store_words(Algorithm& open, const line_piece& piece, const word* values) {
+    if constexpr (requires { open.store_line(piece, values); }) {
+        open.store_line(piece, values);
+    } else {
+        auto* const home = reinterpret_cast<word*>(piece.first_word);
+        for (unsigned i = 0; i < piece.words; ++i) open.store(home + i, values[i], piece.mask_of(i));
+    }
+}
+
 /// `next(to, bytes)` gives the next bytes.
 template <class Algorithm, class Next>
 void write_lines(Algorithm& open, void* to, std::size_t bytes, Next&& next) {
@@ -65,7 +84,7 @@ void write_lines(Algorithm& open, void* to, std::size_t bytes, Next&& next) {
         word words[line_words];
         words[0] = words[piece.words - 1] = 0;
         next(reinterpret_cast<unsigned char*>(words) + piece.skipped_bytes, piece.bytes);
-        open.store_line(piece, words);
+        store_words(open, piece, words);
         out += piece.bytes;
         bytes -= piece.bytes;
     }

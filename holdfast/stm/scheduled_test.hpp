@@ -171,14 +171,17 @@ public:
     scheduled_programs() {
         turns_.run(turns::most_threads, 1, [](unsigned) {
             line own[2];
-            must_commit<A>([&] {
+            atomically<A>([&] {
                 A::of_this_thread().store(&own[0].words[0], A::of_this_thread().load(&own[1].words[0]), 0xFF);
             });
+            if constexpr (A::home_policy::numbers_commits) A::of_this_thread().conclude();
         });
     }
     /// The history of the program of `seed`, with a last transaction that loads all words when the others are over.
     history run(std::uint64_t seed) {
         std::mt19937_64 random(seed);
+        // What else goes by a seed begins again, too.
+        if constexpr (requires { A::hardware_policy::set_seed(seed); }) A::hardware_policy::set_seed(seed);
         const auto threads = 2 + static_cast<unsigned>(random() % 3);
         std::vector<std::vector<plan>> plans(threads);
         for (auto& of_thread : plans) {
@@ -242,6 +245,8 @@ private:
         for (const plan::step& each : wanted.steps) {
             let_others_run();
             if (each.what == plan::kind::become_irrevocable) {
+                // What is stored home before the commit has no number.
+                if (A::home_policy::numbers_commits) continue;
                 if (!open.become_irrevocable()) return false;
             } else {
                 doing.operations.push_back(run_step(open, doing, each));
@@ -254,6 +259,10 @@ private:
             return true;
         }
         if (!open.commit()) return false;
+        if constexpr (A::home_policy::numbers_commits) {
+            doing.number = A::home_policy::number_of(open.committed_writes());
+            open.conclude();
+        }
         end_attempt(thread, true);
         return true;
     }

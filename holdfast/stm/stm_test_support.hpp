@@ -15,10 +15,16 @@
 #include <string>
 #include <thread>
 
+#ifdef HOLDFAST_STM_TEST_ALGORITHMS
+#include HOLDFAST_STM_TEST_ALGORITHMS
+#endif
+
 namespace holdfast::stm::test {
 
 using holdfast::test::at_full_length;
 
+// A room above compiles these tests once more for an algorithm of its own, which this header of it names.
+#ifndef HOLDFAST_STM_TEST_ALGORITHMS
 using algorithms = ::testing::Types<value, versioned>;
 
 struct algorithm_names {
@@ -27,6 +33,7 @@ struct algorithm_names {
         return std::is_same_v<A, value> ? "value" : "versioned";
     }
 };
+#endif
 
 struct alignas(64) line {
     word words[8] = {};

@@ -12,6 +12,7 @@
 #include <holdfast/stm/write_log.hpp>
 
 #include <atomic>
+#include <string_view>
 
 #include <pthread.h>
 
@@ -32,6 +33,7 @@ template <class Home>
 class basic_value {
 public:
     using home_policy = Home;
+    static constexpr std::string_view name = "value";
 
     static basic_value& of_this_thread() noexcept;
 
@@ -87,6 +89,9 @@ public:
         close();
         return true;
     }
+    /// Where the home numbers commits: what the last commit stored, until conclude().
+    const write_log& committed_writes() const noexcept { return writes_; }
+    void conclude() noexcept { writes_.clear(); }
     void roll_back() noexcept;
     bool become_irrevocable() noexcept;
 
@@ -103,10 +108,20 @@ public:
     bool may_store_to_fresh_blocks() const noexcept { return true; }
     /// Differs for every attempt of the thread, if the home counts them.
     std::uint64_t number_of_attempt() const noexcept { return attempts_; }
-    /// Ends the attempt and begins another one, as a conflict does. Requires: active, not irrevocable.
-    [[noreturn]] void begin_again() noexcept { conflict(); }
+    /// Ends the attempt and begins another one, as a conflict does. Requires: active, not irrevocable; start.restart
+    /// does not return.
+    [[noreturn]] void begin_again() {
+        conflict();
+        __builtin_unreachable();
+    }
     /// Waits until no transaction of another thread is open that began before now. Requires: inactive.
     static void wait_for_others() noexcept;
+
+    /// The counter, for transactions that are not this algorithm's (htm/hybrid.hpp): it is odd while a commit stores or
+    /// somebody is alone. Who stores to homes without making it odd adds 2 in the same moment as he stores.
+    static word* counter() noexcept { return reinterpret_cast<word*>(&sequence_.now); }
+    /// Loads of such a transaction, which go through this object while it is inactive, find the counter where it was.
+    void follow(std::uint64_t counter) noexcept { snapshot_ = counter; }
 
     // The parts of read_range and the other range functions (ranges.hpp).
     /// Nobody else can reach it: in a fresh block, or in a frame born inside. It is loaded and stored directly.
@@ -191,7 +206,7 @@ private:
     [[gnu::noinline]] void store_elsewhere(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
     void put_part(word* home, word what, std::uint8_t byte_mask);
-    bool store_home_at_once() noexcept;
+    bool store_home_at_once();
     void store_rest_home() noexcept;
     void read_words(void* to, const word* from, std::size_t count);
     bool may_hold_some(const word* first, std::size_t count) const noexcept;
@@ -219,7 +234,7 @@ private:
     bool take_sequence() noexcept;
     bool commit_stores() noexcept;
     void settle_blocks() noexcept;
-    [[noreturn]] void conflict() noexcept;
+    void conflict();
 
     void begin_slowly(const start& how) noexcept;
     void enter() noexcept;
@@ -247,7 +262,7 @@ private:
     write_log writes_;
     old_values replaced_;
     transaction_blocks blocks_;
-    void (*restart_)() noexcept = nullptr;
+    void (*restart_)() = nullptr;
     limbo limbo_;
 };
 

@@ -83,7 +83,7 @@ template <class Home>
 word basic_value<Home>::load_closely(const word* home) {
     if (!active_) return Home::look(home).value;
     for (;;) {
-        if (has_moved() && !validate()) conflict();
+        if (has_moved() && !validate()) return conflict(), 0;
         const auto found = Home::look(home);
         let_others_run();
         if (sequence_.now.load(std::memory_order_acquire) != snapshot_) continue;
@@ -98,7 +98,7 @@ word basic_value<Home>::load_unsound(const word* home) {
     if (blocks_.fresh().holds(home)) return Home::mend_fresh(home);
     // Alone, so that nobody stores there meanwhile. What was read still holds.
     const bool was_alone = alone_;
-    if (!was_alone && !take_sequence()) conflict();
+    if (!was_alone && !take_sequence()) return conflict(), 0;
     const bool is_mended = Home::mend(home);
     if (!was_alone) {
         ++snapshot_;
@@ -107,7 +107,7 @@ word basic_value<Home>::load_unsound(const word* home) {
     }
     if (!is_mended) {
         if (irrevocable_) Home::end_for_damage();
-        conflict();
+        return conflict(), 0;
     }
     return load_shared(home);
 }
@@ -180,8 +180,9 @@ bool basic_value<Home>::commit_stores() noexcept {
         had_conflict_ = true;
         return false;
     }
-    // Not before: while it waits for a turn, a commit holds nothing that the one that has it may need.
-    if (!Home::prepare(writes_)) [[unlikely]] {
+    // Not before: while it waits for a turn, a commit holds nothing that the one that has it may need. Behind the
+    // exchange nothing can be read that is not valid, so no number is drawn in vain.
+    if (!Home::draw_number(writes_) || !Home::prepare(writes_)) [[unlikely]] {
         if (irrevocable_) stop("an irrevocable transaction", "the log has no room for it");
         return false;
     }
@@ -195,7 +196,7 @@ bool basic_value<Home>::commit_stores() noexcept {
         Home::log();
         writes_.template write_back<Home>();
         Home::retire();
-        writes_.clear();
+        if constexpr (!Home::numbers_commits) writes_.clear();
     }
     ++snapshot_;
     if (!is_planted(fault::value_released_early)) sequence_.now.store(snapshot_, std::memory_order_release);
@@ -279,10 +280,9 @@ void basic_value<Home>::wait_for_others() noexcept {
 }
 
 template <class Home>
-void basic_value<Home>::conflict() noexcept {
+void basic_value<Home>::conflict() {
     had_conflict_ = true;
     restart_();
-    __builtin_unreachable();
 }
 
 template <class Home>
@@ -345,11 +345,11 @@ void basic_value<Home>::put_further(word* home, word what, std::uint8_t byte_mas
 
 /// From here on, and what was stored so far, if nobody has to wait for it now. False: not so. A conflict restarts.
 template <class Home>
-bool basic_value<Home>::store_home_at_once() noexcept {
+bool basic_value<Home>::store_home_at_once() {
     if (registry_.others_are_active(slot_)) return false;
     // Memory first: a failure changes nothing, and the write set goes on.
     if (!replaced_.make_room(writes_.size())) return false;
-    if (!alone_ && !take_sequence()) conflict();
+    if (!alone_ && !take_sequence()) return conflict(), false;
     for (const write_log::entry& each : writes_) replaced_.note(each.home(), each.mask());
     writes_.template write_back<Home>();
     writes_.clear();
@@ -368,7 +368,10 @@ void basic_value<Home>::load_line(const word* first, unsigned count, pool_word* 
         let_others_run();
         if (sequence_.now.load(std::memory_order_acquire) == snapshot_) [[likely]]
             break;
-        if (!validate()) conflict();
+        if (!validate()) {
+            std::memset(out, 0, count * sizeof(word));
+            return conflict();
+        }
     }
     if (!sound) [[unlikely]] {
         // Each is kept before the next one is mended.
@@ -422,7 +425,10 @@ void basic_value<Home>::read_words(void* to, const word* from, std::size_t count
             let_others_run();
             if (!has_moved()) [[likely]]
                 break;
-            if (!validate()) conflict();
+            if (!validate()) {
+                std::memset(to, 0, count * sizeof(word));
+                return conflict();
+            }
         }
         if (!sound) [[unlikely]] {
             detail::read_range(*this, to, from, now * sizeof(word));

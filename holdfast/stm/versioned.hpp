@@ -12,6 +12,7 @@
 #include <holdfast/stm/write_log.hpp>
 
 #include <atomic>
+#include <string_view>
 
 #include <pthread.h>
 
@@ -33,6 +34,7 @@ template <class Home>
 class basic_versioned {
 public:
     using home_policy = Home;
+    static constexpr std::string_view name = "versioned";
 
     static basic_versioned& of_this_thread() noexcept;
 
@@ -83,6 +85,9 @@ public:
         close(snapshot_);
         return true;
     }
+    /// Where the home numbers commits: what the last commit stored, until conclude().
+    const write_log& committed_writes() const noexcept { return writes_; }
+    void conclude() noexcept { writes_.clear(); }
     void roll_back() noexcept;
     bool become_irrevocable() noexcept;
 
@@ -99,8 +104,12 @@ public:
     bool may_store_to_fresh_blocks() const noexcept { return registry_.has_one_thread(); }
     /// Differs for every attempt of the thread, if the home counts them.
     std::uint64_t number_of_attempt() const noexcept { return attempts_; }
-    /// Ends the attempt and begins another one, as a conflict does. Requires: active, not irrevocable.
-    [[noreturn]] void begin_again() noexcept { conflict(); }
+    /// Ends the attempt and begins another one, as a conflict does. Requires: active, not irrevocable; start.restart
+    /// does not return.
+    [[noreturn]] void begin_again() {
+        conflict();
+        __builtin_unreachable();
+    }
     /// Waits until no transaction of another thread is open that began before now. Requires: inactive.
     static void wait_for_others() noexcept;
 
@@ -249,7 +258,7 @@ private:
     [[gnu::noinline]] void put_slowly(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
     void put_part(word* home, word what, std::uint8_t byte_mask);
-    bool store_home_at_once() noexcept;
+    bool store_home_at_once();
     void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
     bool goes_home(const word* home) noexcept;
     void store_home_from_now_on() noexcept;
@@ -268,7 +277,7 @@ private:
     void release_locks(std::uint64_t version) noexcept;
     void settle_blocks(std::uint64_t older_than) noexcept;
     void end_alone() noexcept;
-    [[noreturn]] void conflict() noexcept;
+    void conflict();
 
     void begin_slowly(const start& how) noexcept;
     void begin_after_serial() noexcept;
@@ -297,7 +306,7 @@ private:
     write_log writes_;
     old_values replaced_;
     transaction_blocks blocks_;
-    void (*restart_)() noexcept = nullptr;
+    void (*restart_)() = nullptr;
 };
 
 using versioned = basic_versioned<plain_home>;

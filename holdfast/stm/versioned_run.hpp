@@ -21,7 +21,8 @@
 //   5. commit without stores: nothing to do. With stores: add 2 to the clock, which gives the commit's version; where
 //      others committed since the snapshot, validate as in 3. Write back. Release each lock with the commit's version.
 //   6. quiescence: retract the slot, then wait until every other slot is inactive or has a snapshot not below the
-//      commit's version. Then give back what was freed.
+//      commit's version. Then give back what was freed. Not where nobody stores but transactions, nor frees
+//      memory that they load from: a home says so.
 //   7. roll back: release each lock with the version that it had; nothing is home.
 //   8. serial: put the mark, wait until all other slots are inactive; from there as ever. Irrevocable: the same in
 //      mid-transaction, then validate, write back, release; loads and stores go home. Whoever finds the mark of
@@ -82,13 +83,14 @@ word basic_versioned<Home>::load_slowly(const word* home) {
             const write_log::entry* stored = is_planted(fault::own_stores_unseen) ? nullptr : writes_.find(home);
             if (stored != nullptr && stored->mask() == 0xFF) return stored->value;
             const auto found = Home::look(home);
-            const word value = found.sound ? found.value : load_unsound(home);
-            return stored == nullptr ? value : merged(value, stored->value, stored->mask());
+            const word at_home = found.sound ? found.value : load_unsound(home);
+            return stored == nullptr ? at_home : merged(at_home, stored->value, stored->mask());
         }
         if ((version & held_bit) != 0) {
             wait_for_lock(of_line);
+            if (!active_) return 0;
         } else if (version > snapshot_) {
-            if (!extend()) conflict();
+            if (!extend()) return conflict(), 0;
         } else {
             const auto found = Home::look(home);
             let_others_run();
@@ -110,12 +112,12 @@ word basic_versioned<Home>::load_unsound(const word* home) {
     if (!is_own(lock_of(home).load(std::memory_order_relaxed))) lock_line_of(home);
     if (!Home::mend(home)) {
         if (irrevocable_) Home::end_for_damage();
-        conflict();
+        return conflict(), 0;
     }
     return load(home);
 }
 
-/// Returns when the lock is free; a conflict where it is held for long.
+/// Returns when the lock is free; a conflict where it is held for long, behind which the transaction is over.
 template <class Home>
 void basic_versioned<Home>::wait_for_lock(const lock& of_line) {
     constexpr unsigned patience = 64;
@@ -130,8 +132,9 @@ void basic_versioned<Home>::lock_slowly(lock& of_line) {
         const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if ((state & held_bit) != 0) {
             wait_for_lock(of_line);
+            if (!active_) return;
         } else if (state > snapshot_) {
-            if (!extend()) conflict();
+            if (!extend()) return conflict();
         } else if (of_line.take(state, own_mark_ | held_.size())) {
             held_.push({&of_line, state});
             return;
@@ -176,9 +179,19 @@ bool basic_versioned<Home>::commit_stores() noexcept {
         version = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
         complete_fence();
         let_others_run();
-        if (!alone_ && version != snapshot_ + 2 && !is_planted(fault::versioned_commit_unvalidated) && !validate()) {
+        if (!is_planted(fault::versioned_numbered_late) && !Home::draw_number(writes_)) [[unlikely]]
+            return false;
+        let_others_run();
+        // With a number what was read is validated whatever the clock says: who overwrites it may have come later to
+        // the clock and earlier to a number.
+        const bool others_committed = Home::numbers_commits || version != snapshot_ + 2;
+        if (!alone_ && others_committed && !is_planted(fault::versioned_commit_unvalidated) && !validate()) {
             had_conflict_ = true;
             return false;
+        }
+        if (is_planted(fault::versioned_numbered_late)) {
+            let_others_run();
+            if (!Home::draw_number(writes_)) return false;
         }
         // Nothing is waited for from here to retire().
         if (!Home::prepare(writes_)) [[unlikely]] {
@@ -189,7 +202,7 @@ bool basic_versioned<Home>::commit_stores() noexcept {
         Home::log();
         writes_.template write_back<Home>();
         Home::retire();
-        writes_.clear();
+        if constexpr (!Home::numbers_commits) writes_.clear();
         let_others_run();
         release_locks(version);
     }
@@ -199,7 +212,8 @@ bool basic_versioned<Home>::commit_stores() noexcept {
     reads_.clear();
     become_inactive();
     if (slot_ != nullptr) registry::retract(*slot_);
-    if (!was_alone && !is_planted(fault::versioned_no_quiescence)) registry_.wait_for_older(version, slot_);
+    if (Home::privatises && !was_alone && !is_planted(fault::versioned_no_quiescence))
+        registry_.wait_for_older(version, slot_);
     close(0);
     Home::settle();
     return true;
@@ -289,12 +303,12 @@ bool basic_versioned<Home>::become_irrevocable() noexcept {
 
 /// From here on, and what was stored so far. False: another one is alone, or waits for it. A conflict restarts.
 template <class Home>
-bool basic_versioned<Home>::store_home_at_once() noexcept {
+bool basic_versioned<Home>::store_home_at_once() {
     // Memory first: a failure changes nothing, and the write set goes on.
     if (!replaced_.make_room(writes_.size())) return false;
     const alone is = alone_ ? alone::yes : try_alone();
     if (is == alone::somebody_else) return false;
-    if (is == alone::conflict) conflict();
+    if (is == alone::conflict) return conflict(), false;
     for (const write_log::entry& each : writes_) replaced_.note(each.home(), each.mask());
     store_home_from_now_on();
     keeps_old_values_ = true;
@@ -305,7 +319,7 @@ bool basic_versioned<Home>::store_home_at_once() noexcept {
 template <class Home>
 void basic_versioned<Home>::put_slowly(word* home, word what, std::uint8_t byte_mask) {
     lock_line_of(home);
-    put_further(home, what, byte_mask);
+    if (active_) put_further(home, what, byte_mask);
 }
 
 /// The line was stored to before, or the write set has become large.
@@ -333,10 +347,9 @@ void basic_versioned<Home>::wait_for_others() noexcept {
 }
 
 template <class Home>
-void basic_versioned<Home>::conflict() noexcept {
+void basic_versioned<Home>::conflict() {
     had_conflict_ = true;
     restart_();
-    __builtin_unreachable();
 }
 
 template <class Home>
@@ -425,6 +438,7 @@ void basic_versioned<Home>::store_line(const detail::line_piece& piece, const wo
     const bool whole = (piece.skipped_bytes | piece.bytes) % sizeof(word) == 0;
     if (whole && !some_go_home_) {
         lock_line_of(home);
+        if (!active_) return;
         if (writes_.put_words_at_once(home, values, piece.words)) return;
     }
     for (unsigned i = 0; i < piece.words; ++i) store(home + i, values[i], piece.mask_of(i));

@@ -1,0 +1,252 @@
+// cc_htm with the rest of a pool: fence, barrier, growth, copies, and what it refuses.
+#include <holdfast/engine/cc_htm_variants_test.hpp>
+
+#include <holdfast/handle/test_pool.hpp>
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/log/retirement.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+template <class Engine>
+struct counters {
+    std::array<basic_field<Engine, std::uint64_t>, 256> values;
+};
+
+template <class Engine>
+class CcHtmPool : public ::testing::Test {
+protected:
+    using object = counters<Engine>;
+
+    static object& root_of(test::test_pool<Engine>& pool) {
+        return *pool->template root<object>("counters").value();
+    }
+    /// Every transaction adds one to two counters, which so stay equal.
+    static void add(test::test_pool<Engine>& pool, object& all, std::uint64_t i) {
+        pool->atomically([&] {
+                auto& one = all.values[2 * (i % 128)];
+                auto& other = all.values[2 * (i % 128) + 1];
+                one = one + 1;
+                other = other + 1;
+            })
+            .value();
+    }
+    static std::uint64_t sum_if_equal(const object& all) {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < all.values.size(); i += 2) {
+            EXPECT_EQ(all.values[i].get(), all.values[i + 1].get()) << i;
+            sum += all.values[i];
+        }
+        return sum;
+    }
+};
+
+TYPED_TEST_SUITE(CcHtmPool, cc_htm_variants, cc_htm_variant_names);
+
+TYPED_TEST(CcHtmPool, AFenceBringsEverythingHomeThatHasReturned) {
+    test::test_pool<TypeParam> pool({.durability = level::lag});
+    auto& all = this->root_of(pool);
+    for (std::uint64_t i = 0; i < 50; ++i) this->add(pool, all, i);
+    retirement& queue = *pool->core().retiring();
+    EXPECT_LT(queue.retired(), pool->core().lanes()->last_sequence());
+    pool->fence().value();
+    EXPECT_EQ(queue.retired(), queue.prefix());
+}
+
+TYPED_TEST(CcHtmPool, AtABarrierNoTransactionCommitsAndTheMediumHasWhatIsSeen) {
+    for (const char* directory : {"/dev/shm", "."}) {
+        test::test_pool<TypeParam> pool({.durability = level::lag, .directory = directory});
+        auto& all = this->root_of(pool);
+        std::atomic<bool> stop{false};
+        std::thread other([&] {
+            for (std::uint64_t i = 0; !stop; ++i) this->add(pool, all, i);
+        });
+        std::uint64_t last = 0;
+        for (int i = 0; i < 20; ++i) {
+            pool->barrier([&] {
+                    const std::uint64_t before = this->sum_if_equal(all);
+                    std::this_thread::yield();
+                    EXPECT_EQ(this->sum_if_equal(all), before);
+                    EXPECT_GE(before, last);
+                    last = before;
+                })
+                .value();
+        }
+        stop = true;
+        other.join();
+        this->sum_if_equal(all);
+    }
+}
+
+TYPED_TEST(CcHtmPool, FenceAndBarrierInsideATransactionAreMisuse) {
+    test::test_pool<TypeParam> pool;
+    pool->atomically([&] {
+            EXPECT_EQ(pool->fence().error().code, errc::misuse);
+            EXPECT_EQ(pool->barrier([] {}).error().code, errc::misuse);
+        })
+        .value();
+}
+
+TYPED_TEST(CcHtmPool, PrivateMemoryIsReportedAndGivenBackAtABarrier) {
+    test::test_pool<TypeParam> pool({.durability = level::lag});
+    auto& all = this->root_of(pool);
+    this->add(pool, all, 1);
+    pool->fence().value();
+    EXPECT_EQ(pool->info().private_bytes > 0, TypeParam::aliases == aliases_in::pages);
+    pool->barrier([] {}).value();
+    EXPECT_EQ(pool->info().private_bytes, 0u);
+    this->add(pool, all, 1);
+    EXPECT_EQ(this->sum_if_equal(all), 2u);
+}
+
+TYPED_TEST(CcHtmPool, ItGrowsAndIsCopiedWhileThreadsCommit) {
+    test::test_pool<TypeParam> pool({.durability = level::lag});
+    auto& all = this->root_of(pool);
+    std::atomic<bool> stop{false};
+    std::thread other([&] {
+        for (std::uint64_t i = 0; !stop; ++i) this->add(pool, all, i);
+    });
+    pool->grow(2 << 20).value();
+    pool->snapshot(pool.file("copy")).value();
+    pool->atomically([&] {
+            auto* const block = TypeParam::template make<const std::uint64_t>(7u);
+            all.values[255] = all.values[255];
+            TypeParam::destroy(block);
+        })
+        .value();
+    stop = true;
+    other.join();
+    const std::uint64_t last = this->sum_if_equal(all);
+    pool.replace_by(pool.file("copy"));
+    EXPECT_LE(this->sum_if_equal(this->root_of(pool)), last);
+}
+
+TYPED_TEST(CcHtmPool, ManyThreadsShareAnOverfullLog) {
+    test::test_pool<TypeParam> pool(
+        {.durability = level::lag, .log_bytes = 64 << 10, .lag = {.commits = 2, .backlog = 1}});
+    auto& all = this->root_of(pool);
+    constexpr std::uint64_t threads = 40, each = 100;
+    std::vector<std::thread> running;
+    for (std::uint64_t thread = 0; thread < threads; ++thread)
+        running.emplace_back([&, thread] {
+            for (std::uint64_t i = 0; i < each; ++i) this->add(pool, all, thread + i);
+        });
+    for (std::thread& thread : running) thread.join();
+    EXPECT_EQ(this->sum_if_equal(all), threads * each);
+    pool.kill();
+    EXPECT_EQ(this->sum_if_equal(this->root_of(pool)), threads * each);
+}
+
+TYPED_TEST(CcHtmPool, RetiringByAThreadLosesNothing) {
+    test::test_pool<TypeParam> pool({.durability = level::power, .lag = {.backlog = 4, .retire = retiring::by_thread}});
+    auto& all = this->root_of(pool);
+    for (std::uint64_t i = 0; i < 2000; ++i) this->add(pool, all, i);
+    pool.kill();
+    EXPECT_EQ(this->sum_if_equal(this->root_of(pool)), 2000u);
+}
+
+/// Its destructor must not throw, and loads.
+template <class Engine>
+struct careful {
+    using counter = basic_field<Engine, std::uint64_t>;
+    basic_field<Engine, counter*> counts;
+    ~careful() {
+        if (counter* const mine = counts) *mine = *mine + 1;
+    }
+};
+
+TYPED_TEST(CcHtmPool, ADestructorThatMustNotThrowOutlivesAConflict) {
+    if constexpr (waits_alone<TypeParam>) GTEST_SKIP() << "a function that starts a thread runs alone";
+    static_assert(std::is_nothrow_destructible_v<careful<TypeParam>>);
+    test::test_pool<TypeParam> pool;
+    auto& all = this->root_of(pool);
+    careful<TypeParam>* kept = nullptr;
+    pool->atomically([&] {
+            kept = TypeParam::template make<careful<TypeParam>>();
+            kept->counts = &all.values[0];
+        })
+        .value();
+    int attempts = 0;
+    pool->atomically([&] {
+            const std::uint64_t before = all.values[1];
+            if (++attempts == 1) std::thread([&] { this->add(pool, all, 0); }).join();
+            TypeParam::destroy(kept);
+            all.values[2] = before + 1;
+        })
+        .value();
+    EXPECT_EQ(attempts, 2);
+    EXPECT_EQ(all.values[0].get(), 2u);
+    EXPECT_EQ(all.values[2].get(), 2u);
+}
+
+TYPED_TEST(CcHtmPool, TwoTransactionsThatFreeOneBlockAreAConflict) {
+    if constexpr (waits_alone<TypeParam>) GTEST_SKIP() << "a function that starts a thread runs alone";
+    test::test_pool<TypeParam> pool;
+    struct holder {
+        basic_field<TypeParam, const std::uint64_t*> block;
+    };
+    auto& holds = *pool->template root<holder>("holder").value();
+    pool->atomically([&] { holds.block = TypeParam::template make<const std::uint64_t>(1u); }).value();
+    int attempts = 0;
+    pool->atomically([&] {
+            const std::uint64_t* const block = holds.block;
+            if (++attempts == 1)
+                std::thread([&] {
+                    pool->atomically([&] {
+                            TypeParam::deallocate(holds.block.get());
+                            holds.block = nullptr;
+                        })
+                        .value();
+                }).join();
+            TypeParam::deallocate(block);
+            holds.block = nullptr;
+        })
+        .value();
+    EXPECT_EQ(attempts, 2);
+    EXPECT_TRUE(pool.audit());
+}
+
+TYPED_TEST(CcHtmPool, FreeingABlockTwiceIsMisuse) {
+    test::test_pool<TypeParam> pool;
+    const auto twice = pool->atomically([&] {
+        const auto* const block = TypeParam::template make<const std::uint64_t>(1u);
+        TypeParam::deallocate(block);
+        TypeParam::deallocate(block);
+    });
+    ASSERT_FALSE(twice);
+    EXPECT_EQ(twice.error().code, errc::misuse);
+}
+
+TYPED_TEST(CcHtmPool, ALockOfANestedCallIsNotWaitedForWithOthersWaiting) {
+    test::test_pool<TypeParam> pool;
+    auto& all = this->root_of(pool);
+    std::mutex lock;
+    const auto add = [&] { all.values[0] = all.values[0] + 1; };
+    constexpr int rounds = 300;
+    std::thread other([&] {
+        for (int i = 0; i < rounds; ++i) pool->atomically(lock, add).value();
+    });
+    for (int i = 0; i < rounds; ++i)
+        pool->atomically([&] {
+                all.values[1] = all.values[1] + 1;
+                all.values[0] = all.values[0] + 1;
+                pool->atomically(lock, add).value();
+            })
+            .value();
+    other.join();
+    EXPECT_EQ(all.values[0].get(), 3u * rounds);
+}
+
+}  // namespace
+}  // namespace holdfast
