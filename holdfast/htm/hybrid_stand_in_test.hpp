@@ -84,7 +84,7 @@ public:
     /// One in so many transactions of plain code aborts at its beginning, beside what is planned; 0: none does.
     static void abort_plain(unsigned one_in) noexcept { plain_aborts_one_in_ = one_in; }
     /// Memory that aborted plain code has not changed. The part of the stack above the block is among it. For tests of
-    /// one thread, on the stack of the program.
+    /// one thread, on the stack of the program, whose blocks end in a call that is no sibling call.
     static void put_back(std::initializer_list<std::pair<void*, std::size_t>> regions) {
         detail::kept.clear();
         for (const auto& [home, bytes] : regions)

@@ -211,7 +211,6 @@ struct planted_case {
 class HtmOrderPlanted : public HtmOrder, public ::testing::WithParamInterface<planted_case> {};
 
 TEST_P(HtmOrderPlanted, AFaultIsSeen) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {
             holdfast::detail::assertions_may_fail = true;
