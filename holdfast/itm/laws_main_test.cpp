@@ -1,4 +1,5 @@
 // Every law over the algorithm that this program is linked with.
+#include <holdfast/htm/rtm_instructions.hpp>
 #include <holdfast/itm/laws_test.hpp>
 
 #include <gtest/gtest.h>
@@ -8,15 +9,22 @@
 namespace holdfast::itm {
 namespace {
 
-TEST(Laws, HoldForBlocks) {
-    for (const law& each : laws_of_blocks()) EXPECT_STREQ(each.broken(), nullptr) << each.sentence;
+#ifdef HOLDFAST_ITM_TEST_TRIES_HARDWARE
+const bool runs_in_hardware = htm::obstacle_here() == nullptr;
+#else
+constexpr bool runs_in_hardware = false;
+#endif
+
+void expect_each_holds(const std::vector<law>& laws) {
+    for (const law& each : laws) {
+        if (each.needs_software && runs_in_hardware) continue;
+        EXPECT_STREQ(each.broken(), nullptr) << each.sentence;
+    }
 }
-TEST(Laws, HoldForBarriers) {
-    for (const law& each : laws_of_barriers()) EXPECT_STREQ(each.broken(), nullptr) << each.sentence;
-}
-TEST(Laws, HoldForMemory) {
-    for (const law& each : laws_of_memory()) EXPECT_STREQ(each.broken(), nullptr) << each.sentence;
-}
+
+TEST(Laws, HoldForBlocks) { expect_each_holds(laws_of_blocks()); }
+TEST(Laws, HoldForBarriers) { expect_each_holds(laws_of_barriers()); }
+TEST(Laws, HoldForMemory) { expect_each_holds(laws_of_memory()); }
 
 }  // namespace
 }  // namespace holdfast::itm
