@@ -9,8 +9,8 @@
 //   3. load: from memory. store: to memory; if the home records, home, value and mask are appended to the room; if it
 //      numbers commits, they are put into the thread's write set.
 //   4. commit: if the home records, the stamp (`mfence; rdtscp`), then xend. The home gets stamp and write set, or is
-//      told that there is none. If the home numbers commits, and anything was stored: the number is loaded from the
-//      home's counter, which is stored to, then xend. The write set stays for the home.
+//      told that there is none. If the home numbers commits, and anything was stored: the number is drawn from the
+//      home's counter by an atomic addition, then xend. The write set stays for the home.
 //   5. abort: all that was stored since xbegin never was, and begin goes on behind its xbegin with a status. Where the
 //      processor says that the same may succeed when it is tried again, or somebody was in the fallback, it is tried
 //      again, at most most_tries times in all. Else, and then: the fallback, which alone can fault pages in.
