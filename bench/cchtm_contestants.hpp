@@ -36,6 +36,30 @@ batch with_cpu_time(F&& measure) {
     return done;
 }
 
+/// A batch with what became of the transactions of the processor, where `Isolation` uses those. `measure(body)` runs the
+/// body on the threads of the batch.
+template <class Isolation, class Body, class Measure>
+batch with_hardware_counts(Body&& body, Measure&& measure) {
+    if constexpr (requires { Isolation::of_this_thread().counts().fallbacks; }) {
+        std::atomic<std::uint64_t> aborts{0}, fallbacks{0};
+        batch done = measure([&](unsigned thread, std::uint64_t transactions) {
+            const htm::rtm_counts before = Isolation::of_this_thread().counts();
+            body(thread, transactions);
+            const htm::rtm_counts after = Isolation::of_this_thread().counts();
+            aborts += after.aborts - before.aborts;
+            fallbacks += after.fallbacks - before.fallbacks;
+        });
+        const auto of_each = [&](std::uint64_t all) {
+            return static_cast<double>(all) / static_cast<double>(done.transactions);
+        };
+        done.seen.push_back({"aborts_per_tx", "1", of_each(aborts)});
+        done.seen.push_back({"fallbacks_per_tx", "1", of_each(fallbacks)});
+        return done;
+    } else {
+        return measure(body);
+    }
+}
+
 /// The memory of a rival: `Sessions` (tl2_memory, volatile_memory) over bare lines that stand for NVRAM.
 /// `prefill(memory)` fills it, without making that durable.
 template <class Sessions>
@@ -64,7 +88,9 @@ public:
     template <class F>
     batch measure(unsigned threads, std::uint64_t transactions, F&& body) {
         const std::uint64_t truncations = sessions_.truncations();
-        batch done = with_cpu_time([&] { return run_on_threads(threads, transactions, body); });
+        batch done = with_hardware_counts<typename Sessions::isolation>(body, [&](auto&& counted) {
+            return with_cpu_time([&] { return run_on_threads(threads, transactions, counted); });
+        });
         done.spent->truncations = sessions_.truncations() - truncations;
         done.spent->has_log = Sessions::has_log;
         return done;
@@ -146,7 +172,11 @@ public:
     }
     template <class F>
     batch measure(unsigned threads, std::uint64_t transactions, F&& body) {
-        return with_cpu_time([&] { return pool_.measure(threads, transactions, body); });
+        using isolation = std::conditional_t<std::is_same_v<Engine, cc_htm_hardware>,
+                                             holdfast::detail::isolation_by_hardware, void>;
+        return with_hardware_counts<isolation>(body, [&](auto&& counted) {
+            return with_cpu_time([&] { return pool_.measure(threads, transactions, counted); });
+        });
     }
     /// Requires: an engine that checkpoints, on byte-addressable media.
     pending_commits pending() noexcept { return pool_.pool().core().retiring()->pending(); }

@@ -17,6 +17,7 @@ namespace holdfast::bench {
 template <class Log>
 class tl2_memory {
 public:
+    using isolation = void;  ///< nothing of the processor's
     static constexpr bool is_durable = true;
     static constexpr bool has_log = std::is_same_v<Log, redo_aside>;  ///< that fills and is truncated
 

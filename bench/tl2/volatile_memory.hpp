@@ -79,6 +79,7 @@ private:
 template <stm::algorithm A>
 class volatile_memory {
 public:
+    using isolation = A;
     static constexpr bool is_durable = false;
     static constexpr bool has_log = false;
 

@@ -56,12 +56,8 @@ bool cc_htm_home::draw_number(const stm::write_log& writes) noexcept {
 bool cc_htm_home::prepare(const stm::write_log& writes) noexcept {
     return cc_htm_commit::of_this_thread_->join_group(writes);
 }
-bool cc_htm_home::enter_hardware() noexcept { return cc_htm_commit::of_this_thread_->enter_hardware(); }
-bool cc_htm_home::fits(const stm::write_log& writes) noexcept {
-    return writes.size() * run_writer::most_words_of_a_word <= cc_htm_commit::of_this_thread_->hardware_words_;
-}
-std::atomic<std::uint64_t>& cc_htm_home::counter() noexcept {
-    return cc_htm_commit::of_this_thread_->pool_->lanes()->counter();
+htm::hardware_place cc_htm_home::enter_hardware() noexcept {
+    return cc_htm_commit::of_this_thread_->enter_hardware();
 }
 void cc_htm_home::drawn(std::uint64_t number) noexcept { cc_htm_commit::of_this_thread_->sequence_ = number; }
 void cc_htm_home::leave_hardware() noexcept {
@@ -156,25 +152,27 @@ result<void> cc_htm_commit::take_place(const stm::write_log& writes) {
 
 // ---- 2., before a transaction of the processor
 
-bool cc_htm_commit::enter_hardware() noexcept {
+htm::hardware_place cc_htm_commit::enter_hardware() noexcept {
     has_record_ = false;
-    const bool entered = succeeds([&] { return take_place_for_hardware(); });
-    // The fallback meets it again, where it can be told.
-    problem_ = nullptr;
-    lacks_memory_ = false;
-    return entered;
-}
-
-result<void> cc_htm_commit::take_place_for_hardware() {
     // More lines than a processor follows; but where segments are short, no large part of one.
     constexpr std::uint64_t most_words = 512;
     lane_log& log = *pool_->lanes();
-    hardware_words_ = std::min(most_words, log.segment_payload_words() / 4);
+    const std::uint64_t words = std::min(most_words, log.segment_payload_words() / 4);
+    const bool entered = succeeds([&] { return take_place_for_hardware(words); });
+    // The fallback meets it again, where it can be told.
+    problem_ = nullptr;
+    lacks_memory_ = false;
+    if (!entered) return {};
+    return {&log.counter(), words / run_writer::most_words_of_a_word};
+}
+
+result<void> cc_htm_commit::take_place_for_hardware(std::uint64_t payload_words) {
+    lane_log& log = *pool_->lanes();
     // Nothing behind the end of the transaction may fail.
-    record_.make_room(hardware_words_);
+    record_.make_room(payload_words);
     log_lane& lane = log.acquire();
     try {
-        if (auto reserved = log.reserve_words(lane, hardware_words_); !reserved) {
+        if (auto reserved = log.reserve_words(lane, payload_words); !reserved) {
             log.release(lane);
             return reserved;
         }

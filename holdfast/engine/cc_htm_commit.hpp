@@ -106,8 +106,8 @@ private:
     template <class Step>
     bool succeeds(Step&& step) noexcept;
     bool draw_number(const stm::write_log& writes) noexcept;
-    bool enter_hardware() noexcept;
-    result<void> take_place_for_hardware();
+    htm::hardware_place enter_hardware() noexcept;
+    result<void> take_place_for_hardware(std::uint64_t payload_words);
     void leave_hardware() noexcept;
     bool join_group(const stm::write_log& writes) noexcept;
     void close_gate() noexcept;
@@ -130,7 +130,6 @@ private:
     bool has_crashed_ = false;
 #endif
     bool lacks_memory_ = false;           ///< for the commit
-    std::uint64_t hardware_words_ = 0;    ///< of a record: the room made before a transaction of the processor
     std::unique_lock<std::mutex> order_;  ///< on a file: of commits that join a group
     std::uint64_t group_ = 0;
     std::optional<private_pages::storing> gate_;

@@ -27,9 +27,7 @@ struct cc_htm_home : stm::plain_home {
     static void log() noexcept;
     static void retire() noexcept;
 
-    static bool enter_hardware() noexcept;
-    static bool fits(const stm::write_log& writes) noexcept;
-    static std::atomic<std::uint64_t>& counter() noexcept;
+    static htm::hardware_place enter_hardware() noexcept;
     static void drawn(std::uint64_t number) noexcept;
     static void leave_hardware() noexcept;
 };

@@ -138,8 +138,10 @@ private:
     bool is_subscribed() noexcept;
     void begin_counted(const stm::start& how) noexcept;
     void leave_software() noexcept;
-    [[gnu::noinline]] bool commit_counted() noexcept;
-    bool commit_in_hardware() noexcept;
+    /// One function for both, as rtm's commit is, and for its reason.
+    [[gnu::noinline, gnu::aligned(128)]] bool commit_counted() noexcept;
+    [[gnu::always_inline]] bool commit_in_hardware() noexcept;
+    [[gnu::noinline]] bool commit_in_software() noexcept;
     void settle_blocks(bool beside_software) noexcept;
     void store_in_hardware(word* home, word what, std::uint8_t byte_mask);
     void forget_tries() noexcept;

@@ -158,18 +158,7 @@ void basic_hybrid<Software, Hardware>::leave_hardware() {
 }
 
 template <class Software, class Hardware>
-bool basic_hybrid<Software, Hardware>::commit_counted() noexcept {
-    if (in_hardware()) return commit_in_hardware();
-    if (!software().commit()) {
-        has_failed_ = true;
-        return false;
-    }
-    leave_software();
-    return true;
-}
-
-template <class Software, class Hardware>
-bool basic_hybrid<Software, Hardware>::commit_in_hardware() noexcept {
+inline bool basic_hybrid<Software, Hardware>::commit_in_hardware() noexcept {
     const bool beside_software = mode_ == mode::followed && Hardware::subscribe(&beside_.open) != 0;
     if (beside_software && !read_only_ && !is_planted(fault::hybrid_counter_not_moved))
         Hardware::store(Software::counter(), counter_ + 2, 0xFF);
@@ -183,6 +172,21 @@ bool basic_hybrid<Software, Hardware>::commit_in_hardware() noexcept {
         forget_tries();
     if (!blocks_.empty()) [[unlikely]]
         settle_blocks(beside_software);
+    return true;
+}
+
+template <class Software, class Hardware>
+bool basic_hybrid<Software, Hardware>::commit_counted() noexcept {
+    return in_hardware() ? commit_in_hardware() : commit_in_software();
+}
+
+template <class Software, class Hardware>
+bool basic_hybrid<Software, Hardware>::commit_in_software() noexcept {
+    if (!software().commit()) {
+        has_failed_ = true;
+        return false;
+    }
+    leave_software();
     return true;
 }
 

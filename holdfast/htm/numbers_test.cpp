@@ -18,12 +18,10 @@ struct numbered : stm::numbered_home {
         if (!writes.empty()) drawn_number(next.fetch_add(1));
         return true;
     }
-    static bool enter_hardware() noexcept {
+    static hardware_place enter_hardware() noexcept {
         ++entered;
-        return true;
+        return {&next, ~std::size_t{0}};
     }
-    static bool fits(const stm::write_log&) noexcept { return true; }
-    static std::atomic<std::uint64_t>& counter() noexcept { return next; }
     static void drawn(std::uint64_t number) noexcept {
         drawn_number(number);
         --entered;

@@ -38,18 +38,20 @@ concept recording_home = requires(const finished& done, void* owned) {
     Home::leave();
 };
 
+/// What a hardware transaction ends with whose home numbers commits. In hardware nothing of the home is called.
+struct hardware_place {
+    std::atomic<std::uint64_t>* counter = nullptr;  ///< has the next number; nullptr: there is no place
+    std::size_t most_writes = 0;                    ///< of a write set for which there is room
+};
+
 /// A home that numbers commits (stm/home.hpp), those of the hardware as well. Called in the thread of the transaction:
 ///   enter_hardware()          before each hardware transaction, with nothing open: takes what a commit needs, and may
-///                             wait for it. False: it cannot be had, which the fallback will tell
-///   fits(writes)              in hardware: whether that is enough for the write set
-///   counter()                 in hardware: the next number
+///                             wait for it. No place: it cannot be had, which the fallback will tell
 ///   drawn(number)             the hardware transaction has committed, with this number
 ///   leave_hardware()          instead of drawn(): it came to nothing, or stored nothing. Also where nothing was taken
 template <class Home>
-concept numbering_home = Home::numbers_commits && requires(const stm::write_log& writes, std::uint64_t number) {
-    { Home::enter_hardware() } noexcept -> std::same_as<bool>;
-    { Home::fits(writes) } noexcept -> std::same_as<bool>;
-    { Home::counter() } noexcept -> std::same_as<std::atomic<std::uint64_t>&>;
+concept numbering_home = Home::numbers_commits && requires(std::uint64_t number) {
+    { Home::enter_hardware() } noexcept -> std::same_as<hardware_place>;
     Home::drawn(number);
     Home::leave_hardware();
 };
@@ -128,11 +130,9 @@ public:
     void copy_range(void* to, const void* from, std::size_t bytes);
     void fill_range(void* to, int byte, std::size_t bytes);
 
-    bool commit() noexcept {
-        if (mode_ == mode::hardware) [[likely]]
-            return commit_in_hardware();
-        return commit_alone();
-    }
+    /// One function for hardware and fallback, whose beginning, up to the end of the hardware transaction, is in one
+    /// page of code: a page that only hardware transactions execute would stay away once the kernel has taken it.
+    [[gnu::noinline, gnu::aligned(128)]] bool commit() noexcept;
     void roll_back() noexcept;
     bool become_irrevocable() noexcept;
 
@@ -185,10 +185,9 @@ private:
     void begin_alone() noexcept;
     void open_log() noexcept;
     void wait_for_fallback() noexcept;
-    unsigned end_hardware() noexcept;
+    [[gnu::always_inline]] unsigned end_hardware() noexcept;
     void come_to_nothing() noexcept;
-    bool commit_in_hardware() noexcept;
-    bool commit_alone() noexcept;
+    [[gnu::noinline]] bool commit_alone() noexcept;
     void store_all_home() noexcept;
     void release_fallback() noexcept;
     finished move_to_log(void*& owned) noexcept;
@@ -212,6 +211,7 @@ private:
     unsigned tries_ = 0;
     std::uintptr_t frames_below_ = 0;
     decltype(start::restart) restart_ = nullptr;
+    hardware_place place_;
     log_room room_;
     stm::write_log::entry* log_next_ = nullptr;
     std::uint64_t stamp_ = 0;

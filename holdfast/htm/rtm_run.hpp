@@ -13,7 +13,8 @@
 //      home's counter by an atomic addition, then xend. The write set stays for the home.
 //   5. abort: all that was stored since xbegin never was, and begin goes on behind its xbegin with a status. Where the
 //      processor says that the same may succeed when it is tried again, or somebody was in the fallback, it is tried
-//      again, at most most_tries times in all. Else, and then: the fallback, which alone can fault pages in.
+//      again, at most most_tries times in all. Else, and then: the fallback, which alone can fault pages in: whatever
+//      a hardware transaction loads, stores or executes, the fallback does, too, in the same pages.
 //   6. the fallback: if the home records, wait for room while nothing is held. Then the word is taken by an exchange:
 //      every hardware transaction that has not committed aborts, and no other begins before it is free. Loads are from
 //      memory; stores wait in a write set, so that a roll-back forgets them.
@@ -76,7 +77,8 @@ void basic_rtm<Home, Hardware>::begin_in_hardware() noexcept {
         wait_for_fallback();
         open_log();
         if constexpr (numbers) {
-            if (!Home::enter_hardware()) break;
+            place_ = Home::enter_hardware();
+            if (place_.counter == nullptr) break;
         }
         // Before xbegin: what an abort finds.
         mode_ = mode::hardware;
@@ -172,26 +174,28 @@ void basic_rtm<Home, Hardware>::aborted(unsigned why) {
 }
 
 template <class Home, class Hardware>
-unsigned basic_rtm<Home, Hardware>::end_hardware() noexcept {
+inline unsigned basic_rtm<Home, Hardware>::end_hardware() noexcept {
     if constexpr (numbers) {
         if (writes_.empty()) return Hardware::end();
-        if (!Home::fits(writes_)) [[unlikely]] {
+        if (writes_.size() > place_.most_writes) [[unlikely]] {
             Hardware::template abort<status::log_full>();
             return status::of_code(status::log_full);
         }
         if (is_planted(fault::number_drawn_behind)) {
             const unsigned why = Hardware::end();
             stm::let_others_run();
-            stamp_ = Home::counter().fetch_add(1);
+            stamp_ = place_.counter->fetch_add(1);
             return why;
         }
-        return Hardware::end_with_number(Home::counter(), stamp_);
+        return Hardware::end_with_number(*place_.counter, stamp_);
     }
     return records ? Hardware::end_with_stamp(stamp_) : Hardware::end();
 }
 
 template <class Home, class Hardware>
-bool basic_rtm<Home, Hardware>::commit_in_hardware() noexcept {
+bool basic_rtm<Home, Hardware>::commit() noexcept {
+    if (mode_ != mode::hardware) [[unlikely]]
+        return commit_alone();
     const unsigned why = end_hardware();
     if (why != status::started) [[unlikely]] {
         note_failure(why);
