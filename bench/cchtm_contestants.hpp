@@ -36,8 +36,8 @@ batch with_cpu_time(F&& measure) {
     return done;
 }
 
-/// A batch with what became of the transactions of the processor, where `Isolation` uses those. `measure(body)` runs the
-/// body on the threads of the batch.
+/// A batch with what became of the transactions of the processor, where `Isolation` uses those. `measure(body)` runs it
+/// on the threads of the batch.
 template <class Isolation, class Body, class Measure>
 batch with_hardware_counts(Body&& body, Measure&& measure) {
     if constexpr (requires { Isolation::of_this_thread().counts().fallbacks; }) {
