@@ -222,7 +222,14 @@ std::vector<key_entry> common_key(const std::vector<panel>& panels) {
     return is_needed ? all : std::vector<key_entry>{};
 }
 
-constexpr std::size_t key_columns = 5;
+/// As many as gnuplot makes of them, which does so by the longest title.
+std::size_t key_columns_of(const std::vector<key_entry>& key) {
+    constexpr std::size_t most = 5, character_width = 8, sample_width = 60;
+    std::size_t longest = 0;
+    for (const auto& each : key) longest = std::max(longest, each.title.size());
+    const auto fitting = static_cast<std::size_t>(layout::width) / (longest * character_width + sample_width);
+    return std::clamp<std::size_t>(fitting, 1, most);
+}
 
 /// A chart of nothing but its key.
 std::string script_of(const std::vector<key_entry>& key, const layout& of) {
@@ -231,7 +238,7 @@ std::string script_of(const std::vector<key_entry>& key, const layout& of) {
     text += "set xrange [0:1]\nset yrange [0:1]\nset bmargin 0\nset tmargin 0\nset style fill solid 1\n";
     text += fmt::format("set key default\nset key center center horizontal maxcols {} Left reverse samplen 1.5 spacing "
                         "1.1\nplot NaN notitle",
-                        key_columns);
+                        key_columns_of(key));
     for (const auto& each : key)
         text += fmt::format(", keyentry with {} lc rgb '{}' title {}", each.look, each.colour, quoted(each.title));
     return text + "\n";
@@ -241,6 +248,7 @@ std::string script_of(const std::vector<key_entry>& key, const layout& of) {
 
 void draw_svg(const std::string& path, const std::string& title, const std::vector<panel>& panels) {
     const auto key = common_key(panels);
+    const std::size_t key_columns = key_columns_of(key);
     const layout all{panels.size(), (key.size() + key_columns - 1) / key_columns, key.empty()};
     std::string script = "set terminal svg noenhanced font 'Helvetica,13' background 'white'";
     script += fmt::format(" size {},{}\n", layout::width, all.height());
