@@ -121,7 +121,6 @@ private:
 
     std::vector<const void*> released_;
     unsigned refusals_ = 0;          ///< of the heap, since a block was freed
-    int uncaught_ = 0;               ///< exceptions on their way when the attempt began
     bool has_record_ = false;
     record_buffer record_;
     log_lane* lane_ = nullptr;

@@ -7,9 +7,14 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <thread>
@@ -246,6 +251,70 @@ TYPED_TEST(CcHtmPool, ALockOfANestedCallIsNotWaitedForWithOthersWaiting) {
             .value();
     other.join();
     EXPECT_EQ(all.values[0].get(), 3u * rounds);
+}
+
+/// Another thread that has the lock may wait for this transaction, which may be alone.
+TYPED_TEST(CcHtmPool, ALockOfANestedCallIsNotWaitedForInADestructorEither) {
+    test::test_pool<TypeParam> pool;
+    auto& all = this->root_of(pool);
+    std::mutex lock;
+    std::atomic<int> runs{0};
+    std::atomic<bool> is_held{false};
+    std::thread other([&] {
+        const std::lock_guard held(lock);
+        is_held = true;
+        constexpr int most_waits = 2000;
+        for (int i = 0; i < most_waits && runs < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    while (!is_held) std::this_thread::yield();
+    struct at_end {
+        test::test_pool<TypeParam>& pool;
+        counters<TypeParam>& all;
+        std::mutex& lock;
+        std::atomic<int>& runs;
+        ~at_end() noexcept(false) {
+            pool->atomically([&] {
+                    // A processor's transaction would forget the count: a system call sends it to the fallback.
+                    std::this_thread::yield();
+                    ++runs;
+                    pool->atomically(lock, [&] { all.values[0] = 1u; }).value();
+                })
+                .value();
+        }
+    };
+    try {
+        const at_end last{pool, all, lock, runs};
+        throw 1;
+    } catch (int) {
+    }
+    other.join();
+    EXPECT_GE(runs, 3) << "it waited, and ran once";
+    EXPECT_EQ(all.values[0].get(), 1u);
+}
+
+/// A fork waits for a transaction that is alone, which asks meanwhile whether a field is in some pool.
+TYPED_TEST(CcHtmPool, AForkDoesNotWaitForATransactionThatWaitsForIt) {
+    test::test_pool<TypeParam> pool;
+    auto& all = this->root_of(pool);
+    basic_field<TypeParam, std::uint64_t> outside;
+    std::atomic<bool> is_open{false};
+    std::thread other([&] {
+        pool->atomically([&] {
+                all.values[0] = 1u;
+                is_open = true;
+                // The other thread comes to its fork.
+                std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                outside = 1u;
+            })
+            .value();
+    });
+    while (!is_open) std::this_thread::yield();
+    const pid_t child = ::fork();
+    if (child == 0) std::_Exit(0);
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    other.join();
+    EXPECT_EQ(all.values[0].get(), 1u);
 }
 
 }  // namespace

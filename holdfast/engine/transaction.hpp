@@ -69,7 +69,7 @@ public:
     }
 
     /// Whether other transactions may wait for this one: then it does not wait for a lock that one of them may hold.
-    bool must_not_wait() const noexcept { return is_waited_for_ && std::uncaught_exceptions() == 0; }
+    bool must_not_wait() const noexcept { return is_waited_for_ && std::uncaught_exceptions() == uncaught_; }
     /// Takes everything back and leaves, by an exception, to be run again. Requires: must_not_wait().
     virtual void give_way() {}
     /// From here to `release_conflicts` no load or store throws a conflict: for code that must not throw. What is
@@ -125,6 +125,7 @@ protected:
     open_pool* pool_ = nullptr;
     bool uses_heap_ = false;
     bool is_waited_for_ = false;
+    int uncaught_ = 0;  ///< exceptions on their way when the attempt began; where is_waited_for_
     unsigned holds_conflicts_ = 0;
     std::span<const void* const> outermost_locks_;
     std::vector<joined_lock> joined_locks_;

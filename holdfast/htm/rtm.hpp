@@ -201,7 +201,8 @@ private:
 
     static void leave(void* of_thread) noexcept;
     static void before_fork() noexcept;
-    static void after_fork() noexcept;
+    static void after_fork_in_parent() noexcept;
+    static void after_fork_in_child() noexcept;
 
     mode mode_ = mode::inactive;
     bool read_only_ = false;

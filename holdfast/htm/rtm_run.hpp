@@ -67,7 +67,7 @@ constinit pthread_key_t basic_rtm<Home, Hardware>::exit_key_ = 0;
 template <class Home, class Hardware>
 const bool basic_rtm<Home, Hardware>::is_known_to_process_ = [] {
     return pthread_key_create(&exit_key_, leave) == 0 &&
-           (!Hardware::stores_directly || pthread_atfork(before_fork, after_fork, after_fork) == 0);
+           (!Hardware::stores_directly || pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0);
 }();
 
 /// In hardware, or where that comes to nothing, alone. It returns a second time when the hardware aborts.
@@ -76,12 +76,16 @@ void basic_rtm<Home, Hardware>::begin_in_hardware() noexcept {
     while (tries_ < most_tries) {
         wait_for_fallback();
         open_log();
+        // Before xbegin: what an abort finds. And before the home is entered: a signal handler that forks must not give
+        // back what was taken there.
+        mode_ = mode::hardware;
         if constexpr (numbers) {
             place_ = Home::enter_hardware();
-            if (place_.counter == nullptr) break;
+            if (place_.counter == nullptr) {
+                mode_ = mode::inactive;
+                break;
+            }
         }
-        // Before xbegin: what an abort finds.
-        mode_ = mode::hardware;
         const unsigned why = Hardware::begin({frames_below_, read_only_, aborted});
         if (why == status::started) [[likely]] {
             if (is_planted(fault::not_subscribed) || !Hardware::is_taken(fallback_.held)) [[likely]]
@@ -409,16 +413,25 @@ void basic_rtm<Home, Hardware>::leave(void* of_thread) noexcept {
 template <class Home, class Hardware>
 void basic_rtm<Home, Hardware>::before_fork() noexcept {
     auto& own = of_this_thread();
-    if (own.active()) return;
+    // In a signal handler that interrupts a transaction, or a home that still reads what the last one stored.
+    if (own.active() || !own.writes_.empty()) return;
     own.begin({.serial = true});
     own.stopped_others_ = true;
 }
 
 template <class Home, class Hardware>
-void basic_rtm<Home, Hardware>::after_fork() noexcept {
+void basic_rtm<Home, Hardware>::after_fork_in_parent() noexcept {
     auto& own = of_this_thread();
     if (own.stopped_others_) own.roll_back();
     own.stopped_others_ = false;
+}
+
+/// Who was in the fallback does not exist there.
+template <class Home, class Hardware>
+void basic_rtm<Home, Hardware>::after_fork_in_child() noexcept {
+    after_fork_in_parent();
+    auto& own = of_this_thread();
+    if (own.mode_ != mode::alone && own.mode_ != mode::irrevocable) own.release_fallback();
 }
 
 }  // namespace holdfast::htm

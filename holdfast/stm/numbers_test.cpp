@@ -2,6 +2,11 @@
 // take turns.
 #include <holdfast/stm/numbers_test.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
 namespace holdfast::stm {
 namespace {
 
@@ -42,6 +47,21 @@ TYPED_TEST(StmNumbers, AreInTheOrderOfEffects) {
     std::string what;
     const auto found = first_seed_misnumbered<TypeParam>(1, at_full_length() ? 100'000 : 4'000, &what);
     EXPECT_FALSE(found.has_value()) << "seed " << found.value_or(0) << "\n" << what;
+}
+
+/// As in a signal handler that interrupts the home there.
+TYPED_TEST(StmNumbers, AForkBehindACommitKeepsWhatItStoredForItsHome) {
+    static word at = 0;
+    auto& own = TypeParam::of_this_thread();
+    own.begin({.restart = [] { std::abort(); }});
+    own.store(&at, 7, 0xFF);
+    ASSERT_TRUE(own.commit());
+    const pid_t child = ::fork();
+    if (child == 0) std::_Exit(0);
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(own.committed_writes().size(), 1u);
+    own.conclude();
 }
 
 TEST(StmNumbersOfValue, HaveNoHoles) {

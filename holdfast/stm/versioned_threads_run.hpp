@@ -51,7 +51,8 @@ void basic_versioned<Home>::leave(void* of_thread) noexcept {
 template <class Home>
 void basic_versioned<Home>::before_fork() noexcept {
     auto& own = of_this_thread();
-    if (own.active()) return;
+    // In a signal handler that interrupts a transaction, or a home that still reads what the last one stored.
+    if (own.active() || !own.writes_.empty()) return;
     own.begin({.serial = true});
     own.stopped_others_ = true;
 }
