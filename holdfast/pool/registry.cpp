@@ -65,7 +65,7 @@ registry& the_registry() noexcept {
     return *instance;
 }
 
-/// At a fork, what is registered first waits last. A transaction that runs alone may ask for pools, so this lock is taken
+/// At a fork, what is registered first waits last. A transaction that runs alone may ask for pools: this lock is taken
 /// behind the locks of transactions, which are registered when static objects are made.
 [[gnu::constructor(101)]] void follow_forks() { the_registry(); }
 
