@@ -71,7 +71,8 @@ void after_fork_in_child() {
 
 descriptor_table::descriptor_table() { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
 
-/// Registered early, it is locked late at a fork: behind the locks of transactions, in which files may be opened.
+/// Registered first, it is locked last at a fork: behind the locks of transactions and of pools, in which files may be
+/// opened.
 [[gnu::constructor(101)]] void follow_forks() { table(); }
 
 struct flock request_for(short type, off_t begin, off_t bytes) noexcept {

@@ -66,8 +66,8 @@ registry& the_registry() noexcept {
 }
 
 /// At a fork, what is registered first waits last. A transaction that runs alone may ask for pools: this lock is taken
-/// behind the locks of transactions, which are registered when static objects are made.
-[[gnu::constructor(101)]] void follow_forks() { the_registry(); }
+/// behind the locks of transactions, which are registered when static objects are made, and before that of files.
+[[gnu::constructor(102)]] void follow_forks() { the_registry(); }
 
 }  // namespace
 
