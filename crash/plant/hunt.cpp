@@ -121,6 +121,8 @@ std::span<const unshown_fault> unshown_faults() {
         "what an older life left there has numbers that recovery passed: they are below the truncation point";
     constexpr std::string_view synced_before =
         "opening syncs first, and what recovery then writes is ordered for power";
+    constexpr std::string_view before_trimming =
+        "behind the end of its commit it still comes before whatever trims the log";
     static constexpr unshown_fault all[] = {
         {"undo", {left_out, event_kind::fence, site::log_commit_fence}, nothing_lost},
         {"undo", {late, event_kind::fence, site::log_commit_fence}, nothing_lost},
@@ -141,8 +143,8 @@ std::span<const unshown_fault> unshown_faults() {
         {"undo", {in_code, {}, {}, &planted::stronger_level_recorded_early}, synced_before},
         {"undo_paper", {in_code, {}, {}, &planted::stronger_level_recorded_early}, synced_before},
         {"lines", {left_out, event_kind::order, site::line_order}, for_the_compiler},
-        {"softwrap", {late, event_kind::fence, site::wrap_home_fence},
-         "behind the end of its wrap it still comes before whatever trims the log"},
+        {"softwrap", {late, event_kind::fence, site::wrap_home_fence}, before_trimming},
+        {"cc_htm", {late, event_kind::fence, site::wrap_home_fence}, before_trimming},
         {"lines", {late, event_kind::fence, site::lines_recovered_fence}, "nothing stands behind it in the recovery"},
     };
     return all;

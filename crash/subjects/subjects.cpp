@@ -1,5 +1,5 @@
-#include <crash/subjects/prefix_subjects.hpp>
 #include <crash/subjects/subject.hpp>
+#include <crash/subjects/subjects_cc_htm.hpp>
 #include <crash/subjects/subjects_dnv.hpp>
 #include <crash/subjects/subjects_lines.hpp>
 
@@ -17,7 +17,7 @@ std::vector<std::unique_ptr<subject>> all_subjects() {
 #define HOLDFAST_ADD(engine) add_subjects_of_##engine(all);
     HOLDFAST_ENGINES(HOLDFAST_ADD)
 #undef HOLDFAST_ADD
-    add_prefix_subjects(all);
+    add_subjects_of_cc_htm(all);
     add_subjects_of_lines(all);
 #ifdef HOLDFAST_HAS_DNV_SUBJECTS
     add_subjects_of_dnv(all);

@@ -1,7 +1,11 @@
-// What is explored of cc_htm besides containers: the order of commits, over both algorithms and with aliases in each
-// place.
+// What is explored of cc_htm: the order of commits, over both algorithms and with aliases in each place; and what other
+// engines are explored with, as far as it shows more of recovery, opening and the heap.
+#include <crash/subjects/container_structure.hpp>
+#include <crash/subjects/containers.hpp>
+#include <crash/subjects/household.hpp>
 #include <crash/subjects/prefix_subject.hpp>
-#include <crash/subjects/prefix_subjects.hpp>
+#include <crash/subjects/subjects_cc_htm.hpp>
+#include <crash/subjects/threads_subject.hpp>
 
 #include <holdfast/engine/cc_htm_sets.hpp>
 #include <holdfast/engine/cc_htm_table.hpp>
@@ -24,7 +28,7 @@ void add(std::vector<std::unique_ptr<subject>>& all, const std::string& suffix, 
 
 }  // namespace
 
-void add_prefix_subjects(std::vector<std::unique_ptr<subject>>& all) {
+void add_subjects_of_cc_htm(std::vector<std::unique_ptr<subject>>& all) {
     add<cc_htm, 2>(all, "");
     add<cc_htm_versioned, 2>(all, "");
     add<cc_htm, 3>(all, "");
@@ -36,6 +40,17 @@ void add_prefix_subjects(std::vector<std::unique_ptr<subject>>& all) {
     // Two sets of one entry: some transactions find none, and some have two words of one set.
     add<cc_htm_sets, 2>(all, "_sets", {.set_bytes = 64, .set_ways = 1});
     add<cc_htm_versioned_sets, 2>(all, "_sets", {.set_bytes = 64, .set_ways = 1});
+    const auto made = []<template <class> class Of>() {
+        return std::make_shared<container_structure<cc_htm, Of<cc_htm>>>();
+    };
+    all.push_back(explored_for_life(made.template operator()<queue_workload>()));
+    // An opening syncs what a kill left in the caches, so its recovery is cut in memory.
+    all.push_back(explored_in_memory(made.template operator()<queue_workload>()));
+    all.push_back(explored_in_memory(made.template operator()<blocks_workload>()));
+    all.push_back(explored_in_file(made.template operator()<blocks_workload>()));
+    all.push_back(explored_for_life(made.template operator()<household_workload>()));
+    for (const auto way : {persist::record_way::streamed, persist::record_way::written_back})
+        all.push_back(std::make_unique<threads_subject<cc_htm>>(way));
 }
 
 }  // namespace holdfast::crash

@@ -1,4 +1,4 @@
-// The subjects of prefix_subjects.cpp.
+// The subjects of subjects_cc_htm.cpp.
 #pragma once
 
 #include <crash/subjects/subject.hpp>
@@ -9,6 +9,6 @@
 namespace holdfast::crash {
 
 /// Adds them.
-void add_prefix_subjects(std::vector<std::unique_ptr<subject>>& all);
+void add_subjects_of_cc_htm(std::vector<std::unique_ptr<subject>>& all);
 
 }  // namespace holdfast::crash
