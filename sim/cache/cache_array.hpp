@@ -5,6 +5,7 @@
 #include <sim/cache/cache_config.hpp>
 
 #include <bit>
+#include <deque>
 #include <vector>
 
 namespace holdfast::sim {
@@ -114,21 +115,32 @@ public:
     /// Sets without an empty place: the cache is warm when that is all of them.
     std::uint64_t full_sets() const noexcept;
 
-    /// The tag walker has the tags from `begin` to `end`; the latest such span is remembered.
-    void keep_tags(time begin, time end) noexcept {
-        tags_kept_from_ = begin;
-        tags_kept_until_ = end;
-    }
-    /// When an access that comes at `at` gets at the tags.
+    /// The tag walker has the tags from `begin` to `end`. Every such span counts until it is settled: harts run ahead
+    /// of each other, so an access may come into any of them.
+    void keep_tags(time begin, time end);
+    /// When an access that comes at `at` gets at the tags: behind the set that is being walked, before the next one.
     time tags_free(time at) const noexcept {
-        return at < tags_kept_until_ && at >= tags_kept_from_ ? tags_kept_until_ : at;
+        if (kept_.empty()) [[likely]] return at;
+        return tags_free_beside_walks(at);
+    }
+    /// Nothing comes before `now` any more.
+    void settle(time now) noexcept {
+        while (!kept_.empty() && kept_.front().end <= now) kept_.pop_front();
+    }
+    void set_times(const cache_config& from) noexcept {
+        latency = from.latency;
+        walk_set = from.walk_set;
     }
 
-    const time latency, walk_set;
+    time latency, walk_set;
 
 private:
     static constexpr std::uint64_t no_tag = ~std::uint64_t{0};
+    struct span {
+        time begin{}, end{};
+    };
 
+    time tags_free_beside_walks(time at) const noexcept;
     place first_of(std::uint64_t tag) const noexcept { return static_cast<place>((tag & set_mask_) << way_bits_); }
 
     /// Where, in bits, the order has the way: finds the zero among the nibbles of order ^ way, way, way...
@@ -145,7 +157,7 @@ private:
     std::vector<std::uint64_t> tags_;
     std::vector<line_state> states_;
     std::vector<line_data> bytes_;
-    time tags_kept_from_{}, tags_kept_until_{};
+    std::deque<span> kept_;  ///< by the tag walker, in order of time
 };
 
 }  // namespace holdfast::sim

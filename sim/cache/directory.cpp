@@ -153,16 +153,4 @@ void hierarchy::poke(address where, std::span<const std::byte> bytes) {
     }
 }
 
-std::uint64_t cache_array::full_sets() const noexcept {
-    std::uint64_t full = 0;
-    for (std::uint64_t set = 0; set < sets(); ++set) {
-        std::uint32_t lines = 0;
-        for (std::uint32_t way = 0; way < ways_; ++way) {
-            if (occupied(place_of(set, way))) ++lines;
-        }
-        if (lines == ways_) ++full;
-    }
-    return full;
-}
-
 }  // namespace holdfast::sim

@@ -3,11 +3,31 @@
 namespace holdfast::sim {
 
 hierarchy::hierarchy(const hierarchy_config& config, memory_below& below, const port::ports& attached)
-    : config_(config), below_(below), attached_(attached), l2_(config.l2), counters_(config.cores) {
+    : configured_(config),
+      config_(config),
+      below_(below),
+      attached_(attached),
+      l2_(config.l2),
+      counters_(config.cores) {
     cores_.reserve(config.cores);
     for (std::uint32_t core = 0; core < config.cores; ++core) {
         cores_.push_back({cache_array(config.il1), cache_array(config.dl1)});
     }
+}
+
+void hierarchy::set_instant(bool instant) noexcept {
+    config_ = configured_;
+    if (instant) {
+        config_.intervention = time{};
+        for (cache_config* const each : {&config_.il1, &config_.dl1, &config_.l2}) {
+            each->latency = each->walk_set = time{};
+        }
+    }
+    for (core_caches& each : cores_) {
+        each.instructions.set_times(config_.il1);
+        each.data.set_times(config_.dl1);
+    }
+    l2_.set_times(config_.l2);
 }
 
 time hierarchy::in_flight(line_state& state, time at, time done) noexcept {
@@ -80,7 +100,8 @@ access hierarchy::commit(const store_source& who, address where, std::span<const
     const std::span<std::byte> target = std::span(*own.bytes).subspan(where.offset_in_line(), bytes.size());
     if (attached_.on_store) {
         how.done = std::max(how.done, attached_.on_store->commit(
-                                          {who.hart, who.transaction, where, target, bytes, how.done, own.hit}));
+                                          {who.hart, who.transaction, who.in_transaction, where, target, bytes,
+                                           how.done, own.hit}));
     }
     std::memcpy(target.data(), bytes.data(), bytes.size());
     own.state->dirty = true;

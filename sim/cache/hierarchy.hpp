@@ -29,11 +29,12 @@ struct load_result {
     access how{};
 };
 
-/// Whose store it is. `core` says which L1, `transaction` is what the hart's register held when the store executed.
+/// Whose store it is. `core` says which L1, the rest of it what the hart's register held when the store executed.
 struct store_source {
     std::uint32_t core = 0;
     hart_id hart{};
     transaction_id transaction{};
+    bool in_transaction = false;
 };
 
 class hierarchy {
@@ -106,6 +107,14 @@ public:
     /// The tag walker's: newest bytes of the line to memory, wherever they are. Returns when memory has accepted them.
     time force_write_back(address line, time at);
 
+    /// Whether accesses take no time, while caches are warmed up. Requires: memory behind them is instant, too.
+    void set_instant(bool instant) noexcept;
+    /// Nothing will be asked for any more that happens before `now`.
+    void settle(time now) noexcept {
+        for (core_caches& each : cores_) each.data.settle(now);
+        l2_.settle(now);
+    }
+
     /// Without time: the newest bytes, and bytes put everywhere they belong.
     void peek(address where, std::span<std::byte> into) const;
     void poke(address where, std::span<const std::byte> bytes);
@@ -167,7 +176,8 @@ private:
     time may_leave(port::level from, std::uint32_t cache, address line, const line_data& bytes, port::reason why,
                    time at) const;
 
-    hierarchy_config config_;
+    hierarchy_config configured_;
+    hierarchy_config config_;  ///< in force: that, or without time
     memory_below& below_;
     const port::ports& attached_;
     std::vector<core_caches> cores_;

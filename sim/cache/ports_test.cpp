@@ -18,6 +18,7 @@ struct seen_store {
     std::vector<std::byte> old_bytes{}, new_bytes{};
     time at{};
     bool hit = false;
+    bool in_transaction = false;
 };
 
 class store_recorder : public port::store_commit {
@@ -25,7 +26,7 @@ public:
     time commit(const port::store_event& event) override {
         seen.push_back({event.hart, event.transaction, event.where,
                         {event.old_bytes.begin(), event.old_bytes.end()},
-                        {event.new_bytes.begin(), event.new_bytes.end()}, event.at, event.hit});
+                        {event.new_bytes.begin(), event.new_bytes.end()}, event.at, event.hit, event.in_transaction});
         return event.at + refuse_for;
     }
     std::vector<seen_store> seen;
@@ -257,6 +258,38 @@ TEST_F(Ports, AWalkKeepsTheTagsFromALoadForTheConfiguredTime) {
     EXPECT_EQ(caches_.load(0, {arena_}, 8, ns(900)).how.done, ns(900) + l1);
     walker.walk_l2(0, ns(2000), look);
     EXPECT_EQ(caches_.load(1, {arena_}, 8, ns(2000) - l1).how.done, ns(2000) + l2 + l2 + ps(1600));
+}
+
+TEST_F(Ports, EverySpanOfAWalkCountsAndNotTheLatestAlone) {
+    caches_.load(0, {arena_}, 8, ns(0));
+    tag_walker walker(caches_);
+    const auto look = [](walked_line&) { return false; };
+    for (std::uint64_t set = 0; set < 8; ++set) walker.walk_data(0, set, ns(1000) + ps(400) * set, look);
+    for (std::uint64_t set = 0; set < 8; ++set) {
+        const time into = ns(1000) + ps(400) * set + ps(100);
+        EXPECT_EQ(caches_.load(0, {arena_}, 8, into).how.done, into + ps(300) + l1) << "behind one set, not behind all";
+    }
+    caches_.settle(ns(1000) + ps(400) * 4);
+    EXPECT_EQ(caches_.load(0, {arena_}, 8, ns(1000) + ps(100)).how.done, ns(1000) + ps(100) + l1) << "settled";
+    EXPECT_EQ(caches_.load(0, {arena_}, 8, ns(1000) + ps(1700)).how.done, ns(1000) + ps(2000) + l1) << "still kept";
+}
+
+TEST_F(Ports, AWalkerWaitsUntilMemoryHasAcceptedALineBeforeItForcesTheNext) {
+    constexpr std::uint64_t lines = 3488;
+    for (std::uint64_t line = 0; line < lines; ++line) store(0, line * 64, line + 1, ns(10 * line));
+    tag_walker walker(caches_);
+    const auto force = [](walked_line& line) { return line.dirty; };
+    time accepted{};
+    // Whoever drives it asks for all at the same time.
+    for (std::uint64_t set = 0; set < walker.l2_sets(); ++set) {
+        const walked_set walked = walker.walk_l2(set, ns(100'000), force);
+        EXPECT_GE(walked.accepted, accepted);
+        accepted = walked.accepted;
+    }
+    for (std::uint64_t set = 0; set < walker.data_sets(); ++set) walker.walk_data(0, set, ns(100'000), force);
+    EXPECT_FALSE(memory_.nvram().has_overflowed());
+    EXPECT_EQ(memory_.nvram().counters().writes, lines);
+    EXPECT_LT(memory_.nvram().counters().refused_time, ns(310) * lines) << "it waits for one place at a time";
 }
 
 TEST_F(Ports, StreamedBytesAndTheLogShareTheCombiningBuffer) {

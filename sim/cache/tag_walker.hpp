@@ -1,5 +1,6 @@
 // Port (c): a walk over the tags of a cache, set by set, that reads and sets the spare state bits and can force lines
-// to memory. It takes the tags from everyone else for a configured time for each set.
+// to memory. It takes the tags from everyone else for a configured time for each set. One line is on its way to memory
+// at a time: the next one, of this set or a later one, waits until memory has accepted it.
 #pragma once
 
 #include <sim/cache/hierarchy.hpp>
@@ -14,8 +15,8 @@ struct walked_line {
 };
 
 struct walked_set {
-    time tags_done{};       ///< when the tags are free for the next set
-    time accepted{};        ///< when memory has accepted the forced lines
+    time tags_done{};       ///< when the tags are free again
+    time accepted{};        ///< when memory has accepted the forced lines; the next walk begins no earlier
     std::uint32_t forced = 0;
 };
 
@@ -27,7 +28,8 @@ public:
     std::uint64_t l2_sets() const noexcept { return caches_.l2_.sets(); }
 
     /// Walks one set of a core's DL1, or of L2, from `at` on. `visit(walked_line&)` returns whether the line is to be
-    /// forced to memory; that is done after all lines of the set were visited.
+    /// forced to memory; that is done after all lines of the set were visited. Requires: outside of an access, such as
+    /// where port::time_passing is told.
     template <class Visit>
     walked_set walk_data(std::uint32_t core, std::uint64_t set, time at, Visit&& visit) {
         caches_.counters_[core].data.sets_walked += 1;
@@ -42,6 +44,7 @@ public:
 private:
     template <class Visit>
     walked_set walk(cache_array& cache, std::uint64_t set, time at, Visit& visit) {
+        at = std::max(at, accepted_);
         const time done = at + cache.walk_set;
         cache.keep_tags(at, done);
         std::array<address, 16> forced;
@@ -53,14 +56,15 @@ private:
             walked_line line{cache.line_at(place), state.dirty, state.spare};
             if (visit(line)) forced[count++] = line.line;
         }
-        walked_set result{done, done, count};
+        accepted_ = done;
         for (std::uint32_t each = 0; each < count; ++each) {
-            result.accepted = std::max(result.accepted, caches_.force_write_back(forced[each], done));
+            accepted_ = caches_.force_write_back(forced[each], accepted_);
         }
-        return result;
+        return {done, accepted_, count};
     }
 
     hierarchy& caches_;
+    time accepted_{};  ///< the line that was forced last
 };
 
 }  // namespace holdfast::sim

@@ -22,6 +22,9 @@ core_memory::core_memory(const core_config& config, const hierarchy_config& cach
     lanes_.reserve(placement.harts);
     for (std::uint32_t hart = 0; hart < placement.harts; ++hart) {
         lanes_.emplace_back(placement.core_of(hart), placement.part_of(config.store_queue, hart));
+        // A transaction of the warm-up may be open.
+        lanes_.back().transaction = registers.transaction({hart});
+        lanes_.back().in_transaction = registers.in_transaction({hart});
     }
 }
 
@@ -78,7 +81,7 @@ void core_memory::prefetch_for(hart_id who, const queued_store& store, cycle at)
 cycle core_memory::drain_store(hart_id who, lane& of, cycle at) {
     const queued_store& store = of.queue.front();
     const std::span<const std::byte> bytes = std::as_bytes(std::span(&store.value, 1)).first(store.bytes);
-    const store_source source{of.core, who, store.transaction};
+    const store_source source{of.core, who, store.transaction, store.in_transaction};
     counters_.drained_stores += 1;
     reservations_.stored(who, store.where, store.bytes);
     if (store.kind == queued_kind::streamed_store) {
@@ -114,7 +117,8 @@ void core_memory::drain_oldest(hart_id who) {
     case queued_kind::store:
     case queued_kind::streamed_store: done = drain_store(who, mine, at); break;
     case queued_kind::write_back:
-        done = clock_.at_or_after(below_.write_back({mine.core, who, oldest.transaction}, oldest.where, now));
+        done = clock_.at_or_after(
+            below_.write_back({mine.core, who, oldest.transaction, oldest.in_transaction}, oldest.where, now));
         pass_delay_on(mine, done, write_back_cycles_);
         break;
     case queued_kind::persist_fence:
@@ -199,16 +203,20 @@ bool core_memory::push(hart& at, const queued_store& made) {
 
 bool core_memory::custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {
     lane& mine = lanes_[at.id.value];
-    const auto enter = [&](queued_kind kind) { return push(at, {kind, 0, mine.transaction, {first}, second, 0, 0}); };
+    const auto enter = [&](queued_kind kind) {
+        return push(at, {kind, 0, mine.transaction, mine.in_transaction, {first}, second, 0, 0});
+    };
     switch (what) {
     case custom_operation::transaction_begin: {
         const transaction_id id{static_cast<std::uint16_t>(first)};
-        if (!push(at, {queued_kind::begin, 0, id, {}, 0, 0, 0})) return false;
+        if (!push(at, {queued_kind::begin, 0, id, true, {}, 0, 0, 0})) return false;
         mine.transaction = id;
+        mine.in_transaction = true;
         return true;
     }
     case custom_operation::transaction_commit:
         if (!enter(queued_kind::commit)) return false;
+        mine.in_transaction = false;
         counters_.transactions += 1;
         if (counters_.transactions == transactions_wanted_) at.stop = hart_stop::paused;
         return true;

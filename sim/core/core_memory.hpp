@@ -102,7 +102,7 @@ public:
         lane& mine = lanes_[at.id.value];
         const bool in_line = address{where}.offset_in_line() + Bytes <= line_bytes;
         const queued_kind kind = mine.streams && in_line ? queued_kind::streamed_store : queued_kind::store;
-        if (!push(at, {kind, Bytes, mine.transaction, {where}, value, 0, 0})) return false;
+        if (!push(at, {kind, Bytes, mine.transaction, mine.in_transaction, {where}, value, 0, 0})) return false;
         mine.streams = false;
         // A system call is no instruction that could commit.
         if (mine.in_system_call) [[unlikely]] drain_at_once(at);
@@ -191,7 +191,8 @@ private:
         std::uint32_t core;
         store_queue queue;
         queue_match match{};       ///< of the last load
-        transaction_id transaction{};
+        transaction_id transaction{};  ///< of what is executed next
+        bool in_transaction = false;
         bool streams = false;      ///< the next store is non-temporal
         bool entered = false;
         bool in_system_call = false;
@@ -251,7 +252,7 @@ private:
     template <class NewValue>
     std::uint64_t update_now(hart& at, std::uint64_t where, std::uint32_t bytes, NewValue&& new_value) {
         lane& mine = lanes_[at.id.value];
-        const store_source who{mine.core, at.id, mine.transaction};
+        const store_source who{mine.core, at.id, mine.transaction, mine.in_transaction};
         const load_result result = below_.update(who, {where}, bytes, clock_.time_of(at.local_time), new_value);
         tell_of_access(at.id, l1_user::store, {where}, at.local_time, result.how);
         reservations_.stored(at.id, {where}, bytes);

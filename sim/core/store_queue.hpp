@@ -29,6 +29,7 @@ struct queued_store {
     queued_kind kind = queued_kind::store;
     std::uint8_t bytes = 0;
     transaction_id transaction{};
+    bool in_transaction = false;
     address where{};
     std::uint64_t value = 0;
     cycle data_ready = 0;  ///< from when on a load may have it

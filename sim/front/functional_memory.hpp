@@ -10,7 +10,8 @@
 namespace holdfast::sim {
 
 /// Custom operations do nothing here, but that the harts may be told to pause behind one of them: that is how a program
-/// gets to its region of interest; and those of the log are remembered for the machine that the program goes on with.
+/// gets to its region of interest; and those of the log, and the transactions that are open, are remembered for the
+/// machine that the program goes on with.
 /// Requires: the address space and the harts outlive it; a little-endian host.
 class functional_memory {
 public:
@@ -65,6 +66,10 @@ public:
     bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {
         if (what == pause_behind_) at.stop = hart_stop::paused;
         if (is_log_operation(what)) log_operations_.push_back({at.id, what, first, second});
+        if (what == custom_operation::transaction_begin || what == custom_operation::transaction_commit) {
+            std::erase_if(open_, [&](const open_transaction& each) { return each.by == at.id; });
+        }
+        if (what == custom_operation::transaction_begin) open_.push_back({at.id, static_cast<std::uint16_t>(first)});
         return true;
     }
     struct log_operation {
@@ -73,6 +78,12 @@ public:
         std::uint64_t first = 0, second = 0;
     };
     const std::vector<log_operation>& log_operations() const noexcept { return log_operations_; }
+    struct open_transaction {
+        hart_id by{};
+        std::uint16_t id = 0;
+    };
+    /// Those that have begun and have not committed, oldest first.
+    const std::vector<open_transaction>& open_transactions() const noexcept { return open_; }
 
     bool read(hart& at, std::uint64_t address, std::span<std::byte> bytes);
 
@@ -87,6 +98,7 @@ private:
     std::vector<hart*> reservations_{};  ///< harts that have one
     custom_operation pause_behind_{};
     std::vector<log_operation> log_operations_{};
+    std::vector<open_transaction> open_{};
 };
 
 }  // namespace holdfast::sim

@@ -136,8 +136,11 @@ std::int64_t kernel::map(hart& caller) {
 
 void kernel::exit(hart& caller, kernel_memory& memory) {
     caller.stop = hart_stop::exited;
-    if (caller.clear_when_exited == 0) return;
-    if (memory.store_int(caller, caller.clear_when_exited, 0)) harts_->wake(caller, caller.clear_when_exited, 1);
+    if (caller.clear_when_exited != 0 && memory.store_int(caller, caller.clear_when_exited, 0)) {
+        harts_->wake(caller, caller.clear_when_exited, 1);
+    }
+    const auto is_over = [](const hart& each) { return each.stop == hart_stop::exited; };
+    if (std::ranges::all_of(harts_->all(), is_over)) exit_status_ = static_cast<int>(argument(caller, 0) & 0xff);
 }
 
 }  // namespace holdfast::sim

@@ -29,6 +29,13 @@ struct small_process {
 /// Two instructions: the system call with that number.
 #define CALL(number) addi(a7, zero, number), ecall_word
 
+TEST(Process, TheExitOfTheLastThreadEndsTheProgramWithItsStatus) {
+    small_process alone{addi(a0, zero, 7), CALL(93)};
+    const auto status = alone.run();
+    ASSERT_TRUE(status) << status.problem().text();
+    EXPECT_EQ(*status, 7);
+}
+
 TEST(Process, EndsWithTheStatusThatItGives) {
     small_process guest({addi(a0, zero, 7), CALL(94)});
     const auto status = guest.run();

@@ -25,8 +25,8 @@ public:
     template <class T>
     void will_write(T*) const noexcept {}
 
-    void* allocate(std::size_t bytes) const noexcept { return arena_->allocate(thread_, bytes); }
-    void free(void* address) const noexcept { arena_->free(thread_, address); }
+    void* allocate(std::size_t bytes) const noexcept { return arena_->allocate(*this, thread_, bytes); }
+    void free(void* address) const noexcept { arena_->free(*this, thread_, address); }
 
     /// The id is the thread's number: one has only one transaction at a time.
     template <class F>

@@ -18,7 +18,8 @@ public:
     map_program(const parameters& given, std::uint64_t entries) noexcept
         : given_(given), entries_(entries / given.threads * given.threads),
           arena_(arena::create(room_for(entries, given.threads), given.threads)),
-          shards_(static_cast<shard*>(arena_.root())), all_there_(given.threads) {}
+          tops_(static_cast<top*>(arena_.root())),
+          locks_(static_cast<lock*>(allocate_volatile(given.shards * sizeof(lock)))), all_there_(given.threads) {}
 
     int run() noexcept {
         auto work = [this](std::uint32_t thread) { work_as(thread); };
@@ -30,11 +31,11 @@ private:
     using root = typename Structure::root;
     using map = typename Structure::template map<guest_access>;
 
-    struct alignas(64) shard {
-        lock guard;
-        alignas(64) root top;
+    /// Of a shard, alone on its line. Its lock is volatile: a crash must not leave it held.
+    struct alignas(64) top {
+        root of_map;
     };
-    static_assert(sizeof(shard) * parameters::most_shards <= arena::root_bytes);
+    static_assert(sizeof(top) * parameters::most_shards <= arena::root_bytes);
 
     /// Of one thread's part of the arena: chance may give it more entries, and every size of block has a slab.
     static std::uint64_t room_for(std::uint64_t entries, std::uint32_t threads) noexcept {
@@ -47,8 +48,9 @@ private:
         return workload::scattered_key(i * given_.threads + thread);
     }
     /// By the upper end of the key: keys are spread over all 64-bit numbers.
-    shard& shard_of(std::int64_t key) const noexcept {
-        return shards_[(static_cast<unsigned __int128>(static_cast<std::uint64_t>(key)) * given_.shards) >> 64];
+    std::uint64_t shard_of(std::int64_t key) const noexcept {
+        return static_cast<std::uint64_t>(
+            (static_cast<unsigned __int128>(static_cast<std::uint64_t>(key)) * given_.shards) >> 64);
     }
     workload::random numbers_of(std::uint32_t thread) const noexcept {
         return workload::random(given_.seed * most_threads + thread);
@@ -60,7 +62,7 @@ private:
     void work_as(std::uint32_t thread) noexcept {
         const guest_access memory(arena_, thread);
         for (std::uint64_t i = thread; i < given_.shards; i += given_.threads) {
-            Structure::create(map(memory, &shards_[i].top), entries_ / given_.shards + 1);
+            Structure::create(map(memory, &tops_[i].of_map), entries_ / given_.shards + 1);
         }
         all_there_.arrive_and_wait();
         for (std::uint64_t i = 0; i < keys_of_thread(); i += 2) insert(memory, key(thread, i));
@@ -75,15 +77,17 @@ private:
     }
 
     void insert(const guest_access& memory, std::int64_t key) noexcept {
-        shard& at = shard_of(key);
-        memory.atomically(at.guard, [&] { map(memory, &at.top).insert(key, Element::make(memory, key)); });
+        const std::uint64_t at = shard_of(key);
+        memory.atomically(locks_[at], [&] {
+            map(memory, &tops_[at].of_map).insert(key, Element::make(memory, key));
+        });
     }
 
     /// One operation.
     void toggle(const guest_access& memory, std::int64_t key) noexcept {
-        shard& at = shard_of(key);
-        memory.atomically(at.guard, [&] {
-            const map entries(memory, &at.top);
+        const std::uint64_t at = shard_of(key);
+        memory.atomically(locks_[at], [&] {
+            const map entries(memory, &tops_[at].of_map);
             std::int64_t value = 0;
             if (entries.get(key, value)) {
                 Element::drop(memory, value);
@@ -103,7 +107,7 @@ private:
         }
         std::uint64_t found = 0;
         for (std::uint64_t i = 0; i < given_.shards; ++i) {
-            const auto report = map(guest_access(arena_, 0), &shards_[i].top).check();
+            const auto report = map(guest_access(arena_, 0), &tops_[i].of_map).check();
             if (!report.ok()) return failed(report.problem);
             found += report.count;
         }
@@ -124,7 +128,8 @@ private:
         for (std::uint64_t i = 0; i < keys; ++i) {
             const std::int64_t each = key(thread, i);
             std::int64_t value = 0;
-            if (map(guest_access(arena_, 0), &shard_of(each).top).get(each, value) != (present[i] != 0)) return false;
+            const map entries(guest_access(arena_, 0), &tops_[shard_of(each)].of_map);
+            if (entries.get(each, value) != (present[i] != 0)) return false;
             if (present[i] == 0) continue;
             ++count;
             std::uint64_t mixed = static_cast<std::uint64_t>(each) ^ Element::content(value);
@@ -141,7 +146,8 @@ private:
     parameters given_;
     std::uint64_t entries_;
     arena& arena_;
-    shard* shards_;
+    top* tops_;
+    lock* locks_;  // all zero is free
     barrier all_there_;
 };
 

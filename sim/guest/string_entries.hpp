@@ -54,7 +54,7 @@ public:
     using string_access::string_access;
     std::uint64_t load_string(const std::uint64_t* text) const noexcept { return *text; }
     void store_string(std::uint64_t* text, std::uint64_t number) const noexcept {
-        for (std::uint64_t i = 0; i < string_words; ++i) text[i] = string_word(number, i);
+        for (std::uint64_t i = 0; i < string_words; ++i) guest_access::store(text + i, string_word(number, i));
     }
 };
 
@@ -64,11 +64,11 @@ public:
     using string_access::string_access;
     std::uint64_t load_string(const std::uint64_t* text) const noexcept {
         next_ ^= 1;
-        __builtin_memcpy(buffers_[next_], text, string_bytes);
+        for (std::uint64_t i = 0; i < string_words; ++i) buffers_[next_][i] = guest_access::load(text + i);
         return next_;
     }
     void store_string(std::uint64_t* text, std::uint64_t buffer) const noexcept {
-        __builtin_memcpy(text, buffers_[buffer], string_bytes);
+        for (std::uint64_t i = 0; i < string_words; ++i) guest_access::store(text + i, buffers_[buffer][i]);
     }
 
 private:

@@ -17,6 +17,13 @@ struct simulated_machine {
     simulated_machine(const simulated_machine&) = delete;
     simulated_machine& operator=(const simulated_machine&) = delete;
 
+    /// Nothing will be asked for any more that happens before `now`.
+    void settle(time now) {
+        memory.settle(now);
+        caches.settle(now);
+        if (ports.on_time) ports.on_time->reached(now);
+    }
+
     hart_placement placement;
     port::ports ports{};  ///< attach logging hardware here before anything runs
     port::control_registers registers;

@@ -34,13 +34,16 @@ public:
         no_observer nobody;
         auto status = machine<functional_memory>(*process_, memory, nobody).run();
         log_operations_ = memory.log_operations();
+        open_transactions_ = memory.open_transactions();
         return status;
     }
-    /// What the program did with its log in the phase without time that came last, for the machine that goes on.
-    void repeat_log_operations(port::control_registers& registers) const {
+    /// What the program did with its log in the phase without time that came last, and the transactions that are open
+    /// at its end, for the machine that goes on.
+    void announce(port::control_registers& registers) const {
         for (const functional_memory::log_operation& each : log_operations_) {
             operate_log(registers, each.by, each.what, each.first, each.second, time{});
         }
+        for (const auto& each : open_transactions_) registers.begin(each.by, {each.id}, time{});
     }
     /// The last phase; what the program says then is its result.
     result<std::string> finish() {
@@ -68,6 +71,7 @@ private:
     std::optional<sim::process> process_{};
     std::string said_{};
     std::vector<functional_memory::log_operation> log_operations_{};
+    std::vector<functional_memory::open_transaction> open_transactions_{};
 };
 
 result<std::unique_ptr<running_program>> running_program::start(const simulation_options& options,
@@ -93,6 +97,19 @@ result<std::unique_ptr<running_program>> running_program::start(const simulation
     return made;
 }
 
+/// What lies in the arena outside the NVRAM would be DRAM, and no run would show it.
+std::optional<problem> arena_outside_nvram(const address_space& space, const memory_map& map) {
+    for (std::uint64_t page = arena_begin.value; page < address_space::limit; page += address_space::page_bytes) {
+        if (space.find<1>(page, readable) == nullptr) continue;
+        if (map.is_nvram({page}) && map.is_nvram({page + address_space::page_bytes - 1})) continue;
+        const address end = map.nvram_begin + map.nvram_bytes;
+        return problem{"the program's arena is not in the NVRAM", "memory.nvram_begin, memory.nvram_bytes",
+                       "all pages of the arena, such as " + hexadecimal(page),
+                       "NVRAM from " + hexadecimal(map.nvram_begin.value) + " to " + hexadecimal(end.value)};
+    }
+    return std::nullopt;
+}
+
 struct warm_up {
     std::uint64_t filled_bytes = 0;  ///< of the NVRAM
     std::uint64_t transactions = 0;
@@ -108,14 +125,17 @@ std::uint64_t warm_up_most(const machine_config& config, const simulation_option
 
 result<warm_up> warm(running_program& guest, simulated_machine& built, std::uint64_t transactions_most) {
     built.memory.set_instant(true);
+    built.caches.set_instant(true);
     const std::uint64_t filled_bytes = fill(built, guest.space());
-    guest.repeat_log_operations(built.registers);
+    guest.announce(built.registers);
     guest.restart_clocks(untimed_quantum);
-    warming_memory memory(built.placement, guest.space(), built.caches, built.registers,
+    warming_memory memory(built.placement, guest.space(), built.caches, built.registers, built.ports,
                           {transactions_most});
     no_observer nobody;
     const auto status = machine<warming_memory>(guest.process(), memory, nobody).run();
     if (!status) return status.problem();
+    if (built.ports.on_time) built.ports.on_time->measured_begin();
+    built.caches.set_instant(false);
     built.memory.set_instant(false);
     return warm_up{filled_bytes, memory.transactions(), memory.is_warm() && memory.transactions() < transactions_most};
 }
@@ -156,7 +176,7 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
     core_memory memory(config.core, config.caches, built.placement, guest.space(), built.caches, built.registers);
     memory.pause_behind_transactions(options.operations);
     scoreboard board(config.core, built.placement, memory, guest.process().harts(),
-                     [&built](time now) { built.memory.settle(now); });
+                     [&built](time now) { built.settle(now); });
     std::optional<run_trace> trace;
     if (options.trace) {
         trace.emplace(config, built.placement, *options.trace);
@@ -175,6 +195,11 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
         return problem{"the program ended too early", options.program,
                        std::to_string(options.operations) + " transactions",
                        std::to_string(memory.counters().transactions)};
+    }
+    if (built.memory.nvram().has_overflowed()) {
+        return problem{"hardware sent writes without waiting until they were accepted", "the NVRAM controller",
+                       "each one when the one before it has been accepted",
+                       "hundreds that wait for a place in the queue"};
     }
     const cycle cycles = memory.drain_everything();
     if (options.measured) options.measured(built, memory.clock().time_of(cycles));
@@ -215,6 +240,7 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
     if (!guest) return guest.problem();
     progress("filling");
     if (auto filled = (*guest)->run_functionally(true); !filled) return filled.problem();
+    if (auto outside = arena_outside_nvram((*guest)->space(), config.memory.map)) return *outside;
     simulation_result made;
     {
         simulated_machine built(config, options.threads);

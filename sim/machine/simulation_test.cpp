@@ -1,8 +1,12 @@
 // Whole programs on the machine: the result is right whatever the timing, and the timing is the same in every run.
+#include <sim/cache/tag_walker.hpp>
+#include <sim/machine/simulated_machine.hpp>
 #include <sim/machine/simulation.hpp>
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
 #include <thread>
 
 namespace holdfast::sim {
@@ -110,6 +114,130 @@ TEST(Simulation, AMachineWithSlowerNvramTakesLonger) {
     const auto slow = simulate(config, small_run("hash", 1), nobody_looks);
     ASSERT_TRUE(fast && slow);
     EXPECT_GT(number_of(*slow, "cycles"), 1.5 * number_of(*fast, "cycles"));
+}
+
+/// Hardware that looks on, and notes what it should not see.
+class onlooker : public port::transactions, public port::store_commit, public port::time_passing {
+public:
+    void attach(simulated_machine& to) {
+        to.ports.on_transaction = this;
+        to.ports.on_store = this;
+        to.ports.on_time = this;
+    }
+
+    time begin(hart_id hart, transaction_id, time at) override {
+        if (open[hart.value]) ++wrong;
+        open[hart.value] = true;
+        return noted(at);
+    }
+    time commit(hart_id hart, transaction_id, time at) override {
+        if (!open[hart.value]) ++wrong;
+        open[hart.value] = false;
+        ++commits;
+        return noted(at);
+    }
+    time commit(const port::store_event& event) override {
+        // The register is the store's own when it drains: begin and commit wait in the same queue.
+        if (event.in_transaction != open[event.hart.value]) ++wrong;
+        if (!event.in_transaction && event.where >= arena_begin) ++stores_outside;
+        return noted(event.at);
+    }
+    void reached(time at) override {
+        if (at < last_reached) ++wrong;
+        last_reached = at;
+        if (measured) ++moments;
+    }
+    void measured_begin() override {
+        if (measured) ++wrong;
+        measured = true;
+    }
+
+    std::map<std::uint32_t, bool> open;
+    std::uint64_t commits = 0, stores_outside = 0, moments = 0;
+    int wrong = 0;
+    bool measured = false;
+    time last_reached{};
+
+private:
+    /// Warming up takes no time.
+    time noted(time at) {
+        if (!measured && at != time{}) ++wrong;
+        return at;
+    }
+};
+
+class AttachedHardware : public testing::TestWithParam<const char*> {};
+
+TEST_P(AttachedHardware, SeesEachTransactionBeginAndCommitAndAllStoresOfTheArenaInsideThem) {
+    onlooker sees;
+    simulation_options options = small_run(GetParam(), 8);
+    options.attach = [&](simulated_machine& built) { sees.attach(built); };
+    const auto result = simulate(small_machine(), options, nobody_looks);
+    ASSERT_TRUE(result) << result.problem().text();
+    EXPECT_TRUE(result->verified);
+    EXPECT_EQ(sees.wrong, 0);
+    EXPECT_TRUE(sees.measured);
+    EXPECT_GT(sees.commits, 1000u);
+    EXPECT_GT(sees.moments, 1000u);
+    EXPECT_EQ(sees.stores_outside, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AttachedHardware, testing::Values("hash", "rbtree", "btree", "sps", "ssca2"),
+                         [](const auto& of) { return std::string(of.param); });
+
+/// Hardware that forces every dirty line of L2 to memory, set by set as time passes.
+class cleaner : public port::time_passing {
+public:
+    cleaner(simulated_machine& built, bool waits) : built_(built), waits_(waits) { built.ports.on_time = this; }
+    void reached(time at) override {
+        if (waits_) {
+            walker_.walk_l2(next_++ % walker_.l2_sets(), at, [](walked_line& line) { return line.dirty; });
+            return;
+        }
+        for (std::uint64_t line = 0; line < 1000 && at != time{}; ++line) {
+            built_.memory.nvram().write({arena_begin + 64 * line, byte_mask{}, {}}, {}, at);
+        }
+    }
+    void measured_begin() override {}
+
+private:
+    simulated_machine& built_;
+    bool waits_;
+    tag_walker walker_{built_.caches};
+    std::uint64_t next_ = 0;
+};
+
+TEST(Simulation, CachesWhoseLinesAreCleanedByHardwareAreWarmInTheEndToo) {
+    std::optional<cleaner> hardware;
+    simulation_options options = small_run("sps", 2);
+    options.attach = [&](simulated_machine& built) { hardware.emplace(built, true); };
+    const auto result = simulate(small_machine(), options, nobody_looks);
+    ASSERT_TRUE(result) << result.problem().text();
+    EXPECT_TRUE(result->verified);
+    EXPECT_EQ(number_of(*result, "warm_up_complete"), 1);
+    EXPECT_GT(number_of(*result, "l2_lines_cleaned"), 0);
+}
+
+TEST(Simulation, HardwareThatDoesNotWaitForItsWritesIsAnError) {
+    std::optional<cleaner> hardware;
+    simulation_options options = small_run("sps", 1);
+    options.attach = [&](simulated_machine& built) { hardware.emplace(built, false); };
+    const auto result = simulate(small_machine(), options, nobody_looks);
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.problem().text().find("accepted"), std::string::npos) << result.problem().text();
+}
+
+TEST(Simulation, AnArenaOutsideTheNvramIsAnErrorThatNamesBoth) {
+    for (const auto& [key, value] : {std::pair("memory.nvram_begin", "73014444032"),
+                                     std::pair("memory.nvram_bytes", "65536")}) {
+        machine_config config = small_machine();
+        ASSERT_FALSE(set(config, key, value));
+        ASSERT_FALSE(check(config));
+        const auto result = simulate(config, small_run("hash", 1), nobody_looks);
+        ASSERT_FALSE(result) << key;
+        EXPECT_NE(result.problem().text().find("arena"), std::string::npos);
+        EXPECT_NE(result.problem().text().find(key), std::string::npos) << result.problem().text();
+    }
 }
 
 TEST(Simulation, AProgramThatIsNotThereIsAnError) {

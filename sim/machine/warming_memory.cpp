@@ -12,7 +12,8 @@ bool warming_memory::has_warmed() const noexcept {
     const std::uint64_t lines = l2.sets() * l2.ways();
     if (transactions_ >= enough_.transactions_most) return true;
     if (transactions_ % interval != 0) return false;
-    return below_.l2_counters().write_backs >= lines && l2.full_sets() == l2.sets();
+    const cache_counters& counters = below_.l2_counters();
+    return counters.write_backs + counters.lines_cleaned >= lines && l2.full_sets() == l2.sets();
 }
 
 bool warming_memory::custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {
@@ -27,6 +28,7 @@ bool warming_memory::custom(hart& at, custom_operation what, std::uint64_t first
     if (what == custom_operation::region_of_interest_end) at.stop = hart_stop::paused;
     if (what != custom_operation::transaction_commit) return true;
     registers_.commit(at.id, time{});
+    if (attached_.on_time) attached_.on_time->reached(time{});
     transactions_ += 1;
     warm_ = has_warmed();
     if (warm_) at.stop = hart_stop::paused;

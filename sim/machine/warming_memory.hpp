@@ -9,18 +9,19 @@
 
 namespace holdfast::sim {
 
-/// When to stop: every set of L2 full, and as many lines written back from it as it has. What fits into L2 never gets
-/// there, and is warm after a number of transactions.
+/// When to stop: every set of L2 full, and as many lines written back from it, or cleaned in it, as it has. What fits
+/// into L2 never gets there, and is warm after a number of transactions.
 struct warmth {
     std::uint64_t transactions_most = ~std::uint64_t{0};
 };
 
-/// Requires: the memory behind the caches has been set to be instant.
+/// Requires: the caches and the memory behind them have been set to be instant.
 class warming_memory {
 public:
     warming_memory(const hart_placement& placement, const address_space& space, hierarchy& below,
-                   port::control_registers& registers, warmth enough)
-        : placement_(placement), space_(space), below_(below), registers_(registers), enough_(enough) {}
+                   port::control_registers& registers, const port::ports& attached, warmth enough)
+        : placement_(placement), space_(space), below_(below), registers_(registers), attached_(attached),
+          enough_(enough) {}
 
     template <unsigned Bytes>
     bool load(hart& at, std::uint64_t where, std::uint64_t& value) {
@@ -67,7 +68,7 @@ public:
 private:
     std::uint32_t core_of(const hart& at) const noexcept { return placement_.core_of(at.id.value); }
     store_source source_of(const hart& at) const noexcept {
-        return {core_of(at), at.id, registers_.transaction(at.id)};
+        return {core_of(at), at.id, registers_.transaction(at.id), registers_.in_transaction(at.id)};
     }
     bool has_warmed() const noexcept;
 
@@ -75,6 +76,7 @@ private:
     const address_space& space_;
     hierarchy& below_;
     port::control_registers& registers_;
+    const port::ports& attached_;
     warmth enough_;
     reservations reservations_{};
     std::uint64_t transactions_ = 0;

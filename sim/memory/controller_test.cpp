@@ -64,6 +64,7 @@ TEST_F(Controller, AReadSeesAWriteThatIsStillQueued) {
 }
 
 TEST_F(Controller, AReadTakesTheBytesThatAPartialWriteLacksFromTheArray) {
+    config_.controller.log = log_arbitration::in_order;
     controller().poke(line_of(0, 5));
     const std::array<std::byte, 8> bytes{std::byte{9}};
     controller().stream(hart_id{0}, arena, bytes, ns(0));
@@ -208,6 +209,7 @@ TEST_F(Controller, AWriteOfALineComesAfterWhatWasStreamedToItBefore) {
 }
 
 TEST_F(Controller, AFullCombiningBufferSendsTheLineThatItBeganFirst) {
+    config_.controller.log = log_arbitration::in_order;
     config_.controller.combining_entries = 2;
     const std::array<std::byte, 8> bytes{};
     for (std::uint64_t line = 0; line < 3; ++line) controller().stream(hart_id{0}, arena + line * 64, bytes, ns(line));
@@ -216,6 +218,7 @@ TEST_F(Controller, AFullCombiningBufferSendsTheLineThatItBeganFirst) {
 }
 
 TEST_F(Controller, TheCombiningLimitSendsALineThatNothingCompletes) {
+    config_.controller.log = log_arbitration::in_order;
     config_.controller.combining_limit = ns(50);
     const std::array<std::byte, 8> bytes{};
     controller().stream(hart_id{0}, arena, bytes, ns(10));
@@ -225,7 +228,8 @@ TEST_F(Controller, TheCombiningLimitSendsALineThatNothingCompletes) {
     EXPECT_EQ(controller().waiting(), 1u);
 }
 
-TEST_F(Controller, TheLogReachesTheArrayInTheOrderInWhichItWasAppended) {
+TEST_F(Controller, ALogWhoseOrderIsKeptReachesTheArrayInTheOrderInWhichItWasAppended) {
+    config_.controller.log_order = log_order::kept;
     // Over a row's end into another bank, where the first line would be faster.
     read(row, ns(0));
     for (std::uint64_t line = 30; line < 34; ++line) append(line * 64, 64, ns(200));
@@ -239,6 +243,7 @@ TEST_F(Controller, TheLogReachesTheArrayInTheOrderInWhichItWasAppended) {
 
 TEST_F(Controller, AsPersistPointItTakesTheLogInOrderThoughHartsRunAheadOfEachOther) {
     config_.controller.persist = persist_point::controller;
+    config_.controller.log_order = log_order::kept;
     append(0, 64, ns(1000));
     EXPECT_EQ(append(64, 64, ns(500)), ns(1000));
     const memory_image survives = controller().crash(ns(700));
@@ -246,7 +251,9 @@ TEST_F(Controller, AsPersistPointItTakesTheLogInOrderThoughHartsRunAheadOfEachOt
     EXPECT_EQ(byte_in(survives, 64), 0) << "a log has no holes";
 }
 
-TEST_F(Controller, ASequentialLogCostsARowHitALineAndOpensRowsMeanwhile) {
+TEST_F(Controller, ASequentialLogWhoseOrderIsKeptCostsARowHitALineAndOpensRowsMeanwhile) {
+    config_.controller.log_order = log_order::kept;
+    config_.controller.log_entries = 16;
     // Rows of 32 lines lie in one bank each. The next row opens while the last lines of this one are written, and its
     // first line ends with the last of them; the other 31 are row hits.
     const std::uint64_t rows = 24;
@@ -254,6 +261,34 @@ TEST_F(Controller, ASequentialLogCostsARowHitALineAndOpensRowsMeanwhile) {
     for (std::uint64_t line = 0; line < 32 * rows; ++line) now = append(64 * line, 64, now);
     EXPECT_EQ(controller().flush(now), ns(300 + 31 * 36 * rows));
     EXPECT_EQ(controller().dimm().counters().write_row_hits, 31 * rows);
+}
+
+TEST_F(Controller, TheLogGetsTheBandwidthThatNonTemporalStoresGet) {
+    constexpr std::uint64_t lines = 32 * 240;
+    const std::array<std::byte, 64> bytes{};
+    time streamed{};
+    for (std::uint64_t line = 0; line < lines; ++line)
+        streamed = controller().stream(hart_id{0}, arena + 64 * line, bytes, streamed);
+    streamed = controller().fence(hart_id{0}, streamed);
+    time appended = streamed;
+    for (std::uint64_t line = 0; line < lines; ++line) appended = append(64 * (lines + line), 64, appended);
+    appended = controller().flush(appended) - streamed;
+    EXPECT_EQ(streamed, appended);
+}
+
+TEST_F(Controller, ASenderThatDoesNotWaitForItsWritesToBeAcceptedIsFoundOut) {
+    for (std::uint64_t line = 0; line < 100'000; ++line) write(64 * line, 1, ns(0));
+    EXPECT_TRUE(controller().has_overflowed());
+    EXPECT_EQ(byte_in(controller().image(), 64 * 99'999), 1);
+}
+
+TEST_F(Controller, ASenderThatWaitsMaySendAsMuchAsItLikes) {
+    time now{};
+    for (std::uint64_t line = 0; line < 100'000; ++line) {
+        now = write(64 * line, 1, now);
+        controller().settle(now);
+    }
+    EXPECT_FALSE(controller().has_overflowed());
 }
 
 TEST_F(Controller, AFlushedLogIsDurableWhenTheFlushReturns) {

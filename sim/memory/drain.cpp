@@ -65,7 +65,7 @@ nvram_bank::plan nvram_controller::send(std::size_t age, time at) {
     queued_write& write = queue_[age];
     // A held one among the older was pressed, and the drain that this set off has sent this one, too.
     if (!write.waits()) return {write.completes, time{}, false};
-    const nvram_bank::plan chance = write.from == port::source::log
+    const nvram_bank::plan chance = keeps_order_of(write.from)
                                         ? reserve_in_order(write.place, from)
                                         : reserve(write.place, access_kind::write, from);
     if (attached_.on_bank) {
@@ -78,10 +78,10 @@ nvram_bank::plan nvram_controller::send(std::size_t age, time at) {
     return chance;
 }
 
-// Two orders hold whatever the policy: writes of one line, and the lines of the log.
+// Two orders hold whatever the policy: writes of one line, and the lines of a log that is to keep its order.
 time nvram_controller::after_older_ones(std::size_t age, time at) {
     const address line = queue_[age].what.line;
-    const bool is_log = queue_[age].from == port::source::log;
+    const bool is_log = keeps_order_of(queue_[age].from);
     if (!is_log && !queue_.may_have_another(line)) return at;
     for (std::size_t older = 0; older < age; ++older) {
         queued_write& write = queue_[older];
@@ -94,7 +94,7 @@ time nvram_controller::after_older_ones(std::size_t age, time at) {
     return at;
 }
 
-// A line of the log may begin before the one in front of it is done, so that a new row opens while the last one is
+// A line of such a log may begin before the one in front of it is done, so that a new row opens while the last one is
 // written to, but not end before it.
 nvram_bank::plan nvram_controller::reserve_in_order(const nvram_place& place, time from) {
     nvram_bank::plan chance = dimm_.find(place, access_kind::write, from);

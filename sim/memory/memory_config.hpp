@@ -59,13 +59,21 @@ enum class drain_policy : std::uint8_t {
 inline constexpr std::array<std::string_view, 5> drain_policy_names{"marks", "marks_block", "marks_between",
                                                                     "until_full", "idle"};
 
-/// How the log source stands to the write-backs. The log is in order among itself in any case.
+/// How lines that bypass the caches, of the log source and of non-temporal stores, stand to the write-backs. They have
+/// the same rule, so that logs of hardware and of software have the same bandwidth.
 enum class log_arbitration : std::uint8_t {
     log_first,   ///< goes to its bank as it arrives
     in_order,    ///< waits in the write queue and drains like everything else
     data_first,  ///< goes as it arrives, but not while write-backs are drained
 };
 inline constexpr std::array<std::string_view, 3> log_arbitration_names{"log_first", "in_order", "data_first"};
+
+/// In which order lines of the log source reach the persist point. Non-temporal stores keep none.
+enum class log_order : std::uint8_t {
+    any,   ///< as lines of non-temporal stores do; those of one line in order
+    kept,  ///< that of their appends: of the log a crash leaves a beginning
+};
+inline constexpr std::array<std::string_view, 2> log_order_names{"any", "kept"};
 
 /// From where on bytes survive a crash.
 enum class persist_point : std::uint8_t { array, controller };
@@ -80,8 +88,9 @@ struct controller_config {
     std::uint32_t combining_entries = 6;
     /// A line leaves the write-combining buffer after this time at the latest; 0: when there is a reason.
     time combining_limit = ns(0);
-    std::uint32_t log_entries = 16;
+    std::uint32_t log_entries = 64;
     log_arbitration log = log_arbitration::log_first;
+    sim::log_order log_order = sim::log_order::any;
     persist_point persist = persist_point::array;
     /// From the last cache to the banks, and for a read that a queued write answers.
     time latency = ns(0);
@@ -98,6 +107,7 @@ struct controller_config {
         visitor.span("combining_limit_ns", self.combining_limit, ns(0), ns(1'000'000));
         visitor.number("log_entries", self.log_entries, 1, 1024);
         visitor.choice("log", self.log, std::span(log_arbitration_names));
+        visitor.choice("log_order", self.log_order, std::span(log_order_names));
         visitor.choice("persist", self.persist, std::span(persist_point_names));
         visitor.span("latency_ns", self.latency, ns(0), ns(10'000));
         visitor.span("forward_ns", self.forward, ns(0), ns(10'000));

@@ -82,19 +82,24 @@ time nvram_controller::accept(const line_write& what, port::source from, write_o
         leave = attached_.on_write_back->leave(
             {port::level::controller, 0, what.line, line_view(what.bytes), origin.why, at});
     }
+    if (overflows(at)) {
+        image_.write(what);
+        return at;
+    }
     const time asked = at;
     // The log is in order at this persist point, too, though harts append a little ahead of each other.
-    if (from == port::source::log) at = std::max(at, last_log_accepted_);
+    if (keeps_order_of(from)) at = std::max(at, last_log_accepted_);
     at = make_room(from, at);
-    if (from == port::source::log) last_log_accepted_ = at;
+    if (keeps_order_of(from)) last_log_accepted_ = at;
     if (at != asked) {
         counters_.writes_refused += 1;
         counters_.refused_time += at - asked;
     }
     (from == port::source::log ? counters_.log_writes : counters_.writes) += 1;
     if (!what.mask.is_all()) counters_.partial_writes += 1;
-    queued_write& write = queue_.push({what, dimm_.place_of(what.line), from, origin.awaited_by, at,
-                                       std::max(at, leave.not_before), never, leave.until_released});
+    queued_write& write =
+        queue_.push({what, dimm_.place_of(what.line), from, origin.why == port::reason::streamed, origin.awaited_by, at,
+                     std::max(at, leave.not_before), never, leave.until_released});
     if (!write.held) let_go(write, at);
     return at;
 }
@@ -103,10 +108,10 @@ void nvram_controller::let_go(queued_write& write, time at) {
     write.held = false;
     waiting_ += 1;
     if (config_.persist == persist_point::controller) tell_persisted(write, write.not_before);
-    if (write.from == port::source::data || config_.log == log_arbitration::in_order) {
+    if (!write.bypasses || config_.log == log_arbitration::in_order) {
         drain(at);
     } else {
-        send_log(config_.log == log_arbitration::data_first ? std::max(at, drain_until_) : at);
+        send_bypassing(config_.log == log_arbitration::data_first ? std::max(at, drain_until_) : at);
     }
 }
 
@@ -132,6 +137,17 @@ std::uint32_t nvram_controller::occupied(port::source from, time at) const noexc
         if (queue_[age].from == from && queue_[age].occupies(at)) ++count;
     }
     return count;
+}
+
+// Whoever may have a write waiting for room is a core's miss, a store queue, the log or the walker: a machine has far
+// fewer. For the host each write that waits makes the search for room longer.
+bool nvram_controller::overflows(time at) noexcept {
+    constexpr std::size_t senders_most = 512;
+    if (overflowed_ || queue_.size() <= senders_most) return overflowed_;
+    std::size_t not_accepted_yet = 0;
+    for (std::size_t age = 0; age < queue_.size(); ++age) not_accepted_yet += queue_[age].accepted > at ? 1u : 0u;
+    overflowed_ = not_accepted_yet > senders_most;
+    return overflowed_;
 }
 
 time nvram_controller::make_room(port::source from, time at) {
@@ -196,7 +212,7 @@ time nvram_controller::combine(address where, std::span<const std::byte> bytes, 
 }
 
 time nvram_controller::send_combined(std::size_t age, time at) {
-    // The log is in order: what it began earlier goes first.
+    // What the log began earlier goes first.
     if (combining_[age].from == port::source::log) {
         for (std::size_t older = 0; older < age;) {
             if (combining_[older].from == port::source::log) {
@@ -249,6 +265,13 @@ time nvram_controller::fence(hart_id hart, time at) {
         write.awaited_by.remove(hart);
     }
     return done;
+}
+
+void nvram_controller::send_bypassing(time at) {
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        const queued_write& write = queue_[age];
+        if (write.bypasses && write.waits() && !write.held) send(age, at);
+    }
 }
 
 void nvram_controller::send_log(time at) {

@@ -53,6 +53,10 @@ public:
     time append(address where, std::span<const std::byte> bytes, time at) override;
     time flush(time at) override;
 
+    /// Whether somebody sent write after write without waiting until each was accepted. No queue can hold them, and the
+    /// run is void; from that moment on writes are in the image at once.
+    bool has_overflowed() const noexcept { return overflowed_; }
+
     /// Ends what the write-back port asked for with `until_released`.
     void release(address line, time at);
 
@@ -86,6 +90,9 @@ private:
         return (waiting_ != 0 && (config_.drain == drain_policy::idle || draining_)) ||
                (config_.combining_limit != time{} && !combining_.empty());
     }
+    bool keeps_order_of(port::source from) const noexcept {
+        return from == port::source::log && config_.log_order == log_order::kept;
+    }
     void settle_slowly(time now);
     void retire(time until);
     void tell_persisted(const queued_write& write, time at);
@@ -93,6 +100,7 @@ private:
     time accept(const line_write& what, port::source from, write_origin origin, time at);
     time make_room(port::source from, time at);
     std::uint32_t occupied(port::source from, time at) const noexcept;
+    bool overflows(time at) noexcept;
     time take_read_entry(time at) const noexcept;
     byte_mask overlay_queued(address line, line_data& into) const noexcept;
 
@@ -102,6 +110,7 @@ private:
 
     void let_go(queued_write& write, time at);
     void press(queued_write& write, time at);
+    void send_bypassing(time at);
     void send_log(time at);
 
     // drain.cpp: which write goes to its bank when.
@@ -132,6 +141,7 @@ private:
     time last_log_{};         ///< when the array has the last log line that was sent
     time settled_{};
     bool instant_ = false;
+    bool overflowed_ = false;
     controller_counters counters_{};
 };
 

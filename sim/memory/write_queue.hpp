@@ -15,6 +15,7 @@ struct queued_write {
     line_write what{};
     nvram_place place{};
     port::source from = port::source::data;
+    bool bypasses = false;   ///< never was in a cache
     hart_set awaited_by{};
     time accepted{};
     time not_before{};

@@ -16,6 +16,7 @@ namespace holdfast::sim::port {
 struct store_event {
     hart_id hart{};
     transaction_id transaction{};  ///< captured when the store was executed, not when it drained
+    bool in_transaction = false;   ///< it was open then; the id stays after a commit
     address where{};
     std::span<const std::byte> old_bytes{};
     std::span<const std::byte> new_bytes{};
@@ -111,7 +112,8 @@ public:
     virtual time grow(hart_id hart, const log_region& region, time at) = 0;
 };
 
-/// (d) The second source of writes at the NVRAM controller: uncacheable, in order, through the write-combining buffer.
+/// (d) The second source of writes at the NVRAM controller: uncacheable, through the write-combining buffer, in the
+/// order that `controller.log_order` says.
 class log_source {
 public:
     virtual ~log_source() = default;
@@ -119,6 +121,19 @@ public:
     virtual time append(address where, std::span<const std::byte> bytes, time at) = 0;
     /// Sends on what is in the buffer. Returns when all that was appended is at the persist point.
     virtual time flush(time at) = 0;
+};
+
+/// (g) The machine's time. Calls come between two instructions, never inside an access, so this is where hardware acts
+/// by itself: tags may be walked here, and lines forced to memory.
+class time_passing {
+public:
+    virtual ~time_passing() = default;
+    /// Nothing will be asked for any more that happens before `at`, the least local time of all harts. Called often;
+    /// during the warm-up behind each transaction, with time zero.
+    virtual void reached(time at) = 0;
+    /// The warm-up is over. There is still no time, so what is written now is in the image at once. When this returns,
+    /// no record of the warm-up may be needed any more: the log that is measured wraps over them.
+    virtual void measured_begin() = 0;
 };
 
 /// One access of the NVRAM, for timelines: what its bank did from `begin` to `end`. It changes nothing.
@@ -163,6 +178,7 @@ struct ports {
     persisted* on_persist = nullptr;
     transactions* on_transaction = nullptr;
     log_control* on_log = nullptr;
+    time_passing* on_time = nullptr;
     bank_watch* on_bank = nullptr;
     cache_watch* on_cache = nullptr;
 };

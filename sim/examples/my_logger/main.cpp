@@ -156,6 +156,7 @@ struct program_run {
     explicit program_run(const char* path) {
         set(config, "cache.dl1.size", "4KiB");
         set(config, "cache.l2.size", "64KiB");
+        set(config, "controller.log_order", "kept");
         options.program = path;
         options.footprint_bytes = 512 << 10;
         options.operations = 1000;

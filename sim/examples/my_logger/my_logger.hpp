@@ -6,8 +6,8 @@
 //
 //   1. A store is about to change its line (`commit(store_event)`): the old bytes, which the write-allocated line has,
 //      and the new ones make a record, with the transaction's id and the address.
-//   2. The record goes to the log's tail, past the caches and in order (`append`). The store waits when the log's
-//      buffer is full.
+//   2. The record goes to the log's tail, past the caches and in order (`append`, `with_ordered_log`). The store waits
+//      when the log's buffer is full.
 //   3. The line changes, and may travel down the caches at any time. At the controller, the last gate before NVRAM, it
 //      waits until its records are durable (`leave`, `became_durable`). The paper has no such gate: it makes the
 //      log buffer so small that records leave it before a line can leave the caches.
@@ -165,10 +165,16 @@ inline std::size_t recover(memory_image& image, address log_begin) {
     return log.size();
 }
 
+/// The logger relies on it: a crash leaves a beginning of the log, so that a number says what is durable.
+inline memory_config with_ordered_log(memory_config behind) {
+    behind.controller.log_order = log_order::kept;
+    return behind;
+}
+
 /// Caches and memory with the logger attached. The order matters: components keep a reference to `attached`.
 struct logged_machine {
     explicit logged_machine(const hierarchy_config& cache = {}, const memory_config& behind = {})
-        : memory(behind, attached), caches(cache, memory, attached) {}
+        : memory(with_ordered_log(behind), attached), caches(cache, memory, attached) {}
 
     port::ports attached;
     memory_system memory;
