@@ -32,6 +32,8 @@ def tests(directory):
             name = found[1]
         elif found := re.match(r"Test time = +([0-9.]+) sec", line):
             timed.append((float(found[1]), name))
+        elif line.startswith("skipped: "):  # a script's
+            skipped[line.removeprefix("skipped: ")].append(name)
         elif line.endswith(": Skipped") and at + 1 < len(lines):
             reason = lines[at + 1]
         elif found := re.match(r"\[  SKIPPED \] (\S+) \(\d+ ms\)", line):

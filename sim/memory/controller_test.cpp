@@ -83,7 +83,30 @@ TEST_F(Controller, WritesDrainFromTheHighMarkToTheLowMark) {
     EXPECT_EQ(controller().dimm().counters().writes, 32u);
 }
 
-TEST_F(Controller, WhatArrivesDuringADrainProlongsIt) {
+TEST_F(Controller, ByMarksWhatArrivesDuringADrainWaitsForTheNextOne) {
+    for (std::uint64_t each = 0; each < 48; ++each) write(each * row, 1, ns(0));
+    write(48 * row, 1, ns(10));
+    EXPECT_EQ(controller().waiting(), 17u);
+}
+
+TEST_F(Controller, ByMarksReadsAndWritesOfARowEachOpenItOncePerDrain) {
+    // A stream of stores that miss: ten lines are read ahead, and each pushes out one of another row of the same bank.
+    constexpr std::uint64_t lines = 64 * 32, behind = 8 << 20;
+    std::array<time, 10> in_flight{};
+    for (std::uint64_t line = 0; line < lines; ++line) {
+        time& oldest = in_flight[line % in_flight.size()];
+        const time at = oldest;
+        oldest = read(behind + line * 64, at);
+        write(line * 64, 1, at);
+        controller().settle(at);
+    }
+    const nvram_counters& counted = controller().dimm().counters();
+    EXPECT_GE(counted.read_row_hits, counted.reads * 30 / 32);
+    EXPECT_GE(counted.write_row_hits, counted.writes * 30 / 32);
+}
+
+TEST_F(Controller, ByMarksBlockWhatArrivesDuringADrainProlongsIt) {
+    config_.controller.drain = drain_policy::marks_block;
     for (std::uint64_t each = 0; each < 48; ++each) write(each * row, 1, ns(0));
     write(48 * row, 1, ns(10));
     EXPECT_EQ(controller().waiting(), 16u);

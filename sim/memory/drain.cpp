@@ -15,8 +15,10 @@ void nvram_controller::drain(time at) {
         return;
     }
     if (config_.drain != drain_policy::marks && config_.drain != drain_policy::marks_block) return;
-    // What arrives before the last one of a batch has begun finds the queue still draining and prolongs that.
-    if (!at_high_mark && at >= drain_until_) return;
+    // With `marks_block` reads wait anyway, and what arrives before the last one of a batch begins prolongs the drain.
+    // With `marks` such a write would go between two reads of another row, and each would open its row anew.
+    const bool prolongs = config_.drain == drain_policy::marks_block && at < drain_until_;
+    if (!at_high_mark && !prolongs) return;
     if (at_high_mark) counters_.drains += 1;
     while (waiting_ > config_.low_mark) {
         const std::optional<std::size_t> next = next_to_send();
