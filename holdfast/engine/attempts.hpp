@@ -12,8 +12,9 @@ namespace holdfast::detail {
 
 enum class attempt_end : unsigned char { committed, refused, conflict };
 
-/// Takes back what an attempt did, before the next one. The call's own locks stay held; what the function locked by
-/// joining calls is released, since another thread may have to come through there first.
+/// Takes back what an attempt did, before the next one. What the function locked by joining calls is released, since
+/// another thread may have to come through there first. The call's own locks stay held, unless the attempt gave way to
+/// whoever has a lock.
 template <class Engine>
 [[gnu::cold, gnu::noinline]] void take_attempt_back(typename Engine::transaction& transaction) {
     const busy_section busy;
@@ -78,6 +79,8 @@ result<R> run_attempts(open_pool& pool, F& f, Locks&... locks) {
         return refused_in_signal_handler();
     auto& transaction = transaction_runner::of_this_thread<Engine>();
     transaction_locks<Locks...> held_locks(transaction, locks...);
+    if (pool.is_in_barrier_here()) [[unlikely]]
+        return refused_in_barrier(pool);
     stm::back_off pauses;
     for (;;) {
         transaction.begin(pool, pauses.should_be_serial());
@@ -88,7 +91,11 @@ result<R> run_attempts(open_pool& pool, F& f, Locks&... locks) {
         kept_error problem = nullptr;
         const attempt_end ended = run_attempt<Engine>(transaction, held_locks, f, held, problem);
         if (ended == attempt_end::conflict) [[unlikely]] {
+            // Whoever has the lock that was wanted may want one of these.
+            const bool lets_go = transaction.gives_way();
+            if (lets_go) held_locks.release();
             pauses.conflict();
+            if (lets_go) held_locks.hold_again();
             continue;
         }
         if (ended == attempt_end::refused) [[unlikely]]

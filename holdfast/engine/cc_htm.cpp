@@ -85,17 +85,22 @@ void cc_htm_commit::make_record(const stm::write_log& writes) {
 }
 
 bool cc_htm_commit::may_be_of_others(const void* block) noexcept {
-    // For about a second, as the log waits for others' segments.
-    constexpr unsigned most_refusals = 20'000;
+    // As long as the log waits for others' segments.
+    constexpr std::chrono::seconds patience{1};
     if (std::ranges::find(released_, block) != released_.end()) return false;
-    if (++refusals_ <= most_refusals) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (++refusals_ == 1) refused_since_ = now;
+    if (now - refused_since_ <= patience) return true;
     refusals_ = 0;
     return false;
 }
 
 void cc_htm_commit::pause_for_others() const {
     constexpr unsigned short_refusals = 32;
-    if (refusals_ > short_refusals) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (refusals_ <= short_refusals) return;
+    // A destructor may have come here, which a cancelled thread must not leave by unwinding.
+    const cancellation_held uncancelled;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 // ---- 2. and 3., with the isolation's locks held
@@ -132,17 +137,17 @@ result<void> cc_htm_commit::take_place(const stm::write_log& writes) {
         if (!log.has_room(lane, format::record_bytes(most_words))) [[unlikely]] {
             make_record(writes);
             if (auto reserved = log.reserve(lane, record_.payload(), record_.payload_words); !reserved) {
-                log.release(lane);
+                log.release_unused(lane);
                 return reserved;
             }
         }
         pool_->retiring()->admit();
         if (!aliases_.enter(*pool_, writes)) {
-            log.release(lane);
+            log.release_unused(lane);
             return bare_error(errc::aborted);
         }
     } catch (...) {
-        log.release(lane);
+        log.release_unused(lane);
         throw;
     }
     lane_ = &lane;

@@ -44,6 +44,7 @@ public:
         if (!isolation.commit()) return take_refusal();
         log_commit(isolation.committed_writes());
         isolation.conclude();
+        forget_refusals();
         // A freed block may be used again by a later commit: recovery keeps prefixes, and has none without this one.
         settle_heap(number_in_log());
         return {};
@@ -52,6 +53,7 @@ public:
         if (Isolation::of_this_thread().active()) Isolation::of_this_thread().roll_back();
         give_number_back();
         roll_heap_back();
+        if (!met_conflict()) forget_refusals();
     }
 #ifdef HOLDFAST_OBSERVED
     /// After a simulated crash: drops what the thread remembers, leaving the pool as it is.
@@ -64,10 +66,10 @@ public:
 #endif
 
     void give_way() override {
-        Isolation::of_this_thread().roll_back();
+        if (!met_conflict()) Isolation::of_this_thread().roll_back();
         lose_attempt();
-        leave_open_block();
-        throw transaction_conflict{};
+        gives_way_ = true;
+        throw_conflict();
     }
     void deallocate(void* address) {
         if (met_conflict()) return throw_conflict();
@@ -102,7 +104,12 @@ private:
             throw_conflict();
             return 0;
         }
-        if (!pool_->contains(home)) return __atomic_load_n(home, __ATOMIC_RELAXED);
+        if (!pool_->contains(home)) {
+            // In another pool, perhaps, where the newest word may be an alias.
+            std::uint64_t value = 0;
+            detail::read_committed(home, &value, sizeof value);
+            return value;
+        }
         // The pool has grown since the transaction began.
         size_ = pool_->size();
         return load(home);

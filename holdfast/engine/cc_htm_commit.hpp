@@ -10,6 +10,7 @@
 #include <holdfast/log/private_pages.hpp>
 #include <holdfast/log/retirement.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -43,6 +44,7 @@ protected:
         sequence_ = 0;
         holds_conflicts_ = 0;
         is_waited_for_ = true;
+        gives_way_ = false;
         released_.clear();
         of_this_thread_ = this;
         uncaught_ = std::uncaught_exceptions();
@@ -71,13 +73,12 @@ protected:
     /// Behind a commit that stands: its record goes to the log.
     void log_commit(const stm::write_log& writes);
     /// Blocks that the attempt has freed.
-    void note_released(const void* block) {
-        refusals_ = 0;
-        released_.push_back(block);
-    }
+    void note_released(const void* block) { released_.push_back(block); }
     /// Whether the heap's refusal to free a block may be due to another transaction, which frees it just now, or has
-    /// freed it since this one began: the heap's memory is no part of the snapshot. Counts, and believes it in the end.
+    /// freed it since this one began: the heap's memory is no part of the snapshot. Believes it for a second.
     bool may_be_of_others(const void* block) noexcept;
+    /// The call has ended.
+    void forget_refusals() noexcept { refusals_ = 0; }
     /// Requires: the isolation is rolled back.
     void pause_for_others() const;
     /// Of the record: a sequence, or the group that it joined.
@@ -120,7 +121,8 @@ private:
     void put_in_log(log_lane& lane);
 
     std::vector<const void*> released_;
-    unsigned refusals_ = 0;          ///< of the heap, since a block was freed
+    unsigned refusals_ = 0;          ///< of the heap, in the attempts of this call
+    std::chrono::steady_clock::time_point refused_since_{};
     bool has_record_ = false;
     record_buffer record_;
     log_lane* lane_ = nullptr;

@@ -1,7 +1,6 @@
 // cc_htm with the rest of a pool: fence, barrier, growth, copies, and what it refuses.
-#include <holdfast/engine/cc_htm_variants_test.hpp>
+#include <holdfast/engine/cc_htm_counters_test.hpp>
 
-#include <holdfast/handle/test_pool.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/retirement.hpp>
 
@@ -24,39 +23,10 @@
 namespace holdfast {
 namespace {
 
-template <class Engine>
-struct counters {
-    std::array<basic_field<Engine, std::uint64_t>, 256> values;
-};
+using test::counters;
 
 template <class Engine>
-class CcHtmPool : public ::testing::Test {
-protected:
-    using object = counters<Engine>;
-
-    static object& root_of(test::test_pool<Engine>& pool) {
-        return *pool->template root<object>("counters").value();
-    }
-    /// Every transaction adds one to two counters, which so stay equal.
-    static void add(test::test_pool<Engine>& pool, object& all, std::uint64_t i) {
-        pool->atomically([&] {
-                auto& one = all.values[2 * (i % 128)];
-                auto& other = all.values[2 * (i % 128) + 1];
-                one = one + 1;
-                other = other + 1;
-            })
-            .value();
-    }
-    static std::uint64_t sum_if_equal(const object& all) {
-        std::uint64_t sum = 0;
-        for (std::size_t i = 0; i < all.values.size(); i += 2) {
-            EXPECT_EQ(all.values[i].get(), all.values[i + 1].get()) << i;
-            sum += all.values[i];
-        }
-        return sum;
-    }
-};
-
+class CcHtmPool : public test::cc_htm_counters<Engine> {};
 TYPED_TEST_SUITE(CcHtmPool, cc_htm_variants, cc_htm_variant_names);
 
 TYPED_TEST(CcHtmPool, AFenceBringsEverythingHomeThatHasReturned) {
@@ -233,65 +203,6 @@ TYPED_TEST(CcHtmPool, FreeingABlockTwiceIsMisuse) {
     EXPECT_EQ(twice.error().code, errc::misuse);
 }
 
-TYPED_TEST(CcHtmPool, ALockOfANestedCallIsNotWaitedForWithOthersWaiting) {
-    test::test_pool<TypeParam> pool;
-    auto& all = this->root_of(pool);
-    std::mutex lock;
-    const auto add = [&] { all.values[0] = all.values[0] + 1; };
-    constexpr int rounds = 300;
-    std::thread other([&] {
-        for (int i = 0; i < rounds; ++i) pool->atomically(lock, add).value();
-    });
-    for (int i = 0; i < rounds; ++i)
-        pool->atomically([&] {
-                all.values[1] = all.values[1] + 1;
-                all.values[0] = all.values[0] + 1;
-                pool->atomically(lock, add).value();
-            })
-            .value();
-    other.join();
-    EXPECT_EQ(all.values[0].get(), 3u * rounds);
-}
-
-/// Another thread that has the lock may wait for this transaction, which may be alone.
-TYPED_TEST(CcHtmPool, ALockOfANestedCallIsNotWaitedForInADestructorEither) {
-    test::test_pool<TypeParam> pool;
-    auto& all = this->root_of(pool);
-    std::mutex lock;
-    std::atomic<int> runs{0};
-    std::atomic<bool> is_held{false};
-    std::thread other([&] {
-        const std::lock_guard held(lock);
-        is_held = true;
-        constexpr int most_waits = 2000;
-        for (int i = 0; i < most_waits && runs < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    });
-    while (!is_held) std::this_thread::yield();
-    struct at_end {
-        test::test_pool<TypeParam>& pool;
-        counters<TypeParam>& all;
-        std::mutex& lock;
-        std::atomic<int>& runs;
-        ~at_end() noexcept(false) {
-            pool->atomically([&] {
-                    // A processor's transaction would forget the count: a system call sends it to the fallback.
-                    std::this_thread::yield();
-                    ++runs;
-                    pool->atomically(lock, [&] { all.values[0] = 1u; }).value();
-                })
-                .value();
-        }
-    };
-    try {
-        const at_end last{pool, all, lock, runs};
-        throw 1;
-    } catch (int) {
-    }
-    other.join();
-    EXPECT_GE(runs, 3) << "it waited, and ran once";
-    EXPECT_EQ(all.values[0].get(), 1u);
-}
-
 /// A fork waits for a transaction that is alone, which asks meanwhile whether a field is in some pool.
 TYPED_TEST(CcHtmPool, AForkDoesNotWaitForATransactionThatWaitsForIt) {
     test::test_pool<TypeParam> pool;
@@ -315,6 +226,66 @@ TYPED_TEST(CcHtmPool, AForkDoesNotWaitForATransactionThatWaitsForIt) {
     EXPECT_EQ(::waitpid(child, &status, 0), child);
     other.join();
     EXPECT_EQ(all.values[0].get(), 1u);
+}
+
+/// Two seconds: for one the block is believed to be another transaction's, in each of two calls.
+TEST(CcHtmHeap, ABlockThatIsNotAllocatedIsRefusedInTheEnd) {
+    test::test_pool<cc_htm> pool;
+    std::uint64_t* block = nullptr;
+    std::uint64_t* another = nullptr;
+    pool->atomically([&] {
+            block = reinterpret_cast<std::uint64_t*>(cc_htm::allocate(64));
+            another = reinterpret_cast<std::uint64_t*>(cc_htm::allocate(64));
+        })
+        .value();
+    pool->atomically([&] { cc_htm::deallocate(block); }).value();
+    const auto free_both = [&](std::uint64_t* good) {
+        return pool->atomically([&] {
+            if (good != nullptr) cc_htm::deallocate(good);
+            cc_htm::deallocate(block);
+        });
+    };
+    for (std::uint64_t* const good : {static_cast<std::uint64_t*>(nullptr), another}) {
+        const auto freed = free_both(good);
+        ASSERT_FALSE(freed);
+        EXPECT_EQ(freed.error().code, errc::misuse);
+    }
+    pool->atomically([&] { cc_htm::deallocate(another); }).value();
+}
+
+TYPED_TEST(CcHtmPool, TheFunctionOfABarrierMayNotCallItsPool) {
+    test::test_pool<TypeParam> pool;
+    test::test_pool<TypeParam> other({.order = 1});
+    auto& all = this->root_of(pool);
+    auto& elsewhere = this->root_of(other);
+    const auto code_of = [](const auto& outcome) { return outcome ? errc{} : outcome.error().code; };
+    bool has_run = false;
+    pool->barrier([&] {
+            has_run = true;
+            EXPECT_EQ(code_of(pool->atomically([&] { all.values[0] = 1u; })), errc::misuse);
+            EXPECT_EQ(code_of(pool->template root<counters<TypeParam>>("another")), errc::misuse);
+            EXPECT_EQ(code_of(pool->fence()), errc::misuse);
+            EXPECT_EQ(code_of(pool->barrier([] {})), errc::misuse);
+            EXPECT_EQ(code_of(pool->checkpoint()), errc::misuse);
+            EXPECT_EQ(code_of(pool->close()), errc::misuse);
+            EXPECT_EQ(all.values[0].get(), 0u);
+            other->atomically([&] { elsewhere.values[0] = all.values[0] + 3; }).value();
+        })
+        .value();
+    EXPECT_TRUE(has_run);
+    pool->atomically([&] { all.values[0] = 2u; }).value();
+    EXPECT_EQ(all.values[0].get(), 2u);
+    EXPECT_EQ(elsewhere.values[0].get(), 3u);
+}
+
+TYPED_TEST(CcHtmPool, AFieldOfAnotherPoolIsTheNewestInATransaction) {
+    test::test_pool<TypeParam> pool;
+    test::test_pool<TypeParam> other({.order = 1});
+    auto& all = this->root_of(pool);
+    auto& elsewhere = this->root_of(other);
+    other->atomically([&] { elsewhere.values[0] = 42u; }).value();
+    pool->atomically([&] { all.values[0] = elsewhere.values[0] + 1; }).value();
+    EXPECT_EQ(all.values[0].get(), 43u);
 }
 
 }  // namespace

@@ -98,8 +98,13 @@ result<void> check_entry(const open_pool* pool, inside_transaction rule) {
     if (pool == nullptr) return closed_error();
     if (pool->is_inherited()) return refused_in_child(*pool);
     if (is_handler_frame(__builtin_frame_address(0), __builtin_return_address(0))) return refused_in_signal_handler();
-    if (rule == inside_transaction::refused && (in_transaction_on(*pool) || in_line_transaction_on(*pool)))
-        return misuse("the call would wait for the enclosing transaction, or close its pool", pool);
+    if (rule == inside_transaction::allowed) return {};
+    if (pool->is_in_barrier_here()) return refused_in_barrier(*pool);
+    if (in_transaction_on(*pool) || in_line_transaction_on(*pool)) {
+        error reason = misuse("the call would wait for the enclosing transaction, or close its pool", pool);
+        reason.remedy = "make the call when atomically has returned";
+        return reason;
+    }
     return {};
 }
 
@@ -109,7 +114,8 @@ void require_entry(const open_pool* pool, inside_transaction rule) {
 
 bool can_let_go(const open_pool& pool) noexcept {
     if (pool.is_inherited()) return true;
-    return !inside_signal_handler() && !in_transaction_on(pool) && !in_line_transaction_on(pool);
+    return !inside_signal_handler() && !in_transaction_on(pool) && !in_line_transaction_on(pool) &&
+           !pool.is_in_barrier_here();
 }
 
 void let_go(std::unique_ptr<open_pool> pool, letting_go how) noexcept {

@@ -57,6 +57,7 @@ kept_error refused_by_stage();
 /// Allocates nothing: what the signal interrupted may be an allocation.
 kept_error refused_in_signal_handler() noexcept;
 error refused_in_child(const open_pool& pool);
+error refused_in_barrier(const open_pool& pool);
 error closed_error();
 error lost_in_child();
 

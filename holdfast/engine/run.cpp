@@ -49,6 +49,13 @@ error refused_in_child(const open_pool& pool) {
         &pool);
 }
 
+error refused_in_barrier(const open_pool& pool) {
+    error reason = refusal(errc::misuse, "the function of a barrier called its pool, which would wait for the barrier",
+                           &pool);
+    reason.remedy = "only read the pool there, and call it when barrier has returned";
+    return reason;
+}
+
 error snapshot_of_volatile(const open_pool& pool) {
     return refusal(
         errc::level_unavailable,

@@ -128,8 +128,9 @@ public:
 
     /// Takes the locks of a joining call, together and without deadlock among themselves, but none
     /// that the transaction holds already. They are held until the outermost call is decided.
+    /// False: the transaction has given way, and nothing may be thrown.
     template <class... Locks>
-    static void hold_joined(transaction_base& transaction, Locks&... locks);
+    static bool hold_joined(transaction_base& transaction, Locks&... locks);
     template <class Lock>
     class late_lock;
     /// The outermost call's own locks, which it releases itself.
@@ -191,6 +192,9 @@ private:
 
 namespace detail {
 
+template <class Lock>
+concept can_be_tried = requires(Lock& lock) { static_cast<bool>(lock.try_lock()); };
+
 /// A lock as a joining call sees it: one that the transaction holds already is not taken again.
 template <class Lock>
 struct joined_lock {
@@ -210,7 +214,7 @@ template <class... Locks>
 class transaction_locks {
 public:
     transaction_locks(transaction_base& transaction, Locks&... locks)
-        : transaction_(transaction), addresses_{&locks...}, held_(std::in_place, locks...) {
+        : transaction_(transaction), locks_(locks...), addresses_{&locks...}, held_(std::in_place, locks...) {
         transaction_runner::note_outermost(transaction, addresses_);
     }
     ~transaction_locks() {
@@ -224,9 +228,15 @@ public:
         transaction_runner::note_outermost(transaction_, {});
         transaction_runner::release_joined(transaction_);
     }
+    /// Requires: released.
+    void hold_again() {
+        std::apply([this](Locks&... locks) { held_.emplace(locks...); }, locks_);
+        transaction_runner::note_outermost(transaction_, addresses_);
+    }
 
 private:
     transaction_base& transaction_;
+    std::tuple<Locks&...> locks_;
     std::array<const void*, sizeof...(Locks)> addresses_;
     std::optional<std::scoped_lock<Locks...>> held_;
 };
@@ -244,6 +254,7 @@ public:
         is_released_ = true;
         transaction_runner::release_joined(transaction_);
     }
+    void hold_again() noexcept { is_released_ = false; }
 
 private:
     transaction_base& transaction_;
@@ -268,7 +279,8 @@ result<R> join_transaction(open_pool& pool, F&& f, Locks&... locks) {
         return refused_in_signal_handler();
     try {
         if (outer.pool() != &pool) fail_in_other_pool(*outer.pool(), pool);
-        transaction_runner::hold_joined(outer, locks...);
+        if (!transaction_runner::hold_joined(outer, locks...)) [[unlikely]]
+            return bare_error(errc::aborted);
         if constexpr (unwrapped<std::invoke_result_t<F&>>::is_result) {
             auto returned = f();
             if (!returned) outer.doom(failure(returned.error()));
@@ -430,66 +442,46 @@ result<R> run_outermost(open_pool& pool, F& f, Locks&... locks) {
 }  // namespace detail
 
 template <class... Locks>
-void transaction_runner::hold_joined(transaction_base& transaction, Locks&... locks) {
+bool transaction_runner::hold_joined(transaction_base& transaction, Locks&... locks) {
     if constexpr (sizeof...(Locks) > 0) {
         // Room first: what is locked must be remembered.
         transaction.joined_locks_.reserve(transaction.joined_locks_.size() + sizeof...(Locks));
         std::tuple wanted{detail::joined_lock<Locks>{locks, transaction.holds(&locks)}...};
-        std::apply(
-            [&](auto&... each) {
-                if constexpr (sizeof...(each) == 1) {
-                    if (!transaction.must_not_wait()) return (each.lock(), ...);
-                    if (!(each.try_lock() && ...)) transaction.give_way();
-                } else {
-                    if (!transaction.must_not_wait()) return std::lock(each...);
-                    if (std::try_lock(each...) != -1) transaction.give_way();
-                }
-            },
-            wanted);
+        if (transaction.must_not_wait()) {
+            const auto try_all = [](auto&... each) {
+                if constexpr (sizeof...(each) > 1)
+                    return std::try_lock(each...) == -1;
+                else if constexpr ((detail::can_be_tried<Locks> && ...))
+                    return (each.try_lock() && ...);
+                else  // of no engine that isolates
+                    return (each.lock(), ...), true;
+            };
+            if (!std::apply(try_all, wanted)) return transaction.give_way(), false;
+        } else {
+            const auto lock_all = [](auto&... each) {
+                if constexpr (sizeof...(each) == 1)
+                    (each.lock(), ...);
+                else
+                    std::lock(each...);
+            };
+            std::apply(lock_all, wanted);
+        }
         const auto remember = [&]<class Lock>(detail::joined_lock<Lock>& each) {
             if (each.held_already) return;
             transaction.joined_locks_.push_back({&each.wanted, [](void* lock) { static_cast<Lock*>(lock)->unlock(); }});
         };
         std::apply([&](auto&... each) { (remember(each), ...); }, wanted);
     }
+    return true;
 }
-
-/// A lock that the library acquires inside a transaction: released at once, or kept until the outermost call is
-/// decided. A lock that the transaction already holds is not acquired again.
-template <class Lock>
-class transaction_runner::late_lock {
-public:
-    late_lock(transaction_base& transaction, Lock& lock)
-        : transaction_(transaction), lock_(lock), held_(lock, std::defer_lock), is_new_(!transaction.holds(&lock)) {
-        transaction.joined_locks_.reserve(transaction.joined_locks_.size() + 1);
-        if (is_new_ && !held_.try_lock()) {
-            if (transaction.must_not_wait()) transaction.give_way();
-            held_.lock();
-        }
-    }
-    late_lock(const late_lock&) = delete;
-    late_lock& operator=(const late_lock&) = delete;
-
-    /// False if the transaction already held it.
-    bool is_new() const noexcept { return is_new_; }
-    void keep() noexcept {
-        if (!held_.owns_lock()) return;
-        held_.release();
-        transaction_.joined_locks_.push_back({&lock_, [](void* lock) { static_cast<Lock*>(lock)->unlock(); }});
-    }
-
-private:
-    transaction_base& transaction_;
-    Lock& lock_;
-    std::unique_lock<Lock> held_;
-    bool is_new_;
-};
 
 /// Runs f as one transaction of `Engine` on `pool`, holding the locks until the commit is decided.
 /// Joins the transaction this thread has open on the same pool. See basic_pool::atomically.
 template <class Engine, class F, class... Locks>
 auto run_transaction(open_pool& pool, F& f, Locks&... locks) {
     using R = std::decay_t<typename detail::unwrapped<std::invoke_result_t<F&>>::type>;
+    static_assert(!Engine::isolates || (detail::can_be_tried<Locks> && ...),
+                  "locks of an engine that isolates need try_lock: what others may wait for does not wait");
     if (transaction_runner::busy()) return result<R>(detail::refused_by_stage());
     if (pool.is_inherited()) return result<R>(detail::refused_in_child(pool));
     using joining = std::conditional_t<Engine::isolates, detail::landing<F>, F&>;

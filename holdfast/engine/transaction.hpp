@@ -69,9 +69,12 @@ public:
     }
 
     /// Whether other transactions may wait for this one: then it does not wait for a lock that one of them may hold.
-    bool must_not_wait() const noexcept { return is_waited_for_ && std::uncaught_exceptions() == uncaught_; }
-    /// Takes everything back and leaves, by an exception, to be run again. Requires: must_not_wait().
+    bool must_not_wait() const noexcept { return is_waited_for_; }
+    /// Takes everything back and leaves, by an exception, to be run again. Where nothing may be thrown it returns: the
+    /// attempt is over, and the caller goes on without the lock. Requires: must_not_wait().
     virtual void give_way() {}
+    /// Whether the attempt has ended so: then its outermost call lets its own locks go before it tries again.
+    bool gives_way() const noexcept { return gives_way_; }
     /// From here to `release_conflicts` no load or store throws a conflict: for code that must not throw. What is
     /// loaded behind a conflict is 0, what is stored is ignored.
     void hold_conflicts() noexcept { ++holds_conflicts_; }
@@ -125,6 +128,7 @@ protected:
     open_pool* pool_ = nullptr;
     bool uses_heap_ = false;
     bool is_waited_for_ = false;
+    bool gives_way_ = false;
     int uncaught_ = 0;  ///< exceptions on their way when the attempt began; where is_waited_for_
     unsigned holds_conflicts_ = 0;
     std::span<const void* const> outermost_locks_;

@@ -13,6 +13,42 @@
 #include <string>
 
 namespace holdfast {
+
+/// A lock that the library acquires inside a transaction: released at once, or kept until the outermost call is
+/// decided. A lock that the transaction already holds is not acquired again.
+template <class Lock>
+class transaction_runner::late_lock {
+public:
+    late_lock(transaction_base& transaction, Lock& lock)
+        : transaction_(transaction), lock_(lock), held_(lock, std::defer_lock), is_new_(!transaction.holds(&lock)) {
+        transaction.joined_locks_.reserve(transaction.joined_locks_.size() + 1);
+        if (!is_new_ || held_.try_lock()) return;
+        if (transaction.must_not_wait()) {
+            transaction.give_way();
+        } else {
+            held_.lock();
+        }
+    }
+    late_lock(const late_lock&) = delete;
+    late_lock& operator=(const late_lock&) = delete;
+
+    /// False: the transaction has given way, and nothing may be thrown.
+    explicit operator bool() const noexcept { return !is_new_ || held_.owns_lock(); }
+    /// False if the transaction already held it.
+    bool is_new() const noexcept { return is_new_; }
+    void keep() noexcept {
+        if (!held_.owns_lock()) return;
+        held_.release();
+        transaction_.joined_locks_.push_back({&lock_, [](void* lock) { static_cast<Lock*>(lock)->unlock(); }});
+    }
+
+private:
+    transaction_base& transaction_;
+    Lock& lock_;
+    std::unique_lock<Lock> held_;
+    bool is_new_;
+};
+
 namespace {
 
 using format::root_entry;
@@ -123,6 +159,7 @@ result<std::byte*> find_root_or_prepare(transaction_base& transaction, std::stri
     auto settled = search(pool, loads_of(transaction), name, pool.settled_roots());
     if (settled && settled->index != format::root_limit) return object_of(pool, *settled, name, type);
     transaction_runner::late_lock<std::mutex> alone(transaction, pool.making_roots());
+    if (!alone) return bare_error(errc::aborted);
     auto found = search(pool, loads_of(transaction), name);
     if (!found) return found.error();
     // Taken just now, so this transaction made none of them, and whoever did has committed.

@@ -1,7 +1,6 @@
 #include <holdfast/log/groups.hpp>
 
 #include <holdfast/base/assertion.hpp>
-#include <holdfast/log/home_writer.hpp>
 #include <holdfast/log/parts.hpp>
 #include <holdfast/log/planted.hpp>
 #include <holdfast/log/segment_header.hpp>
@@ -48,6 +47,7 @@ group_log::group_log(persist::file& file, log_geometry geometry, std::uint64_t l
     : file_(file),
       segments_(geometry, random_seed()),
       last_written_(last_sequence),
+      homes_(file, geometry.segment_count() * geometry.segment_bytes / 8, geometry.segment_payload_words()),
       open_number_(last_sequence + 1),
       durable_(last_sequence),
       found_sequence_(last_sequence),
@@ -291,7 +291,7 @@ result<void> group_log::checkpoint_to(std::uint64_t sequence) {
 result<void> group_log::write_homes(std::uint64_t sequence) {
     const auto& geometry = segments_.geometry();
     std::vector<std::uint64_t>& segment = segment_words_;
-    home_writer homes(file_);
+    homes_.begin();
     for (const std::uint32_t index : order_) {
         const std::uint64_t used = segments_[index].used_bytes.load(std::memory_order_relaxed);
         if (auto read = file_.read_at(geometry.segment_offset(index), segment.data(), used); !read) return read;
@@ -302,11 +302,11 @@ result<void> group_log::write_homes(std::uint64_t sequence) {
             const bool is_home = sequence_of(segment.data() + at) <= truncated();
             const std::uint64_t* payload = segment.data() + at + format::record_header_words;
             if (!is_home)
-                if (auto added = homes.add({payload, words}); !added) return added;
+                if (auto added = homes_.add({payload, words}); !added) return added;
             at += format::record_bytes(words) / 8;
         }
     }
-    return homes.write();
+    return homes_.write();
 }
 
 result<void> group_log::checkpoint() { return checkpoint(false); }

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/log/home_writer.hpp>
 #include <holdfast/log/private_pages.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/segments.hpp>
@@ -128,6 +129,7 @@ private:
     bool checkpoint_has_synced_ = false;  ///< the last one, or tried to
     std::vector<std::uint32_t> order_;  ///< used segments, oldest first
     std::vector<std::uint64_t> segment_words_;  ///< a part that is written, or a segment whose records go home
+    home_writer homes_;
     private_pages* pages_ = nullptr;
 
     mutable std::mutex mutex_;

@@ -1,5 +1,6 @@
 #include <holdfast/log/home_writer.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/log/planted.hpp>
 #include <holdfast/log/sites.hpp>
 
@@ -36,8 +37,23 @@ void put_bytes(std::byte* to, const std::byte* from, std::uint64_t words, std::u
 
 }  // namespace
 
+home_writer::home_writer(persist::file& file, std::uint64_t log_words, std::uint64_t payload_words) : file_(file) {
+    const std::size_t words = std::max<std::size_t>(std::min<std::size_t>(log_words, words_at_most), payload_words);
+    words_.reserve(words);
+    // A piece has a word at least.
+    pieces_.reserve(words);
+    written_.reserve(written_at_once);
+}
+
+void home_writer::begin() noexcept {
+    words_.clear();
+    pieces_.clear();
+    written_.clear();
+}
+
 result<void> home_writer::add(std::span<const std::uint64_t> payload) {
-    if (!words_.empty() && words_.size() + payload.size() > words_at_most)
+    HOLDFAST_ASSERT(payload.size() <= words_.capacity(), "a record has as many words as was said");
+    if (words_.size() + payload.size() > words_.capacity())
         if (auto written = write(); !written) return written;
     for (std::size_t at = 0; at < payload.size();) {
         const format::entry each = format::entry_of(payload[at]);

@@ -18,14 +18,17 @@ namespace holdfast {
 /// may write to pages that are named in the log, which is what the heap sees to: a block that is filled past the log
 /// has no entry there.
 ///
-/// One thread at a time.
+/// It asks for memory only when it is made: a checkpoint that a full log needs must not fail for want of it. One thread
+/// at a time.
 class home_writer {
 public:
-    /// The file outlives this.
-    explicit home_writer(persist::file& file) : file_(file) {}
+    /// The file outlives this. `log_words`: as many as the log has; `payload_words`: as many as a record may have.
+    /// Throws std::bad_alloc.
+    home_writer(persist::file& file, std::uint64_t log_words, std::uint64_t payload_words);
 
-    /// The entries of one record. Writes what was gathered before if they would not fit. After an error, or if
-    /// std::bad_alloc is thrown, some of what was added is in the file: begin again with another object.
+    /// Forgets what was gathered. After an error some of it is in the file: begin again.
+    void begin() noexcept;
+    /// The entries of one record. Writes what was gathered before if they would not fit.
     result<void> add(std::span<const std::uint64_t> payload);
     /// Writes what is gathered. Not durable before a sync of the file. If the process dies inside, some pages have
     /// their new words: the log must still have them all. Errors: as file::write_at and read_at.
@@ -50,6 +53,7 @@ private:
     result<void> flush();
 
     persist::file& file_;
+    // None of these grows beyond what was reserved for it.
     std::vector<std::uint64_t> words_;
     std::vector<piece> pieces_;
     std::vector<std::byte> written_;  ///< what the next write of the file takes, from begin_ on

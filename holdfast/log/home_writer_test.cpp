@@ -1,4 +1,14 @@
 // That a file has what the entries of records say, whatever pages they meet in, and what stood between them.
+// ThreadSanitizer's runtime replaces operator new itself.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOLDFAST_KEEPS_OPERATOR_NEW 1
+#endif
+#endif
+#ifndef HOLDFAST_KEEPS_OPERATOR_NEW
+#include <holdfast/base/test_failing_memory.hpp>
+#endif
+
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/home_writer.hpp>
 #include <holdfast/persist/counters.hpp>
@@ -17,6 +27,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::uint64_t page_bytes = 4096, file_bytes = 64 * page_bytes;
+constexpr std::uint64_t log_words = 1 << 20, payload_words = file_bytes / 8;
 
 class HomeWriter : public ::testing::Test {
 protected:
@@ -52,7 +63,7 @@ TEST_F(HomeWriter, RandomEntriesAreInTheFileAsIfWrittenOneByOne) {
     constexpr int rounds = 30;
     for (int round = 0; round < rounds; ++round) {
         std::mt19937_64 random(static_cast<std::uint64_t>(round));
-        home_writer homes(*file_);
+        home_writer homes(*file_, log_words, payload_words);
         const std::uint64_t pages = 1 + random() % 63;
         for (int entries = static_cast<int>(random() % 300); entries > 0; --entries) {
             const std::uint64_t offset = random() % (pages * page_bytes / 8) * 8;
@@ -70,7 +81,7 @@ TEST_F(HomeWriter, RandomEntriesAreInTheFileAsIfWrittenOneByOne) {
 }
 
 TEST_F(HomeWriter, OfAPageOneRangeIsWritten) {
-    home_writer homes(*file_);
+    home_writer homes(*file_, log_words, payload_words);
     const auto before = persist::thread_counters();
     for (int times = 0; times < 100; ++times)
         for (const std::uint64_t word : {3u, 9u, 20u}) add_run(homes, 5 * page_bytes + word * 8, 1, word);
@@ -80,14 +91,37 @@ TEST_F(HomeWriter, OfAPageOneRangeIsWritten) {
 }
 
 TEST_F(HomeWriter, MoreThanIsGatheredAtOnceIsWrittenInTheSameOrder) {
-    home_writer homes(*file_);
+    home_writer homes(*file_, log_words, payload_words);
     for (std::uint64_t i = 0; i < 20; ++i) add_run(homes, i % 7 * 8, file_bytes / 8 - 7, i << 32);
     homes.write().value();
     check();
 }
 
+#ifndef HOLDFAST_KEEPS_OPERATOR_NEW
+TEST_F(HomeWriter, NeedsNoMemoryOnceItIsMade) {
+    home_writer homes(*file_, 1 << 12, 1 << 10);
+    // Entries of two words that lie in two pages: as many pieces as there can be.
+    std::vector<std::uint64_t> payload;
+    for (std::uint64_t i = 0; i < (1 << 10) / 3; ++i)
+        payload.insert(payload.end(), {format::run_tag((1 + i % 60) * page_bytes - 8, 2), i, i});
+    {
+        const test::failing_memory none(0);
+        for (int times = 0; times < 20; ++times) homes.add(payload).value();
+        homes.write().value();
+        homes.begin();
+        homes.add(payload).value();
+        homes.write().value();
+        EXPECT_FALSE(test::failing_memory::was_needed());
+    }
+    for (std::uint64_t i = 0; i < (1 << 10) / 3; ++i)
+        for (const std::uint64_t word : {0u, 8u})
+            std::memcpy(expected_.data() + (1 + i % 60) * page_bytes - 8 + word, &i, 8);
+    check();
+}
+#endif
+
 TEST_F(HomeWriter, WhatCannotBeReadIsAnError) {
-    home_writer homes(*file_);
+    home_writer homes(*file_, log_words, payload_words);
     homes.add(std::vector<std::uint64_t>{format::run_tag(2 * file_bytes, 1), 1}).value();
     homes.add(std::vector<std::uint64_t>{format::run_tag(2 * file_bytes + 64, 1), 1}).value();
     const auto written = homes.write();

@@ -199,6 +199,17 @@ void lane_log::give_filled_back(lane& held) noexcept {
     held.filled_.clear();
 }
 
+void lane_log::release_unused(lane& held) {
+    if (!held.reserved_.empty()) {
+        const std::lock_guard guard(mutex_);
+        for (const std::uint32_t index : held.reserved_) segments_.give_back(index);
+        held.reserved_.clear();
+        held.part_ = {};
+        unwritten_.fetch_sub(1, std::memory_order_release);
+    }
+    release(held);
+}
+
 result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words) {
     const cancellation_held uncancelled;
     const auto& geometry = segments_.geometry();

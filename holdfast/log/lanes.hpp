@@ -148,6 +148,10 @@ public:
         held.in_flight_.store(lane::idle, std::memory_order_release);
     }
 
+    /// The same for a commit that will not be sent: segments that were reserved for it are free again. Requires: no
+    /// sequence drawn. Thread-safe.
+    void release_unused(lane& held);
+
     /// Ensures that `append` of this payload succeeds, with `slack_bytes` left behind it for a record that must not
     /// fail later; may truncate. Errors: transaction_too_large; busy, if other transactions filled the log and did not
     /// end within a second. After an error, or if std::bad_alloc is thrown, nothing has changed and the earlier slack

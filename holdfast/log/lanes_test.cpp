@@ -56,6 +56,19 @@ TEST(Lanes, AnAppendStreamsItsLinesAndFencesNothing) {
     EXPECT_TRUE(persist::thread_counters() - before == persist::counters{}) << "a kill needs none of it";
 }
 
+TEST(Lanes, SegmentsReservedForARecordThatIsNotSentAreFreeAgain) {
+    log_in_memory pool;
+    lane_log log(pool.data(), pool.size(), pool.geometry(), at_process());
+    const std::uint64_t in_parts = 3 * log.segment_payload_words();
+    const std::vector<std::uint64_t> payload = run(pool.offset(0), std::vector<std::uint64_t>(in_parts, 1));
+    for (int times = 0; times < 100; ++times) {
+        lane_log::lane& held = log.acquire();
+        ASSERT_TRUE(log.reserve(held, payload.data(), payload.size())) << times;
+        log.release_unused(held);
+    }
+    ASSERT_TRUE(commit(pool, log, payload));
+}
+
 TEST(Lanes, TwoCommitsInFlightBelowPowerAreBothReplayed) {
     log_in_memory pool;
     lane_log log(pool.data(), pool.size(), pool.geometry(), at_process());

@@ -38,6 +38,18 @@ result<void> mapped_pool::hold_at_barrier() {
     }
 }
 
+/// Step 4.
+void mapped_pool::run_in_barrier(const std::function<void()>& f) const {
+    const barrier_scope scope{this, barriers_of_this_thread};
+    struct leaver {
+        const barrier_scope* outer;
+        ~leaver() { barriers_of_this_thread = outer; }
+    };
+    const leaver at_the_end{scope.outer};
+    barriers_of_this_thread = &scope;
+    f();
+}
+
 result<void> mapped_pool::barrier(const std::function<void()>& f) {
     // Before the lock, which in a child nobody lets go.
     if (auto usable = check_usable("hold its commits"); !usable) return usable;
@@ -45,7 +57,7 @@ result<void> mapped_pool::barrier(const std::function<void()>& f) {
     if (groups_) {
         const std::lock_guard nobody_joins(lagging_->order());
         if (auto done = groups_->checkpoint(); !done) return done;
-        f();
+        run_in_barrier(f);
         return {};
     }
     if (auto held = hold_at_barrier(); !held) return held;
@@ -59,7 +71,7 @@ result<void> mapped_pool::barrier(const std::function<void()>& f) {
         mapping_->give_back(0, size());
         retiring_->forget_pages();
     }
-    f();
+    run_in_barrier(f);
     return {};
 }
 

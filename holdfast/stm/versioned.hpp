@@ -233,8 +233,8 @@ private:
         const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if (is_own(state)) return;
         let_others_run();
-        if (state <= snapshot_ && of_line.take(state, own_mark_ | held_.size())) [[likely]] {
-            held_.push({&of_line, state});
+        if (!held_.is_full() && state <= snapshot_ && of_line.take(state, own_mark_ | held_.size())) [[likely]] {
+            held_.push_without_growing({&of_line, state});
             return;
         }
         lock_slowly(of_line);

@@ -128,6 +128,8 @@ void basic_versioned<Home>::wait_for_lock(const lock& of_line) {
 
 template <class Home>
 void basic_versioned<Home>::lock_slowly(lock& of_line) {
+    // Before the lock is taken: one that is not noted would never be given back.
+    held_.room_for(1);
     for (;;) {
         const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if ((state & held_bit) != 0) {
@@ -136,7 +138,7 @@ void basic_versioned<Home>::lock_slowly(lock& of_line) {
         } else if (state > snapshot_) {
             if (!extend()) return conflict();
         } else if (of_line.take(state, own_mark_ | held_.size())) {
-            held_.push({&of_line, state});
+            held_.push_without_growing({&of_line, state});
             return;
         }
     }
