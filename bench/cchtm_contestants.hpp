@@ -13,6 +13,7 @@
 #include <holdfast/engine/cc_htm.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/htm/rtm.hpp>
+#include <holdfast/log/retirement.hpp>
 #include <holdfast/stm/value.hpp>
 #include <holdfast/stm/versioned.hpp>
 
@@ -174,9 +175,18 @@ public:
     batch measure(unsigned threads, std::uint64_t transactions, F&& body) {
         using isolation = std::conditional_t<std::is_same_v<Engine, cc_htm_hardware>,
                                              holdfast::detail::isolation_by_hardware, void>;
-        return with_hardware_counts<isolation>(body, [&](auto&& counted) {
+        retirement* const queue = pool_.pool().core().retiring();
+        const std::uint64_t before_ns = queue != nullptr ? queue->retiring_ns() : 0;
+        const double cpu_before_ns = process_cpu_ns();
+        batch done = with_hardware_counts<isolation>(body, [&](auto&& counted) {
             return with_cpu_time([&] { return pool_.measure(threads, transactions, counted); });
         });
+        // Where there are as many threads as processors, a thread of its own would take this from the others.
+        if (queue != nullptr)
+            done.seen.push_back({"retirement_share", "1",
+                                 static_cast<double>(queue->retiring_ns() - before_ns) /
+                                     (process_cpu_ns() - cpu_before_ns)});
+        return done;
     }
     /// Requires: an engine that checkpoints, on byte-addressable media.
     pending_commits pending() noexcept { return pool_.pool().core().retiring()->pending(); }

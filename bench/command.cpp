@@ -108,7 +108,7 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
     auto* bench = command.add_subcommand("bench", "Measure engines against floors and rivals");
     std::vector<std::string> names(suite_names.begin(), suite_names.end());
     bench->add_option("SUITE", all->suite, "What to measure")->required()->check(tools::one_of(names));
-    bench->add_flag("--quick", all->asked.quick, "At most 50 seconds: fewer cases, shorter batches");
+    bench->add_flag("--quick", all->asked.quick, "Fewer cases, shorter batches: half a minute to three minutes");
     bench->add_option("--json", all->asked.json_path, "Write the records to this file as a JSON array")
         ->type_name("FILE");
     bench->add_option("--dir", all->asked.directory, "Directory for pools on an ordinary file")

@@ -6,6 +6,8 @@
 #include <crash/explain/report_text.hpp>
 #include <crash/explore/jobs.hpp>
 
+#include <tools/streams.hpp>
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -180,6 +182,10 @@ int explore_for_page(const options& wanted, const std::vector<wanted_row>& todo)
 int explore_all(const options& wanted) {
     const auto subjects = all_subjects();
     const std::vector<wanted_row> todo = wanted_rows(wanted, subjects);
+    if (todo.empty()) {
+        tools::complain("holdfast crash: no workload of that name is explored under the model " + wanted.model + "\n");
+        return 2;
+    }
     show(fmt::format(row_format, "engine", "workload", "model", "workloads", "cuts", "images", "violations",
                      "exhaustive", "images/s"));
     if (!wanted.html_file.empty()) return explore_for_page(wanted, todo);

@@ -82,7 +82,8 @@ std::string report_of(const pool_info& info) {
     facts.add("pool id", hexadecimal(info.pool_id));
     facts.add("generation", std::to_string(info.generation));
     if (info.storage.kind == persist::medium::file)
-        facts.add("memory", "at level power at most " + readable_bytes(persist::memory_bytes() / 4) +
+        facts.add("memory", std::string(info.engine == "cc_htm" ? "at levels lag and power" : "at level power") +
+                                " at most " + readable_bytes(persist::memory_bytes() / 4) +
                                 " for changed pages, unless a program sets another bound");
     facts.add("medium", fmt::format("{} on {}", persist::name_of(info.storage.kind), info.storage.file_system));
     add_damages(facts, info);

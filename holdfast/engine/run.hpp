@@ -21,6 +21,7 @@
 namespace holdfast {
 
 class combining_mutex;
+
 namespace detail {
 
 template <class T>
@@ -39,6 +40,7 @@ error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
 error doomed_by_inner();
 error heap_store_failed();
 kept_error group_aborted() noexcept;
+
 error snapshot_of_volatile(const open_pool& pool);
 
 /// What the call's own function returns, held until the commit has succeeded.
@@ -111,6 +113,7 @@ public:
         return take_reason(transaction);
     }
     static void forget_doom(transaction_base& transaction) noexcept { transaction.doomed_.reset(); }
+
     /// Runs the actions of one kind and forgets both kinds. What they throw goes to the handler of action failures.
     static void run_actions(transaction_base& transaction, bool committed) noexcept(persist::noexcept_seam) {
         if (transaction.on_commit.empty() && transaction.on_abort.empty()) [[likely]]
@@ -131,6 +134,7 @@ public:
     /// False: the transaction has given way, and nothing may be thrown.
     template <class... Locks>
     static bool hold_joined(transaction_base& transaction, Locks&... locks);
+    /// In handle/roots.cpp, which alone has one.
     template <class Lock>
     class late_lock;
     /// The outermost call's own locks, which it releases itself.
@@ -222,6 +226,7 @@ public:
     }
     transaction_locks(const transaction_locks&) = delete;
     transaction_locks& operator=(const transaction_locks&) = delete;
+
     bool are_held() const noexcept { return held_.has_value(); }
     void release() noexcept {
         held_.reset();
@@ -240,6 +245,7 @@ private:
     std::array<const void*, sizeof...(Locks)> addresses_;
     std::optional<std::scoped_lock<Locks...>> held_;
 };
+/// The same where the call names no lock.
 template <>
 class transaction_locks<> {
 public:
@@ -249,6 +255,7 @@ public:
     }
     transaction_locks(const transaction_locks&) = delete;
     transaction_locks& operator=(const transaction_locks&) = delete;
+
     bool are_held() const noexcept { return !is_released_; }
     void release() noexcept {
         is_released_ = true;

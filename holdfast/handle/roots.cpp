@@ -133,9 +133,11 @@ auto loads_of(transaction_base& transaction) {
 }
 
 result<void> check_name(const open_pool& pool, std::string_view name) {
-    if (name.empty() || name.size() >= sizeof root_entry::name || name.find('\0') != name.npos)
-        return about(pool, format::roots_offset, errc::invalid_argument, "a root's name has 1 to 71 bytes, none 0");
-    return {};
+    if (!name.empty() && name.size() < sizeof root_entry::name && name.find('\0') == name.npos) return {};
+    error reason = about(pool, format::roots_offset, errc::invalid_argument, "a root cannot have that name");
+    reason.expected = "1 to 71 bytes, none of them zero";
+    reason.found = std::to_string(name.size()) + " bytes";
+    return reason;
 }
 
 /// The object of the entry that was found, or nullptr where none was.

@@ -65,7 +65,9 @@ public:
             return;
         }
         if (find_open_pool(home) != nullptr)
-            stop("an atomic block stores to a pool", "no transaction is open: put the block into pool.atomically");
+            stop("an atomic block stores to a pool",
+                 "no transaction of this runtime's engine is open: put the block into atomically of a pool of the "
+                 "engine that HOLDFAST_ITM_EXPORT names");
         one_lock::store(home, value, mask);
     }
     void store_after_read(stm::word* home, stm::word value, std::uint8_t mask) noexcept { store(home, value, mask); }

@@ -42,7 +42,7 @@ namespace holdfast::itm {
 template <class Engine>
 class isolated_entry : public by_algorithm<stm::value> {
     static_assert(!Engine::has_shared_aliases,
-                  "blocks outside of atomically load homes, which are not the newest where aliases are elsewhere");
+                  "atomic blocks do not work over an engine with alias tables or sets; use cc_htm");
     using transaction = typename Engine::transaction;
     using outside = by_algorithm<stm::value>;
 
@@ -161,7 +161,9 @@ private:
     }
     static void refuse_pool(const void* home) noexcept {
         if (find_open_pool(home) != nullptr)
-            stop("an atomic block stores to a pool", "no transaction is open: put the block into pool.atomically");
+            stop("an atomic block stores to a pool",
+                 "no transaction of this runtime's engine is open: put the block into atomically of a pool of the "
+                 "engine that HOLDFAST_ITM_EXPORT names");
     }
 
     /// Gives a block back in one of the transaction's actions. Where there is no room for the action, the transaction

@@ -84,11 +84,11 @@ result<void> group_log::admit(std::uint64_t payload_words) const {
     const std::uint64_t capacity = (segments_.geometry().segment_payload_words() - 2) * segments_.count();
     if (payload_words <= capacity) return {};
     return error{.code = errc::transaction_too_large,
-                 .what = "the transaction does not fit in the pool's log; make the log larger or the transaction "
-                         "smaller",
+                 .what = "the transaction does not fit in the pool's log",
                  .path = file_.path(),
                  .expected = "at most " + std::to_string(capacity * 8) + " bytes",
-                 .found = std::to_string(payload_words * 8) + " bytes"};
+                 .found = std::to_string(payload_words * 8) + " bytes",
+                 .remedy = "create the pool with larger log_bytes, or make the transaction smaller"};
 }
 
 /// Whether homes would take more memory than they may, and a checkpoint can do something about it.

@@ -219,13 +219,16 @@ result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload
                                                    : room::never;
     if (taken == room::taken) return {};
     error reason;
+    reason.path = options_.path;
     if (taken == room::not_now) {
         reason.code = errc::busy;
-        reason.what = "other open transactions fill the pool's log; make the log larger or transactions smaller";
+        reason.what = "other open transactions fill the pool's log";
+        reason.remedy = "create the pool with larger log_bytes, or make transactions smaller";
         return reason;
     }
     reason.code = errc::transaction_too_large;
-    reason.what = "the transaction does not fit in the pool's log; make the log larger or the transaction smaller";
+    reason.what = "the transaction does not fit in the pool's log";
+    reason.remedy = "create the pool with larger log_bytes, or make the transaction smaller";
     reason.expected = "at most about " + std::to_string(per_segment * (segments_.count() - 1) * 8) + " bytes";
     reason.found = std::to_string((held.filled_.size() * per_segment + payload_words) * 8) + " bytes";
     return reason;

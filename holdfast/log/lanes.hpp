@@ -62,6 +62,7 @@ struct lane_log_options {
     std::uint64_t last_sequence = 0; ///< highest ever drawn in this pool
     std::uint32_t trim_batch = 0;    ///< commits of a lane between two trimmings; 0: never
     bool stores_homes_late = false;    ///< `follow` supplies the object that stores them
+    std::string path{};              ///< of the pool, for errors
 };
 
 /// One stream of records. Held by one thread between `acquire` and `release`.

@@ -102,10 +102,7 @@ retirement::~retirement() {
 // ---- 1. and 3.
 
 void retirement::admit() {
-    bool has_waited = false;
     while (lanes_.last_sequence() - retired() >= room_) [[unlikely]] {
-        if (!has_waited) waits_.fetch_add(1, std::memory_order_relaxed);
-        has_waited = true;
         wake();
         if (!retire_if_free()) std::this_thread::yield();
     }

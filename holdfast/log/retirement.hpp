@@ -111,8 +111,6 @@ public:
     std::uint64_t batches() const noexcept { return batches_.load(std::memory_order_relaxed); }
     /// What retiring has taken so far, in ns of the threads that did it.
     std::uint64_t retiring_ns() const noexcept { return retiring_ns_.load(std::memory_order_relaxed); }
-    /// How many commits had to wait for a place.
-    std::uint64_t waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
     /// Pages of homes that were stored to since the last `forget_pages`.
     std::uint64_t pages_stored() const noexcept { return pages_stored_.load(std::memory_order_relaxed); }
     /// Requires: no commit is in flight, and all are home.
@@ -148,7 +146,6 @@ private:
     // Each alone in its lines: every commit looks at all of them, and different threads store to them.
     alignas(128) std::atomic<std::uint64_t> prefix_;
     alignas(128) std::atomic<std::uint64_t> retired_;
-    alignas(128) std::atomic<std::uint64_t> waits_{0};
     std::atomic<std::uint64_t> batches_{0};
     std::atomic<std::uint64_t> retiring_ns_{0};
     std::atomic<std::uint64_t> pages_stored_{0};

@@ -15,7 +15,8 @@ constexpr std::uint32_t most_ways = 64;
 
 result<void> check_table(const std::string& path, std::uint32_t words) {
     if (words >= 1 && words <= most_alias_words) return {};
-    error reason = pool_opener::about(path, errc::invalid_argument, "an alias table cannot have that size");
+    error reason =
+        pool_opener::about(path, errc::invalid_argument, "an alias table (lag.table_words) cannot have that size");
     reason.expected = "1 to " + std::to_string(most_alias_words) + " words";
     reason.found = std::to_string(words);
     return reason;
@@ -29,11 +30,11 @@ result<void> check_sets(const std::string& path, const lag_options& options) {
         return reason;
     };
     if (options.set_ways < 1 || options.set_ways > most_ways)
-        return refuse("a set of aliases cannot have that many entries", "1 to " + std::to_string(most_ways),
-                      options.set_ways);
+        return refuse("a set of aliases (lag.set_ways) cannot have that many entries",
+                      "1 to " + std::to_string(most_ways), options.set_ways);
     const std::uint64_t least = alias_sets::bytes_of_set(options.set_ways);
     if (options.set_bytes >= least && options.set_bytes <= most_set_bytes) return {};
-    return refuse("sets of aliases cannot have that size",
+    return refuse("sets of aliases (lag.set_bytes) cannot have that size",
                   std::to_string(least) + " to " + std::to_string(most_set_bytes) + " bytes", options.set_bytes);
 }
 
@@ -41,6 +42,12 @@ result<void> check_sets(const std::string& path, const lag_options& options) {
 
 result<void> pool_opener::check_late_homes(const std::string& path, const engine_description& engine,
                                       const open_options& options) {
+    if (engine.checkpoints && options.lag.retire > retiring::by_thread) {
+        error reason = about(path, errc::invalid_argument, "there is no such way to retire commits (lag.retire)");
+        reason.expected = "automatic, cooperative or by_thread";
+        reason.found = std::to_string(static_cast<unsigned>(options.lag.retire));
+        return reason;
+    }
     if (engine.aliases == aliases_in::table) return check_table(path, options.lag.table_words);
     if (engine.aliases == aliases_in::sets) return check_sets(path, options.lag);
     if (engine.stores_homes_late)

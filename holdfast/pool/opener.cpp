@@ -80,6 +80,22 @@ persist::discovery pool_opener::discovery_of(const open_options& options) {
     return where;
 }
 
+namespace {
+
+/// What an engine offers where the medium does, as text.
+std::string levels_of(const engine_description& engine) {
+    std::vector<level> offered{level::process};
+    if (engine.checkpoints) offered.push_back(level::lag);
+    if (can_be_saved(engine)) offered.push_back(level::on_power_fail);
+    if (engine.recovers) offered.push_back(level::power);
+    std::string text;
+    for (std::size_t i = 0; i < offered.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == offered.size() ? " or " : ", ") + std::string(name_of(offered[i]));
+    return text;
+}
+
+}  // namespace
+
 result<void> pool_opener::check_level(const std::string& path, const engine_description& engine, level promise,
                                       const persist::storage& storage) {
     const auto refuse = [&](std::string what, std::string expected) {
@@ -89,11 +105,11 @@ result<void> pool_opener::check_level(const std::string& path, const engine_desc
         return reason;
     };
     if (promise == level::process) return {};
-    if (promise == level::on_power_fail && !can_be_saved(engine))
-        return refuse(engine_cannot(engine, " does not offer this level"),
-                      engine.checkpoints ? "process, lag or power" : "process or power");
-    if (promise == level::lag && !engine.checkpoints)
-        return refuse(engine_cannot(engine, " does not offer this level"), "process, on_power_fail or power");
+    if ((promise == level::on_power_fail && !can_be_saved(engine)) || (promise == level::lag && !engine.checkpoints)) {
+        error reason = refuse(engine_cannot(engine, " does not offer this level"), levels_of(engine));
+        reason.remedy = promise == level::lag ? "the engine cc_htm offers lag" : "the engines redo and dnv offer it";
+        return reason;
+    }
     if (!engine.recovers)
         return refuse("volatile_only survives no crash and cannot promise power", "process");
     if (storage.kind == medium::tmpfs)
@@ -267,6 +283,7 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine,
         options.lines = pool.lines_;
         options.logs_new_values = engine.logs_new_values;
         options.last_sequence = last;
+        options.path = pool.path_;
         options.stores_homes_late = engine.stores_homes_late || engine.checkpoints;
         if (engine.writes_homes_back) options.trim_batch = pool.wraps_.trim_batch;
         mapped_pool::own(pool.owned_lanes_, pool.lanes_,

@@ -39,8 +39,8 @@ using give_back = void (*)(void* block, std::size_t bytes, std::size_t alignment
 /// where there is no memory for a read or write set. None allocates once warm. Nothing survives the process.
 ///
 ///   begin(start)          opens a transaction. Requires: not active
-///   load(home)            the word as the transaction sees it. At a conflict it calls start.restart and does not
-///                         return; so do all that load or store
+///   load(home)            the word as the transaction sees it. At a conflict it calls start.restart, as do all that
+///                         load or store
 ///   load_after_read, load_after_write, load_for_write
 ///                         the same for a word that was loaded, was stored to, will be stored to in this transaction
 ///   store(home, value, byte_mask)
