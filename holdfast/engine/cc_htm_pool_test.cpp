@@ -253,7 +253,7 @@ TEST(CcHtmHeap, ABlockThatIsNotAllocatedIsRefusedInTheEnd) {
     pool->atomically([&] { cc_htm::deallocate(another); }).value();
 }
 
-TYPED_TEST(CcHtmPool, TheFunctionOfABarrierMayNotCallItsPool) {
+TYPED_TEST(CcHtmPool, TheFunctionOfABarrierMayNotCallItsPoolNorAnotherOfItsEngine) {
     test::test_pool<TypeParam> pool;
     test::test_pool<TypeParam> other({.order = 1});
     auto& all = this->root_of(pool);
@@ -269,13 +269,14 @@ TYPED_TEST(CcHtmPool, TheFunctionOfABarrierMayNotCallItsPool) {
             EXPECT_EQ(code_of(pool->checkpoint()), errc::misuse);
             EXPECT_EQ(code_of(pool->close()), errc::misuse);
             EXPECT_EQ(all.values[0].get(), 0u);
-            other->atomically([&] { elsewhere.values[0] = all.values[0] + 3; }).value();
+            EXPECT_EQ(code_of(other->atomically([&] { elsewhere.values[0] = 3u; })), errc::misuse);
+            EXPECT_EQ(code_of(other->barrier([] {})), errc::misuse);
         })
         .value();
     EXPECT_TRUE(has_run);
     pool->atomically([&] { all.values[0] = 2u; }).value();
     EXPECT_EQ(all.values[0].get(), 2u);
-    EXPECT_EQ(elsewhere.values[0].get(), 3u);
+    EXPECT_EQ(elsewhere.values[0].get(), 0u);
 }
 
 TYPED_TEST(CcHtmPool, AFieldOfAnotherPoolIsTheNewestInATransaction) {

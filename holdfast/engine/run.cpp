@@ -50,9 +50,9 @@ error refused_in_child(const open_pool& pool) {
 }
 
 error refused_in_barrier(const open_pool& pool) {
-    error reason = refusal(errc::misuse, "the function of a barrier called its pool, which would wait for the barrier",
-                           &pool);
-    reason.remedy = "only read the pool there, and call it when barrier has returned";
+    error reason = refusal(
+        errc::misuse, "the function of a barrier called a pool of its engine, which might wait for the barrier", &pool);
+    reason.remedy = "only read pools there, and make the call when barrier has returned";
     return reason;
 }
 

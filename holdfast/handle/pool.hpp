@@ -123,8 +123,8 @@ public:
     }
     /// The same, and calls f() while no transaction commits: what it reads of the pool is what all transactions so far
     /// have left, and is so on the medium, too. Private memory of homes is given back. Transactions that are open wait
-    /// at their end. Several threads may call it; f runs for one at a time, and only reads the pool: a transaction on
-    /// it, and every other call that would wait, is misuse there.
+    /// at their end. Several threads may call it; f runs for one at a time, and only reads: a transaction on a pool of
+    /// this engine, and every other call that would wait, is misuse there.
     /// What holds if the process dies inside: as for commits before. Errors: as fence, and what f throws.
     /// Source: TXBarrier, cc-HTM, section 3.2.
     template <class F>

@@ -160,7 +160,7 @@ TEST_F(EngineEntry, AStoreToAPoolOutsideOfATransactionEndsTheProgram) {
     EXPECT_FALSE(WIFEXITED(status));
     std::string message;
     std::getline(std::ifstream(said), message);
-    EXPECT_NE(message.find("put the block into pool.atomically"), std::string::npos) << message;
+    EXPECT_NE(message.find("put the block into atomically of a pool"), std::string::npos) << message;
     pool_.emplace(store::pool::open(directory_ + "/pool", options_).value());
     EXPECT_EQ(bank_->accounts[0], 1000);
 }

@@ -38,17 +38,19 @@ result<void> mapped_pool::hold_at_barrier() {
     }
 }
 
+namespace {
+
 /// Step 4.
-void mapped_pool::run_in_barrier(const std::function<void()>& f) const {
-    const barrier_scope scope{this, barriers_of_this_thread};
+void run_in_barrier(const std::function<void()>& f) {
     struct leaver {
-        const barrier_scope* outer;
-        ~leaver() { barriers_of_this_thread = outer; }
+        ~leaver() { is_in_barrier = false; }
     };
-    const leaver at_the_end{scope.outer};
-    barriers_of_this_thread = &scope;
+    const leaver at_the_end;
+    is_in_barrier = true;
     f();
 }
+
+}  // namespace
 
 result<void> mapped_pool::barrier(const std::function<void()>& f) {
     // Before the lock, which in a child nobody lets go.

@@ -86,7 +86,6 @@ private:
     result<void> write_grown_superblocks(heap_zone zone);
     error note_failed_sync(error reason) noexcept;
     result<void> hold_at_barrier();
-    void run_in_barrier(const std::function<void()>& f) const;
     result<std::uint64_t> hold_commits(std::chrono::milliseconds patience_in_all);
     void release_commits() noexcept;
     result<std::uint64_t> copy_at_boundary(persist::file& copy, const snapshot_options& options,

@@ -73,14 +73,8 @@ struct engine_description {
     aliases_in aliases = aliases_in::pages;
 };
 
-class open_pool;
-
-/// The function of a barrier that a thread runs.
-struct barrier_scope {
-    const open_pool* pool;
-    const barrier_scope* outer;
-};
-inline constinit thread_local const barrier_scope* barriers_of_this_thread = nullptr;
+/// Whether this thread runs the function of a barrier.
+inline constinit thread_local bool is_in_barrier = false;
 
 /// One open pool. Created and opened by the functions below, closed by `close` or destruction.
 /// Thread safety: const members may be called concurrently, and others where they say so.
@@ -180,11 +174,11 @@ public:
     /// True in a child of the process that opened the pool: nothing is mapped here, nothing may be
     /// touched; destroying the handle is harmless.
     bool is_inherited() const noexcept { return inherited_; }
-    /// Whether this thread is in the function of a barrier of this pool, which nothing may wait for.
+    /// Whether this thread is in the function of a barrier, which nothing of this pool may wait for: of the same pool,
+    /// or of another of its engine, since those who commit there may wait for locks of the isolation that are held by
+    /// those who wait for the barrier.
     bool is_in_barrier_here() const noexcept {
-        for (const barrier_scope* each = barriers_of_this_thread; each != nullptr; each = each->outer)
-            if (each->pool == this) return true;
-        return false;
+        return is_in_barrier && (retiring_ != nullptr || lagging_ != nullptr);
     }
     virtual const replay_report& recovery() const noexcept = 0;
     virtual std::span<const heap_zone> zones() const noexcept = 0;
