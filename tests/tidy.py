@@ -22,7 +22,7 @@ FLOORS = {
                  "engine": 5, "handle": 6, "container": 7, "itm": 7, "c": 8, "dnv": 8, "": 8},
     "crash": {"cut": 1, "record": 2, "subjects": 3, "explore": 4, "explain": 5, "plant": 6, "": 7},
     "sim": {"base": 1, "port": 2, "front": 2, "timeline": 2, "memory": 3, "guest": 3, "cache": 4, "core": 5,
-            "energy": 5, "machine": 6, "examples": 7, "": 8},
+            "logging": 5, "energy": 5, "machine": 6, "examples": 7, "": 8},
     "bench": {"contest": 1, "figures": 2, "dnv": 2, "rivals": 2, "tl2": 2, "transactions": 2, "": 3},
     "aspect": {"weave": 1, "features": 2, "pooled": 2, "probed": 2, "refused": 2, "": 3},
     "examples": {"own_engine": 1, "": 2},

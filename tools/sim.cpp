@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -41,7 +42,7 @@ struct sim_request {
     std::string footprint = "32MiB";
     std::uint64_t operations = 100'000;
     std::uint64_t seed = 1;
-    std::string design = "non-pers";
+    std::vector<std::string> designs{std::string(sim::design_names[0])};
     std::string config_path;
     std::vector<std::string> settings;
     std::string json_path;
@@ -164,6 +165,11 @@ void check_case(const sim_case& each) {
                                   "at most", each.options.threads, std::min(harts, most), most));
 }
 
+sim::design design_named(const std::string& name) {
+    const auto found = std::find(sim::design_names.begin(), sim::design_names.end(), name);
+    return static_cast<sim::design>(found - sim::design_names.begin());
+}
+
 /// The combinations of all that was asked for, in a fixed order.
 std::vector<sim_case> cases_of(const sim_request& asked) {
     std::vector<sim_case> made;
@@ -172,10 +178,17 @@ std::vector<sim_case> cases_of(const sim_request& asked) {
         for (const std::string& element : asked.elements) {
             for (const std::string& core : asked.cores) {
                 for (const std::uint32_t threads : asked.threads) {
-                    sim_case one{workload, core, {}, machine_of(asked, core), {}};
-                    one.options = {guest_program(workload), threads, footprint, asked.operations, asked.seed, element,
-                                   {}, {}, {}};
-                    made.push_back(std::move(one));
+                    for (const std::string& design : asked.designs) {
+                        sim_case one{workload, core, {}, machine_of(asked, core), {}};
+                        one.options = {.program = guest_program(workload),
+                                       .threads = threads,
+                                       .footprint_bytes = footprint,
+                                       .operations = asked.operations,
+                                       .seed = asked.seed,
+                                       .element = element,
+                                       .design = design_named(design)};
+                        made.push_back(std::move(one));
+                    }
                 }
             }
         }
@@ -277,8 +290,11 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
     sim_command.add_option("--element", asked.elements, "8 or 256 bytes")
         ->check(one_of({"int", "string"}))->delimiter(',')->capture_default_str();
     sim_command.add_option("--seed", asked.seed, "Seed of the workload's random numbers")->capture_default_str();
-    sim_command.add_option("--design", asked.design, "How the machine makes transactions durable: not at all")
-        ->check(one_of({"non-pers"}))->capture_default_str();
+    sim_command.add_option("--design", asked.designs,
+                           "How the machine makes transactions durable: non-pers not at all, hw-rlog and hw-ulog by a "
+                           "log of new or of old values, fwb by both and scans that force lines home")
+        ->check(one_of(std::vector<std::string>(sim::design_names.begin(), sim::design_names.end())))
+        ->delimiter(',')->capture_default_str();
     sim_command.add_option("--core", asked.cores, "Base settings of the cores")
         ->delimiter(',')->capture_default_str();
     sim_command.add_option("--config", asked.config_path, "Settings of the machine, a file of lines KEY = VALUE")
@@ -313,7 +329,7 @@ void add_sim_command(CLI::App& application, command_line& line) {
     auto* sim_command = application.add_subcommand("sim", "Run workloads on a simulated machine with NVRAM");
     add_sim_options(*sim_command, *asked);
     sim_command->footer("Numbers of the host begin with host_; all others are simulated and repeat exactly.\n"
-                        "Several workloads, threads, elements, cores or values of --set form a sweep.");
+                        "Several workloads, threads, elements, designs, cores or values of --set form a sweep.");
     auto* const operations = sim_command->get_option("--operations");
     sim_command->callback([asked, operations, &line] {
         if (asked->quick && operations->count() == 0) asked->operations = 20'000;

@@ -29,6 +29,10 @@ double per_transaction(const sim_outcome& of, std::string_view name) {
     return number_of(of, name) / number_of(of, "transactions");
 }
 
+std::string design_name(const sim_case& ran) {
+    return std::string(sim::design_names[static_cast<std::size_t>(ran.options.design)]);
+}
+
 struct column {
     const char* title;
     std::function<std::string(const sim_outcome&)> text;
@@ -44,6 +48,7 @@ const std::vector<column>& sim_columns() {
              return readable_bytes(static_cast<std::uint64_t>(number_of(of, "filled_bytes")));
          }},
         {"core", [](const sim_outcome& of) { return of.ran.core; }},
+        {"design", [](const sim_outcome& of) { return design_name(of.ran); }},
         {"threads", [](const sim_outcome& of) { return std::to_string(of.ran.options.threads); }},
         {"tx/s", [](const sim_outcome& of) { return fmt::format("{:.3g} M", number_of(of, "tx_per_s") / 1e6); }},
         {"cycles", [](const sim_outcome& of) { return fmt::format("{:.3g} M", number_of(of, "cycles") / 1e6); }},
@@ -91,7 +96,7 @@ void print_sim_table(const std::vector<sim_outcome>& outcomes, bool all_numbers)
         rows[0].emplace_back("settings");
         for (std::size_t i = 0; i < outcomes.size(); ++i) rows[i + 1].push_back(setting_name(outcomes[i].ran));
     }
-    constexpr std::size_t names = 5;
+    constexpr std::size_t names = 6;
     print(aligned(rows, names, sim_columns().size()));
     if (!all_numbers) return;
     for (const sim_outcome& each : outcomes) {
@@ -108,7 +113,7 @@ void write_sim_records(const std::vector<sim_outcome>& outcomes, const std::stri
         bench::record made;
         made.suite = "sim";
         made.case_name = each.ran.workload;
-        made.engine = "non-pers";
+        made.engine = design_name(each.ran);
         made.threads = each.ran.options.threads;
         made.params = {{"level", "power"},
                        {"medium", "nvram"},

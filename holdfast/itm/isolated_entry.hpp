@@ -1,6 +1,6 @@
-// Atomic blocks over an engine that isolates by itself (cc_htm, cc_htm_versioned, cc_htm_hardware). A program that wants
-// this instantiates it once, as engine_entry.hpp says, where `engine_entry` is this class for such engines. Owns, for
-// each thread, what a lost attempt has to give back.
+// Atomic blocks over an engine that isolates by itself (cc_htm, cc_htm_versioned, cc_htm_hardware). A program that
+// wants this instantiates it once, as engine_entry.hpp says, where `engine_entry` is this class for such engines. Owns,
+// for each thread, what a lost attempt has to give back.
 #pragma once
 
 #include <holdfast/engine/block_landing.hpp>

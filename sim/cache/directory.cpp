@@ -21,11 +21,13 @@ time hierarchy::may_leave(port::level from, std::uint32_t cache, address line, c
     return at;
 }
 
-void hierarchy::store_in_l2(cache_array::place in_l2, const line_data& bytes) {
+void hierarchy::store_in_l2(cache_array::place in_l2, const line_data& bytes, std::uint8_t spare) {
     // No use by the program, so the order of use stays as it is.
     l2_counters_.writes += 1;
     l2_.bytes(in_l2) = bytes;
     l2_.state(in_l2).dirty = true;
+    // How long the line has been dirty goes with it.
+    l2_.state(in_l2).spare |= spare;
 }
 
 // The L1 that may have changed the line gives its bytes to L2, and keeps it without the right to write, or not at all.
@@ -39,7 +41,7 @@ void hierarchy::take_from_owner(cache_array::place in_l2, bool keep_shared, time
     at = in_flight(state, at, at) + config_.intervention;
     if (state.dirty) {
         at = may_leave(port::level::l1, owner, line, cache.bytes(place), port::reason::taken, at);
-        store_in_l2(in_l2, cache.bytes(place));
+        store_in_l2(in_l2, cache.bytes(place), state.spare);
         state.dirty = false;
         state.spare = 0;
     }
@@ -78,7 +80,7 @@ time hierarchy::clean_owner(cache_array::place in_l2, port::reason why, time at)
     line_state& state = cache.state(place);
     if (!state.dirty) return at;
     at = may_leave(port::level::l1, owner, line, cache.bytes(place), why, at);
-    store_in_l2(in_l2, cache.bytes(place));
+    store_in_l2(in_l2, cache.bytes(place), state.spare);
     state.dirty = false;
     state.spare = 0;
     counters_[owner].data.lines_cleaned += 1;

@@ -163,7 +163,7 @@ time hierarchy::evict_from_l1(std::uint32_t core, side which, cache_array::place
     if (cache.state(place).dirty) {
         counters.write_backs += 1;
         at = may_leave(port::level::l1, core, line, cache.bytes(place), port::reason::eviction, at);
-        store_in_l2(in_l2, cache.bytes(place));
+        store_in_l2(in_l2, cache.bytes(place), cache.state(place).spare);
     }
     const auto others = static_cast<std::uint8_t>(~(1u << core));
     (which == side::data ? shared.data_sharers : shared.fetch_sharers) &= others;

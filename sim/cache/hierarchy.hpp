@@ -172,7 +172,7 @@ private:
     void drop_sharers(cache_array::place in_l2, std::uint32_t but_core);
     time clean_owner(cache_array::place in_l2, port::reason why, time at);
     time clean(cache_array::place in_l2, write_origin origin, time at);
-    void store_in_l2(cache_array::place in_l2, const line_data& bytes);
+    void store_in_l2(cache_array::place in_l2, const line_data& bytes, std::uint8_t spare);
     time may_leave(port::level from, std::uint32_t cache, address line, const line_data& bytes, port::reason why,
                    time at) const;
 

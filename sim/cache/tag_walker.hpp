@@ -7,7 +7,8 @@
 
 namespace holdfast::sim {
 
-/// What a walk sees of a line. `spare` may be changed; it is reset whenever the line becomes clean or leaves.
+/// What a walk sees of a line. `spare` may be changed; it is reset whenever the line becomes clean. A dirty line that
+/// an L1 gives to L2 brings its own along.
 struct walked_line {
     address line{};
     bool dirty = false;

@@ -18,6 +18,7 @@ void for_each_part(Config& config, Take&& take) {
     take("nvram.", config.memory.nvram);
     take("controller.", config.memory.controller);
     take("dram.", config.memory.dram);
+    take("log.", config.log);
 }
 
 /// Visitor that writes a line for each field.
@@ -77,6 +78,9 @@ std::optional<configuration_error> check(const machine_config& config) {
     range_check scheduling("machine.");
     scheduling_config::visit_fields(config.scheduling, scheduling);
     if (auto error = std::move(scheduling).error()) return error;
+    range_check log("log.");
+    log_config::visit_fields(config.log, log);
+    if (auto error = std::move(log).error()) return error;
     if (auto error = check(config.caches)) return error;
     return check(config.memory);
 }

@@ -4,6 +4,7 @@
 #include <sim/base/result.hpp>
 #include <sim/cache/cache_config.hpp>
 #include <sim/core/core_config.hpp>
+#include <sim/logging/log_config.hpp>
 #include <sim/memory/memory_config.hpp>
 
 namespace holdfast::sim {
@@ -24,6 +25,7 @@ struct machine_config {
     core_config core{};
     hierarchy_config caches{};
     memory_config memory{};
+    log_config log{};
     scheduling_config scheduling{};
 };
 

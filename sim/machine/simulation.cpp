@@ -169,6 +169,21 @@ void add_core_statistics(std::vector<statistic>& to, const scoreboard& board, co
     to.push_back({"tx_per_s", "1/s", static_cast<double>(memory.counters().transactions) / seconds});
 }
 
+std::optional<problem> add_log_statistics(std::vector<statistic>& to, const logging_hardware& hardware,
+                                          const simulation_options& options) {
+    if (hardware.log().has_overflowed())
+        return problem{"the log is too short", options.program, "room for each transaction, and for two scans",
+                       "log.bytes " + std::to_string(hardware.region().bytes)};
+    counter_list nothing, all;
+    nothing.add("log_", log_counters{});
+    nothing.add("log_", scan_counters{});
+    all.add("log_", hardware.log().counters());
+    all.add("log_", hardware.scans());
+    const std::vector<statistic> counted = all.since(nothing);
+    to.insert(to.end(), counted.begin(), counted.end());
+    return std::nullopt;
+}
+
 /// The detailed phase. Its statistics go into `into`.
 std::optional<problem> measure(running_program& guest, simulated_machine& built, const machine_config& config,
                                const simulation_options& options, simulation_result& into) {
@@ -244,12 +259,18 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
     simulation_result made;
     {
         simulated_machine built(config, options.threads);
+        std::optional<logging_hardware> hardware;
+        if (options.design != design::non_pers)
+            hardware.emplace(options.design, config.log, built.ports, built.registers, built.memory, built.caches);
         if (options.attach) options.attach(built);
         progress("warming up");
         const auto warmed = warm(**guest, built, warm_up_transactions);
         if (!warmed) return warmed.problem();
         progress("measuring");
         if (auto failed = measure(**guest, built, config, options, made)) return *failed;
+        if (hardware) {
+            if (auto failed = add_log_statistics(made.statistics, *hardware, options)) return *failed;
+        }
         made.statistics.push_back({"filled_bytes", "bytes", static_cast<double>(warmed->filled_bytes)});
         made.statistics.push_back({"warm_up_transactions", "count", static_cast<double>(warmed->transactions)});
         made.statistics.push_back({"warm_up_complete", "1", warmed->complete ? 1.0 : 0.0});

@@ -1,6 +1,7 @@
 // One run of one guest program on one machine, from the filling of its structure to the verification of the result.
 #pragma once
 
+#include <sim/logging/logging_hardware.hpp>
 #include <sim/machine/machine_config.hpp>
 #include <sim/machine/run_trace.hpp>
 #include <sim/machine/statistics.hpp>
@@ -18,6 +19,7 @@ struct simulation_options {
     std::uint64_t operations = 100'000;  ///< that are measured, of all threads together
     std::uint64_t seed = 1;
     std::string element = "int";
+    sim::design design = sim::design::non_pers;
     std::optional<trace_window> trace{};
     /// For hardware of one's own: called with the machine before anything runs on it, to put pointers into its ports;
     /// and when the last store of the measured phase has taken effect, at `end`. What is attached has to live until

@@ -322,13 +322,25 @@ memory_image nvram_controller::crash(time at) {
 
 time nvram_controller::finish(time at) {
     while (!combining_.empty()) at = send_combined(0, at);
+    at = send_all(at);
+    settle(at);
+    return at;
+}
+
+time nvram_controller::send_all(time at) {
+    time done = at;
     for (std::size_t age = 0; age < queue_.size(); ++age) {
         if (queue_[age].held) press(queue_[age], at);
         if (queue_[age].waits()) send(age, at);
-        at = std::max(at, queue_[age].completes);
+        done = std::max(done, queue_[age].completes);
     }
-    settle(at);
-    return at;
+    return done;
+}
+
+time nvram_controller::push_out(time at) {
+    if (instant_) return at;
+    const time done = send_all(at);
+    return config_.persist == persist_point::controller ? at : done;
 }
 
 void nvram_controller::set_instant(bool instant) {

@@ -72,8 +72,11 @@ public:
 
     /// Ends the simulation of this memory: what survives when everything stops at `at`.
     memory_image crash(time at);
-    /// Everything accepted so far goes to the array; returns when it is there.
+    /// Everything accepted so far goes to the array; returns when it is there, and settles that.
     time finish(time at);
+    /// The same while the machine goes on, but for what the combining buffer has: returns when all is at the persist
+    /// point.
+    time push_out(time at);
 
     /// Without time, for filling memory: reads cost nothing, writes are in the image at once. Of those only the log's
     /// are told to the persist point.
@@ -111,6 +114,7 @@ private:
     void let_go(queued_write& write, time at);
     void press(queued_write& write, time at);
     void send_bypassing(time at);
+    time send_all(time at);
     void send_log(time at);
 
     // drain.cpp: which write goes to its bank when.

@@ -1,0 +1,74 @@
+#include <sim/logging/force_write_back.hpp>
+
+#include <utility>
+
+namespace holdfast::sim {
+
+void force_write_back::restart() noexcept {
+    scanning_ = false;
+    due_ = log_.config().scan_period;
+    tail_at_begin_ = tail_at_last_begin_ = log_.tail();
+    counters_ = {};
+}
+
+void force_write_back::clean_all() {
+    next_set_ = 0;
+    walked_until_ = {};
+    while (next_set_ < sets()) walk_one(true);
+    walked_until_ = {};
+}
+
+// ---- 1.
+
+void force_write_back::reached(time now) {
+    // So that two scans are through before the log is full.
+    const bool runs_short = log_.config().safety == log_safety::safe && log_.room() < log_.units() / 4;
+    if (!scanning_ && (now >= due_ || runs_short)) begin_scan(now, runs_short);
+    if (scanning_ && runs_short && log_.room() < log_.units() / 8) {
+        // Harts will wait for room before they meet the walker.
+        while (next_set_ < sets()) walk_one(hurried_);
+    }
+    while (scanning_ && next_set_ < sets() && walked_until_ <= now + ahead) walk_one(hurried_);
+    if (scanning_ && next_set_ == sets()) end_scan();
+}
+
+void force_write_back::begin_scan(time at, bool hurried) {
+    scanning_ = true;
+    hurried_ = hurried;
+    next_set_ = 0;
+    began_ = walked_until_ = at;
+    counters_.scans += 1;
+    counters_.hurried += hurried ? 1 : 0;
+    if (at > due_) counters_.late += at - due_;
+    due_ = at + log_.config().scan_period;
+    tail_at_last_begin_ = std::exchange(tail_at_begin_, log_.tail());
+}
+
+// ---- 2. and 3.
+
+void force_write_back::walk_one(bool all) {
+    const auto visit = [all](walked_line& line) {
+        const bool stays = line.dirty && line.spare == 0;
+        line.spare = line.dirty ? 1 : 0;
+        return line.dirty && (all || !stays);
+    };
+    const std::uint64_t in_data = cores_ * walker_.data_sets();
+    const auto core = static_cast<std::uint32_t>(next_set_ % cores_);
+    const walked_set walked = next_set_ < in_data
+                                  ? walker_.walk_data(core, next_set_ / cores_, walked_until_, visit)
+                                  : walker_.walk_l2(next_set_ - in_data, walked_until_, visit);
+    walked_until_ = std::max(walked.tags_done, walked.accepted);
+    counters_.lines_forced += walked.forced;
+    ++next_set_;
+}
+
+// ---- 4.
+
+void force_write_back::end_scan() {
+    scanning_ = false;
+    counters_.scanning += walked_until_ - began_;
+    const time home = memory_.nvram().push_out(walked_until_);
+    log_.move_head(hurried_ ? tail_at_begin_ : tail_at_last_begin_, home);
+}
+
+}  // namespace holdfast::sim

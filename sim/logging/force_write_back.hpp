@@ -1,0 +1,73 @@
+// FWB: lines that stay dirty are forced home by scans of the caches' tags, so that the log's ring gets free (the paper,
+// III-C and IV-D, Figure 5). The state of a line is its dirty bit and one bit more, the paper's fwb.
+//
+//   1. A scan visits every set of every DL1 and of L2, when a period has passed since the last one began, or when the
+//      log runs short. It takes the tags for a time, and waits until memory has accepted what it forces.
+//   2. A dirty line whose fwb bit is not set: set it. The caches clear it when the line becomes clean, and pass it on
+//      with the line from a DL1 to L2.
+//   3. A dirty line whose fwb bit is set, so that it was dirty in the scan before: force it to memory, through L2.
+//   4. After a scan every line that was stored to before the scan before it began is home, or in the controller's
+//      queue. When that is durable, the log's head may move to where the tail was then.
+// A scan that begins because the log runs short forces every dirty line, and the head moves to where the tail was when
+// it began.
+#pragma once
+
+#include <sim/cache/tag_walker.hpp>
+#include <sim/logging/hardware_log.hpp>
+
+namespace holdfast::sim {
+
+struct scan_counters {
+    std::uint64_t scans = 0;
+    std::uint64_t hurried = 0;  ///< of them, since the log ran short
+    std::uint64_t lines_forced = 0;
+    time scanning{};            ///< from beginnings to ends
+    time late{};                ///< that scans began after their period was over
+
+    template <class Self, class Visitor>
+    static void visit_fields(Self& self, Visitor&& visit) {
+        visit("scans", self.scans);
+        visit("scans_hurried", self.hurried);
+        visit("lines_forced", self.lines_forced);
+        visit("scanning_ps", self.scanning.picoseconds);
+        visit("scans_late_ps", self.late.picoseconds);
+    }
+};
+
+class force_write_back {
+public:
+    /// Both outlive it.
+    force_write_back(hierarchy& caches, memory_system& memory, hardware_log& log)
+        : walker_(caches), memory_(memory), log_(log), cores_(caches.cores()) {}
+
+    /// Walks what is due. Requires: between two instructions.
+    void reached(time now);
+    /// Forces every dirty line. Without time.
+    void clean_all();
+    /// The first scan begins a period from now on.
+    void restart() noexcept;
+
+    const scan_counters& counters() const noexcept { return counters_; }
+
+private:
+    /// Harts run ahead of the time that is told, and shall meet the walker.
+    static constexpr time ahead = ns(50);
+
+    std::uint64_t sets() const noexcept { return cores_ * walker_.data_sets() + walker_.l2_sets(); }
+    void begin_scan(time at, bool hurried);
+    void walk_one(bool all);
+    void end_scan();
+
+    tag_walker walker_;
+    memory_system& memory_;
+    hardware_log& log_;
+    std::uint32_t cores_;
+    bool scanning_ = false, hurried_ = false;
+    std::uint64_t next_set_ = 0;
+    time walked_until_{};   ///< in the scan that is under way
+    time began_{}, due_{};
+    hardware_log::position tail_at_begin_ = 0, tail_at_last_begin_ = 0;
+    scan_counters counters_{};
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,157 @@
+// HWL: undo and redo logging by the caches (the paper, III-B, III-D, IV-B and IV-C), attached through the ports alone.
+//
+//   1. A store of a transaction is about to change its line: its old and its new value make a record.
+//   2. The record enters the FIFO log buffer; the store waits for a place there.
+//   3. It leaves the buffer for the log's tail, past the caches and in order. A line of the log that is not full leaves
+//      the write-combining buffer at the next commit, or after a time.
+//   4. Its line changes, and may travel down the caches. Safe: the controller, the last gate before NVRAM, holds it
+//      until the log is durable up to its newest record. Faithful: it goes, and is counted if it was too early.
+//   5. tx_commit makes a commit record. Instant: it is done when that is in the buffer. Durable: when it, and all
+//      before it, are at the persist point.
+//   6. The head moves when somebody says that what is before it is home (force_write_back.hpp), never past the first
+//      record of a transaction that is open. Safe: an append for which there is no room waits for that. Faithful: it
+//      goes on, and is counted if it overwrote a record that recovery may need.
+#pragma once
+
+#include <sim/logging/log_config.hpp>
+#include <sim/logging/log_ring.hpp>
+#include <sim/memory/memory_system.hpp>
+
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace holdfast::sim {
+
+struct log_counters {
+    std::uint64_t records = 0;         ///< of stores
+    std::uint64_t commit_records = 0;
+    std::uint64_t bytes = 0;           ///< that were appended
+    std::uint64_t stores_outside = 0;  ///< of NVRAM in no transaction: not logged
+    time buffer_wait{};                ///< of stores and commits, for a place in the buffer
+    time room_wait{};                  ///< for a place in the log
+    time commit_wait{};                ///< for durability
+    std::uint64_t lines_held = 0;
+    std::uint64_t lines_early = 0;     ///< durable before a record of theirs
+    std::uint64_t records_lost = 0;    ///< overwritten although recovery may need them
+    std::uint64_t heads = 0;           ///< how often the head moved
+
+    template <class Self, class Visitor>
+    static void visit_fields(Self& self, Visitor&& visit) {
+        visit("records", self.records);
+        visit("commit_records", self.commit_records);
+        visit("bytes", self.bytes);
+        visit("stores_outside", self.stores_outside);
+        visit("buffer_wait_ps", self.buffer_wait.picoseconds);
+        visit("room_wait_ps", self.room_wait.picoseconds);
+        visit("commit_wait_ps", self.commit_wait.picoseconds);
+        visit("lines_held", self.lines_held);
+        visit("lines_early", self.lines_early);
+        visit("records_lost", self.records_lost);
+        visit("heads", self.heads);
+    }
+};
+
+class hardware_log : public port::store_commit,
+                     public port::write_back,
+                     public port::persisted,
+                     public port::transactions,
+                     public port::log_control {
+public:
+    using position = log_ring::position;
+
+    /// Puts itself into the ports. All outlive it. The log is where log_create says, until then there is none.
+    hardware_log(const log_config& config, port::ports& attached, port::control_registers& registers,
+                 memory_system& memory);
+
+    // The ports.
+    time commit(const port::store_event& event) override;
+    port::permission leave(const port::write_back_event& event) override;
+    time press(address line, time at) override;
+    void became_durable(const port::persist_event& event) override;
+    time begin(hart_id hart, transaction_id transaction, time at) override;
+    time commit(hart_id hart, transaction_id transaction, time at) override;
+    time create(hart_id hart, const port::log_region& region, time at) override;
+    time truncate(hart_id, time at) override { return at; }
+    time grow(hart_id, const port::log_region&, time at) override { return at; }
+
+    /// Time passes: a line of the log that is not full may have waited long enough.
+    void settle(time now);
+    /// The measured phase begins: every line is home, and the log is empty.
+    void restart();
+
+    // For whoever frees the ring.
+    position tail() const noexcept { return tail_; }
+    std::uint64_t units() const noexcept { return ring_->units(); }
+    /// Units that can be appended without anybody freeing some.
+    std::uint64_t room() const noexcept { return ring_->units() - (tail_ - head_); }
+    /// All lines stored to before `to` are home, durably, at `at`: the head moves there then, or as far as it may.
+    void move_head(position to, time at);
+
+    /// A transaction was longer than the log, so that records were overwritten that nobody could free: the run is void.
+    bool has_overflowed() const noexcept { return overflowed_; }
+    const log_counters& counters() const noexcept { return counters_; }
+    const log_config& config() const noexcept { return config_; }
+
+private:
+    struct line_facts {
+        position newest = 0;  ///< behind the newest record
+        position home = 0;    ///< the same of what the NVRAM has
+        std::deque<position> leaving{};  ///< of what the controller has accepted, in order
+    };
+    /// What a place in the ring has.
+    struct slot {
+        position appended = 0;  ///< and one more; 0: nothing
+        position before = 0;    ///< of the lap before, if that is not durable yet
+        position durable = 0;
+        address line{};
+        std::uint64_t transaction = 0;  ///< its number, from 1
+    };
+    struct open_transaction {
+        bool is_open = false;
+        position first = no_position;
+        std::uint64_t number = 0;
+        log_record merged{};  ///< that waits for more stores to its line
+    };
+    static constexpr position no_position = ~position{0};
+
+    time log_store(hart_id hart, const log_record& record, time at);
+    time append_merged(open_transaction& of, const log_record& record, time at);
+    time append(open_transaction& of, const log_record& record, time at);
+    time append_encoded(const log_record& record, std::uint64_t bytes, const open_transaction& of, time at);
+    time wait_for_room(std::uint64_t units, time at);
+    void note_overwritten(position at);
+    bool is_needed(const slot& record) const;
+    void note_durable_units(address line, byte_mask mask);
+    void release_held(time at);
+
+    log_config config_;
+    port::control_registers& registers_;
+    memory_system& memory_;
+    std::optional<log_ring> ring_{};
+    std::vector<slot> slots_{};
+    position tail_ = 0, head_ = 0;
+    position durable_ = 0;  ///< all before it is durable
+    time durable_at_{};
+    struct freed_part {
+        position to = 0;
+        time at{};
+    };
+    std::deque<freed_part> freed_{};  ///< heads to come
+    std::deque<time> in_buffer_{};    ///< when records leave it, the last `buffer_entries`
+    time last_left_{};
+    std::optional<time> partial_since_{};
+
+    std::vector<open_transaction> open_;
+    std::uint64_t last_number_ = 0;
+    std::deque<position> committed_at_{};  ///< by number, from `first_number_`: behind the commit record
+    std::uint64_t first_number_ = 1;
+    std::unordered_map<std::uint64_t, line_facts> lines_{};
+    std::vector<address> held_{};
+    bool measured_ = false;
+    bool overflowed_ = false;
+    log_counters counters_{};
+};
+
+}  // namespace holdfast::sim

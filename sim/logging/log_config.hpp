@@ -1,0 +1,66 @@
+// Settings of the logging hardware.
+#pragma once
+
+#include <sim/base/configuration.hpp>
+
+#include <array>
+
+namespace holdfast::sim {
+
+/// How a store's record lies in the log.
+enum class record_format : std::uint8_t {
+    packed,  ///< 32 bytes, two to a line
+    line,    ///< 64 bytes, as the paper's
+    merged,  ///< 64 bytes, which up to three words share that a transaction stores to one line in a row
+};
+inline constexpr std::array<std::string_view, 3> record_format_names{"packed", "line", "merged"};
+constexpr std::uint64_t bytes_of(record_format format) noexcept { return format == record_format::packed ? 32 : 64; }
+
+/// Which values a record has.
+enum class logged_values : std::uint8_t { undo_redo, undo, redo };
+inline constexpr std::array<std::string_view, 3> logged_values_names{"undo_redo", "undo", "redo"};
+
+/// What keeps a line out of the NVRAM until its records are there, and a record in the log until its line is home.
+enum class log_safety : std::uint8_t {
+    faithful,  ///< timing alone, as in the paper: violations are counted
+    safe,      ///< the controller holds lines, and appends wait for the log's head
+};
+inline constexpr std::array<std::string_view, 2> log_safety_names{"faithful", "safe"};
+
+/// When tx_commit is done.
+enum class log_commit : std::uint8_t {
+    instant,  ///< when its record is in the log buffer, as in the paper: a crash may lose acknowledged transactions
+    durable,  ///< when its record, and all before it, are at the persist point
+};
+inline constexpr std::array<std::string_view, 2> log_commit_names{"instant", "durable"};
+
+struct log_config {
+    std::uint64_t bytes = 4u << 20;
+    record_format record = record_format::packed;
+    logged_values values = logged_values::undo_redo;
+    log_safety safety = log_safety::safe;
+    log_commit commit = log_commit::durable;
+    /// Records that wait for the log source; 0: each store waits for it itself.
+    std::uint32_t buffer_entries = 15;
+    /// A record leaves the buffer at most so often: a cycle of 2.5 GHz.
+    time buffer_step = ps(400);
+    /// A line that is not full leaves the write-combining buffer at a commit, or after this time.
+    time partial_line_limit = ns(1000);
+    /// Between the beginnings of two scans: 3 million cycles, the paper's for 4 MiB of log.
+    time scan_period = ns(1'200'000);
+
+    template <class Self, class Visitor>
+    static void visit_fields(Self& self, Visitor& visitor) {
+        visitor.number("bytes", self.bytes, 4096, std::uint64_t{1} << 32);
+        visitor.choice("record", self.record, std::span(record_format_names));
+        visitor.choice("values", self.values, std::span(logged_values_names));
+        visitor.choice("safety", self.safety, std::span(log_safety_names));
+        visitor.choice("commit", self.commit, std::span(log_commit_names));
+        visitor.number("buffer_entries", self.buffer_entries, 0, 256);
+        visitor.span("buffer_step_ns", self.buffer_step, ps(0), ns(1'000));
+        visitor.span("partial_line_limit_ns", self.partial_line_limit, ns(1), ns(1'000'000));
+        visitor.span("scan_period_ns", self.scan_period, ns(1), ns(1'000'000'000));
+    }
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,65 @@
+// A logging design as one piece of hardware: the log, and the scans that free it.
+#pragma once
+
+#include <sim/logging/force_write_back.hpp>
+
+#include <array>
+
+namespace holdfast::sim {
+
+/// What makes transactions durable.
+enum class design : std::uint8_t {
+    non_pers,  ///< nothing
+    hw_rlog,   ///< a log of new values; nothing forces lines home, so it protects only until it wraps
+    hw_ulog,   ///< the same of old values
+    fwb,       ///< old and new values, and scans that force lines home
+};
+inline constexpr std::array<std::string_view, 4> design_names{"non-pers", "hw-rlog", "hw-ulog", "fwb"};
+
+class logging_hardware : public port::time_passing {
+public:
+    /// Gives itself a log at the NVRAM's end. All outlive it. Requires: `what` has a log.
+    logging_hardware(design what, log_config config, port::ports& attached, port::control_registers& registers,
+                     memory_system& memory, hierarchy& caches)
+        : what_(what), log_(with_values_of(what, config), attached, registers, memory), scans_(caches, memory, log_) {
+        attached.on_time = this;
+        const memory_map& map = memory.map();
+        const std::uint64_t bytes = config.bytes / line_bytes * line_bytes;
+        region_ = {map.nvram_begin + (map.nvram_bytes / line_bytes * line_bytes - bytes), bytes};
+        registers.create_log({}, region_, time{});
+    }
+
+    void reached(time at) override {
+        // While caches are warmed up the ring may wrap: nothing of it is needed later.
+        if (!is_measured_) return;
+        log_.settle(at);
+        if (what_ == design::fwb) scans_.reached(at);
+    }
+    void measured_begin() override {
+        scans_.clean_all();
+        log_.restart();
+        scans_.restart();
+        is_measured_ = true;
+    }
+
+    const hardware_log& log() const noexcept { return log_; }
+    const scan_counters& scans() const noexcept { return scans_.counters(); }
+    const port::log_region& region() const noexcept { return region_; }
+
+private:
+    static log_config with_values_of(design what, log_config config) noexcept {
+        if (what == design::hw_rlog) config.values = logged_values::redo;
+        if (what == design::hw_ulog) config.values = logged_values::undo;
+        // Their ring is overwritten without asking.
+        if (what != design::fwb) config.safety = log_safety::faithful;
+        return config;
+    }
+
+    design what_;
+    hardware_log log_;
+    force_write_back scans_;
+    port::log_region region_{};
+    bool is_measured_ = false;
+};
+
+}  // namespace holdfast::sim
