@@ -40,11 +40,14 @@ public:
     static bool was_needed() noexcept { return has_failed; }
 };
 
-[[gnu::noinline]] inline void* allocate_or_fail(std::size_t bytes, std::size_t alignment) {
-    if (must_fail()) throw std::bad_alloc();
+[[gnu::noinline]] inline void* allocate_or_nothing(std::size_t bytes, std::size_t alignment) noexcept {
+    if (must_fail()) return nullptr;
     const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
-    void* const made = alignment <= alignof(std::max_align_t) ? std::malloc(bytes == 0 ? 1 : bytes)
-                                                              : std::aligned_alloc(alignment, whole);
+    return alignment <= alignof(std::max_align_t) ? std::malloc(bytes == 0 ? 1 : bytes)
+                                                  : std::aligned_alloc(alignment, whole);
+}
+inline void* allocate_or_fail(std::size_t bytes, std::size_t alignment) {
+    void* const made = allocate_or_nothing(bytes, alignment);
     if (made == nullptr) throw std::bad_alloc();
     return made;
 }
@@ -61,6 +64,12 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
     return holdfast::test::allocate_or_fail(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    return holdfast::test::allocate_or_nothing(bytes, 1);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+    return holdfast::test::allocate_or_nothing(bytes, 1);
 }
 void operator delete(void* made) noexcept { holdfast::test::give_back(made); }
 void operator delete[](void* made) noexcept { holdfast::test::give_back(made); }
