@@ -100,7 +100,7 @@ TEST(SimCommand, AWrongSettingIsNamedWithItsValueAndRange) {
               "holdfast sim: core.store_prefetch is maybe, allowed is true or false\n");
     const sim_run design = run_of("hash --design nothing");
     EXPECT_EQ(design.status, 2);
-    EXPECT_NE(design.text.find("--design: there is no \"nothing\"; there are non-pers, hw-rlog"), std::string::npos)
+    EXPECT_NE(design.text.find("--design: there is no \"nothing\"; there are non-pers, unsafe-base"), std::string::npos)
         << design.text;
 }
 

@@ -15,22 +15,35 @@
 namespace holdfast::tools {
 namespace {
 
-double number_of(const sim_outcome& of, std::string_view name) {
-    for (const sim::statistic& each : of.result.statistics) {
-        if (each.name == name) return each.value;
-    }
-    for (const sim::statistic& each : of.result.host) {
-        if (each.name == name) return each.value;
-    }
-    return 0;
-}
+double number_of(const sim_outcome& of, std::string_view name) { return of.result.number(name); }
 
 double per_transaction(const sim_outcome& of, std::string_view name) {
     return number_of(of, name) / number_of(of, "transactions");
 }
 
-std::string design_name(const sim_case& ran) {
-    return std::string(sim::design_names[static_cast<std::size_t>(ran.options.design)]);
+std::string design_name(const sim_case& ran) { return std::string(sim::name_of(ran.options.design)); }
+
+/// What a design promises: whether a line or a record may be too early or gone, and what an acknowledgement means.
+struct promise {
+    sim::log_safety order = sim::log_safety::faithful;
+    sim::log_commit commit = sim::log_commit::instant;
+};
+promise promise_of(const sim_case& ran) {
+    switch (ran.options.design) {
+    case sim::design::non_pers:
+    case sim::design::unsafe_base: return {};
+    case sim::design::redo_clwb:
+    case sim::design::undo_clwb: return {sim::log_safety::safe, sim::log_commit::durable};
+    case sim::design::hw_rlog:
+    case sim::design::hw_ulog: return {sim::log_safety::faithful, ran.machine.log.commit};
+    case sim::design::fwb: break;
+    }
+    return {ran.machine.log.safety, ran.machine.log.commit};
+}
+
+template <class Names, class Choice>
+std::string text_in(const Names& names, Choice which) {
+    return std::string(names[static_cast<std::size_t>(which)]);
 }
 
 struct column {
@@ -123,6 +136,14 @@ void write_sim_records(const std::vector<sim_outcome>& outcomes, const std::stri
                        {"seed", each.ran.options.seed},
                        {"element", each.ran.options.element},
                        {"core", each.ran.core}};
+        if (each.ran.options.design != sim::design::non_pers) {
+            const promise given = promise_of(each.ran);
+            made.params.emplace_back("order", text_in(sim::log_safety_names, given.order));
+            made.params.emplace_back("commit", text_in(sim::log_commit_names, given.commit));
+        }
+        if (each.ran.options.design == sim::design::unsafe_base) {
+            made.params.emplace_back("values", text_in(sim::logged_values_names, each.ran.options.unsafe_values));
+        }
         for (const auto& [key, value] : each.ran.settings) made.params.emplace_back(key, value);
         made.runs = 1;
         const auto add = [&](const std::string& metric, const std::string& unit, double value) {

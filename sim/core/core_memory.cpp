@@ -229,7 +229,7 @@ bool core_memory::custom(hart& at, custom_operation what, std::uint64_t first, s
         if (!enter(queued_kind::persist_fence)) return false;
         counters_.persist_fences += 1;
         return true;
-    case custom_operation::non_temporal: mine.streams = true; return true;
+    case custom_operation::non_temporal: at.streams_next = true; return true;
     case custom_operation::log_create: return enter(queued_kind::log_create);
     case custom_operation::log_truncate: return enter(queued_kind::log_truncate);
     case custom_operation::log_grow: return enter(queued_kind::log_grow);

@@ -101,9 +101,9 @@ public:
         }
         lane& mine = lanes_[at.id.value];
         const bool in_line = address{where}.offset_in_line() + Bytes <= line_bytes;
-        const queued_kind kind = mine.streams && in_line ? queued_kind::streamed_store : queued_kind::store;
+        const queued_kind kind = at.streams_next && in_line ? queued_kind::streamed_store : queued_kind::store;
         if (!push(at, {kind, Bytes, mine.transaction, mine.in_transaction, {where}, value, 0, 0})) return false;
-        mine.streams = false;
+        at.streams_next = false;
         // A system call is no instruction that could commit.
         if (mine.in_system_call) [[unlikely]] drain_at_once(at);
         return true;
@@ -193,7 +193,6 @@ private:
         queue_match match{};       ///< of the last load
         transaction_id transaction{};  ///< of what is executed next
         bool in_transaction = false;
-        bool streams = false;      ///< the next store is non-temporal
         bool entered = false;
         bool in_system_call = false;
         cycle room_at = 0;

@@ -44,6 +44,7 @@ struct hart {
     /// The line that load-reserved reserved. Kept by the memory, since other harts' stores end it.
     static constexpr std::uint64_t no_reservation = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t reserved_line = no_reservation;
+    bool streams_next = false;  ///< its next store is non-temporal. Kept by the memory, from one phase to the next
 
     problem reason{};
 };

@@ -9,30 +9,24 @@
 
 namespace holdfast::guest {
 
-/// One thread's.
-class guest_access {
+/// What all accesses have in common. `Self` has load, store, and `end`, which makes its transaction durable.
+template <class Self>
+class thread_access {
 public:
-    guest_access(arena& memory, std::uint32_t thread) noexcept : arena_(&memory), thread_(thread) {}
+    thread_access(arena& memory, std::uint32_t thread) noexcept : arena_(&memory), thread_(thread) {}
 
-    template <class T>
-    T load(const T* home) const noexcept {
-        return *home;
-    }
-    template <class T>
-    void store(T* home, const std::type_identity_t<T>& value) const noexcept {
-        *home = value;
-    }
     template <class T>
     void will_write(T*) const noexcept {}
 
-    void* allocate(std::size_t bytes) const noexcept { return arena_->allocate(*this, thread_, bytes); }
-    void free(void* address) const noexcept { arena_->free(*this, thread_, address); }
+    void* allocate(std::size_t bytes) const noexcept { return arena_->allocate(self(), thread_, bytes); }
+    void free(void* address) const noexcept { arena_->free(self(), thread_, address); }
 
     /// The id is the thread's number: one has only one transaction at a time.
     template <class F>
     bool atomically(F&& f) const {
         begin_transaction(static_cast<std::uint16_t>(thread_));
         f();
+        self().end();
         commit_transaction();
         return true;
     }
@@ -47,8 +41,26 @@ public:
     std::uint32_t thread() const noexcept { return thread_; }
 
 private:
+    const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+
     arena* arena_;
     std::uint32_t thread_;
+};
+
+/// One thread's, without a log of its own.
+class guest_access : public thread_access<guest_access> {
+public:
+    using thread_access::thread_access;
+
+    template <class T>
+    T load(const T* home) const noexcept {
+        return *home;
+    }
+    template <class T>
+    void store(T* home, const std::type_identity_t<T>& value) const noexcept {
+        *home = value;
+    }
+    void end() const noexcept {}
 };
 
 }  // namespace holdfast::guest

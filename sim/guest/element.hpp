@@ -9,8 +9,10 @@ namespace holdfast::guest {
 /// A value that stands in the structure itself.
 struct integer_element {
     static constexpr std::uint64_t bytes = 0;
-    static std::int64_t make(const guest_access&, std::int64_t seed) noexcept { return seed ^ 0x5555; }
-    static void drop(const guest_access&, std::int64_t) noexcept {}
+    template <class Access>
+    static std::int64_t make(const Access&, std::int64_t seed) noexcept { return seed ^ 0x5555; }
+    template <class Access>
+    static void drop(const Access&, std::int64_t) noexcept {}
     static std::uint64_t content(std::int64_t value) noexcept { return static_cast<std::uint64_t>(value); }
     static std::uint64_t expected(std::int64_t seed) noexcept { return static_cast<std::uint64_t>(seed ^ 0x5555); }
 };
@@ -19,12 +21,14 @@ struct integer_element {
 struct string_element {
     static constexpr std::uint64_t bytes = 256;
     static constexpr std::uint64_t words = bytes / 8;
-    static std::int64_t make(const guest_access& memory, std::int64_t seed) noexcept {
+    template <class Access>
+    static std::int64_t make(const Access& memory, std::int64_t seed) noexcept {
         auto* const text = static_cast<std::uint64_t*>(memory.allocate(bytes));
         for (std::uint64_t i = 0; i < words; ++i) memory.store(text + i, static_cast<std::uint64_t>(seed) + i);
         return reinterpret_cast<std::intptr_t>(text);
     }
-    static void drop(const guest_access& memory, std::int64_t value) noexcept {
+    template <class Access>
+    static void drop(const Access& memory, std::int64_t value) noexcept {
         memory.free(reinterpret_cast<void*>(value));
     }
     static std::uint64_t content(std::int64_t value) noexcept {

@@ -4,6 +4,7 @@
 // in the map at the end does not depend on the order of the threads, and the check can do the operations over again.
 #pragma once
 
+#include <sim/guest/choose_access.hpp>
 #include <sim/guest/element.hpp>
 #include <sim/guest/heap.hpp>
 #include <sim/guest/parameters.hpp>
@@ -11,8 +12,9 @@
 
 namespace holdfast::guest {
 
-/// Structure says which map it is: its root, its map<Access>, how to create a shard, bytes_per_entry, name.
-template <class Structure, class Element>
+/// Structure says which map it is: its root, its map<Access>, how to create a shard, bytes_per_entry, name. The
+/// operations that are measured go through `Access`, what comes before and behind them through a plain one.
+template <class Structure, class Element, class Access>
 class map_program {
 public:
     map_program(const parameters& given, std::uint64_t entries) noexcept
@@ -29,7 +31,8 @@ public:
 
 private:
     using root = typename Structure::root;
-    using map = typename Structure::template map<guest_access>;
+    template <class By>
+    using map = typename Structure::template map<By>;
 
     /// Of a shard, alone on its line. Its lock is volatile: a crash must not leave it held.
     struct alignas(64) top {
@@ -62,16 +65,17 @@ private:
     void work_as(std::uint32_t thread) noexcept {
         const guest_access memory(arena_, thread);
         for (std::uint64_t i = thread; i < given_.shards; i += given_.threads) {
-            Structure::create(map(memory, &tops_[i].of_map), entries_ / given_.shards + 1);
+            Structure::create(map<guest_access>(memory, &tops_[i].of_map), entries_ / given_.shards + 1);
         }
         all_there_.arrive_and_wait();
         for (std::uint64_t i = 0; i < keys_of_thread(); i += 2) insert(memory, key(thread, i));
         all_there_.arrive_and_wait();
+        const Access logged(arena_, thread);
         if (thread == 0) begin_region_of_interest();
         workload::random numbers = numbers_of(thread);
         const std::uint64_t operations = operations_of(thread);
         const std::uint64_t keys = keys_of_thread();
-        for (std::uint64_t i = 0; i < operations; ++i) toggle(memory, key(thread, numbers.below(keys)));
+        for (std::uint64_t i = 0; i < operations; ++i) toggle(logged, key(thread, numbers.below(keys)));
         all_there_.arrive_and_wait();
         if (thread == 0) end_region_of_interest();
     }
@@ -79,15 +83,15 @@ private:
     void insert(const guest_access& memory, std::int64_t key) noexcept {
         const std::uint64_t at = shard_of(key);
         memory.atomically(locks_[at], [&] {
-            map(memory, &tops_[at].of_map).insert(key, Element::make(memory, key));
+            map<guest_access>(memory, &tops_[at].of_map).insert(key, Element::make(memory, key));
         });
     }
 
     /// One operation.
-    void toggle(const guest_access& memory, std::int64_t key) noexcept {
+    void toggle(const Access& memory, std::int64_t key) noexcept {
         const std::uint64_t at = shard_of(key);
         memory.atomically(locks_[at], [&] {
-            const map entries(memory, &tops_[at].of_map);
+            const map<Access> entries(memory, &tops_[at].of_map);
             std::int64_t value = 0;
             if (entries.get(key, value)) {
                 Element::drop(memory, value);
@@ -107,7 +111,7 @@ private:
         }
         std::uint64_t found = 0;
         for (std::uint64_t i = 0; i < given_.shards; ++i) {
-            const auto report = map(guest_access(arena_, 0), &tops_[i].of_map).check();
+            const auto report = map<guest_access>(guest_access(arena_, 0), &tops_[i].of_map).check();
             if (!report.ok()) return failed(report.problem);
             found += report.count;
         }
@@ -128,7 +132,7 @@ private:
         for (std::uint64_t i = 0; i < keys; ++i) {
             const std::int64_t each = key(thread, i);
             std::int64_t value = 0;
-            const map entries(guest_access(arena_, 0), &tops_[shard_of(each)].of_map);
+            const map<guest_access> entries(guest_access(arena_, 0), &tops_[shard_of(each)].of_map);
             if (entries.get(each, value) != (present[i] != 0)) return false;
             if (present[i] == 0) continue;
             ++count;
@@ -154,11 +158,14 @@ private:
 template <class Structure>
 int run_map_program(int count, char** arguments) noexcept {
     const parameters given = read_parameters(count, arguments);
-    if (given.element == element_kind::string) {
-        const std::uint64_t entry = Structure::bytes_per_entry + string_element::bytes;
-        return map_program<Structure, string_element>(given, given.footprint_bytes / entry).run();
-    }
-    return map_program<Structure, integer_element>(given, given.footprint_bytes / Structure::bytes_per_entry).run();
+    return with_access(given.logging, [&]<class Access>() {
+        if (given.element == element_kind::string) {
+            const std::uint64_t entry = Structure::bytes_per_entry + string_element::bytes;
+            return map_program<Structure, string_element, Access>(given, given.footprint_bytes / entry).run();
+        }
+        const std::uint64_t entries = given.footprint_bytes / Structure::bytes_per_entry;
+        return map_program<Structure, integer_element, Access>(given, entries).run();
+    });
 }
 
 }  // namespace holdfast::guest

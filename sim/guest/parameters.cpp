@@ -29,15 +29,27 @@ std::uint64_t number_in(const char* name, const char* text, std::uint64_t least,
     leave(2);
 }
 
+void read_logging(parameters& into, const char* name, const char* value) noexcept {
+    constexpr const char* kinds[] = {"none", "undo-unsafe", "redo-unsafe", "undo", "redo"};
+    for (std::uint8_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); ++kind) {
+        if (!same(value, kinds[kind])) continue;
+        into.logging = static_cast<logging_kind>(kind);
+        return;
+    }
+    refuse(name, "none, undo-unsafe, redo-unsafe, undo or redo", value);
+}
+
 void read_parameter(parameters& into, const char* name, const char* value) noexcept {
     constexpr std::uint64_t billion = 1'000'000'000;
-    constexpr const char* names = "--operations, --footprint, --seed, --threads, --shards, --element or --image";
+    constexpr const char* names =
+        "--operations, --footprint, --seed, --threads, --shards, --element, --logging or --image";
     if (same(name, "--operations")) into.operations = number_in(name, value, 0, billion);
     else if (same(name, "--footprint")) into.footprint_bytes = number_in(name, value, 4096, 8 * billion);
     else if (same(name, "--seed")) into.seed = number_in(name, value, 0, billion);
     else if (same(name, "--threads")) into.threads = static_cast<unsigned>(number_in(name, value, 1, most_threads));
     else if (same(name, "--shards"))
         into.shards = static_cast<unsigned>(number_in(name, value, 1, parameters::most_shards));
+    else if (same(name, "--logging")) read_logging(into, name, value);
     else if (same(name, "--image")) into.prints_image = number_in(name, value, 0, 1) != 0;
     else if (!same(name, "--element")) refuse(name, names, "this");
     else if (same(value, "string")) into.element = element_kind::string;

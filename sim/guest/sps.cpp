@@ -1,5 +1,5 @@
 // The guest program for workload/sps.hpp: each thread swaps entries of a range of its own.
-#include <sim/guest/access.hpp>
+#include <sim/guest/choose_access.hpp>
 #include <sim/guest/lock.hpp>
 #include <sim/guest/parameters.hpp>
 #include <sim/guest/string_entries.hpp>
@@ -15,17 +15,19 @@ using holdfast::workload::sps_root;
 struct integer_entries {
     static constexpr std::uint64_t bytes = 8;
     using creating = guest_access;
-    using swapping = guest_access;
+    template <class Access>
+    using swapping = Access;
     using checking = guest_access;
 };
 struct string_entries {
     static constexpr std::uint64_t bytes = string_bytes;
     using creating = creating_strings;
-    using swapping = swapping_strings;
+    template <class Access>
+    using swapping = swapping_strings<Access>;
     using checking = checking_strings;
 };
 
-template <class Entries>
+template <class Entries, class Access>
 class sps_program {
 public:
     explicit sps_program(const parameters& given) noexcept
@@ -42,7 +44,7 @@ public:
 
 private:
     void swap_as(std::uint32_t thread) noexcept {
-        const typename Entries::swapping memory(arena_, thread);
+        const typename Entries::template swapping<Access> memory(arena_, thread);
         const sps entries(memory, root_);
         const std::uint64_t range = count_ / given_.threads;
         const std::uint64_t swaps =
@@ -87,6 +89,8 @@ private:
 
 int main(int count, char** arguments) {
     const parameters given = read_parameters(count, arguments);
-    if (given.element == element_kind::string) return sps_program<string_entries>(given).run();
-    return sps_program<integer_entries>(given).run();
+    return with_access(given.logging, [&]<class Access>() {
+        if (given.element == element_kind::string) return sps_program<string_entries, Access>(given).run();
+        return sps_program<integer_entries, Access>(given).run();
+    });
 }

@@ -4,6 +4,7 @@
 //
 // Vertices have locks, as many as there are shards. What is found in the end does not depend on the order of the
 // threads, and the check finds it again in other ways.
+#include <sim/guest/choose_access.hpp>
 #include <sim/guest/element.hpp>
 #include <sim/guest/heap.hpp>
 #include <sim/guest/parameters.hpp>
@@ -52,7 +53,7 @@ struct edge_tuple {
     weighted_edge edge() const noexcept { return {from, to, weight}; }
 };
 
-template <class Element>
+template <class Element, class Access>
 class ssca2_program {
 public:
     explicit ssca2_program(const parameters& given) noexcept
@@ -62,14 +63,15 @@ public:
           root_(static_cast<ssca2_root*>(arena_.root())), locks_(given.shards), all_there_(given.threads) {}
 
     int run() noexcept {
-        ssca2_graph(guest_access(arena_, 0), root_).create(scale_);
+        graph<guest_access>(guest_access(arena_, 0), root_).create(scale_);
         auto work = [this](std::uint32_t thread) { work_as(thread); };
         run_threads(given_.threads, work);
         return verify();
     }
 
 private:
-    using graph = ssca2_graph<guest_access>;
+    template <class By>
+    using graph = ssca2_graph<By>;
     using kernels = ssca2_kernels<guest_access, vertex_locks>;
 
     static std::uint64_t edges_in(std::uint64_t footprint) noexcept {
@@ -112,11 +114,12 @@ private:
         const edge_tuple* const tuples = generate(thread);
         for (std::uint64_t i = 0; i < edges_of_thread_; ++i) add(memory, tuples[i].edge());
         all_there_.arrive_and_wait();
+        const Access logged(arena_, thread);
         if (thread == 0) begin_region_of_interest();
         const std::uint64_t operations = operations_of(thread), end = tuples_of(thread);
         std::uint64_t oldest = 0, next = edges_of_thread_ % end;
         for (std::uint64_t i = 0; i < operations; ++i) {
-            replace(memory, tuples[oldest].edge(), tuples[next].edge());
+            replace(logged, tuples[oldest].edge(), tuples[next].edge());
             oldest = oldest + 1 == end ? 0 : oldest + 1;
             next = next + 1 == end ? 0 : next + 1;
         }
@@ -147,17 +150,18 @@ private:
     void add(const guest_access& memory, const weighted_edge& edge) noexcept {
         memory.atomically(locks_.of_vertex(edge.from), [&] { add_in_transaction(memory, edge); });
     }
-    void add_in_transaction(const guest_access& memory, const weighted_edge& edge) noexcept {
+    template <class By>
+    void add_in_transaction(const By& memory, const weighted_edge& edge) noexcept {
         const std::int64_t element = Element::make(memory, seed_of(edge));
-        graph(memory, root_).add_edge(edge, static_cast<std::uint64_t>(element));
+        graph<By>(memory, root_).add_edge(edge, static_cast<std::uint64_t>(element));
     }
 
     /// One operation.
-    void replace(const guest_access& memory, const weighted_edge& old_edge, const weighted_edge& edge) noexcept {
+    void replace(const Access& memory, const weighted_edge& old_edge, const weighted_edge& edge) noexcept {
         both_locks guard{locks_.of_vertex(old_edge.from), locks_.of_vertex(edge.from)};
         memory.atomically(guard, [&] {
             std::uint64_t element = 0;
-            if (graph(memory, root_).remove_edge(old_edge, element)) {
+            if (graph<Access>(memory, root_).remove_edge(old_edge, element)) {
                 Element::drop(memory, static_cast<std::int64_t>(element));
             }
             add_in_transaction(memory, edge);
@@ -184,7 +188,7 @@ private:
     int verify() noexcept {
         const guest_access memory(arena_, 0);
         const kernels found(memory, root_, locks_);
-        const auto report = graph(memory, root_).check();
+        const auto report = graph<guest_access>(memory, root_).check();
         if (!report.ok()) return failed(report.problem);
         if (report.count != edges_of_thread_ * given_.threads) return failed("edges are missing, or too many");
         if (!verify_edges(found)) return failed("kernel 1: another graph than was generated");
@@ -234,7 +238,7 @@ private:
             const auto take_out = [&](std::uint64_t to, std::uint64_t weight, std::uint64_t value) {
                 sum -= mixed({from, to, weight}, Element::content(static_cast<std::int64_t>(value)));
             };
-            graph(guest_access(arena_, 0), root_).each_edge(from, take_out);
+            graph<guest_access>(guest_access(arena_, 0), root_).each_edge(from, take_out);
         }
         std::uint64_t large = 0;
         each_generated([&](std::uint64_t number) {
@@ -256,7 +260,7 @@ private:
         for (int step = 0; step < 2; ++step) {
             for (std::uint64_t i = 0; i < vertices_; ++i) next[i] = reached[i];
             for (std::uint64_t from = 0; from < vertices_; ++from) {
-                graph(guest_access(arena_, 0), root_).each_edge(
+                graph<guest_access>(guest_access(arena_, 0), root_).each_edge(
                     from, [&](std::uint64_t to, std::uint64_t, std::uint64_t) { next[to] |= reached[from]; });
             }
             std::uint64_t* const before = reached;
@@ -309,6 +313,8 @@ private:
 
 int main(int count, char** arguments) {
     const parameters given = read_parameters(count, arguments);
-    if (given.element == element_kind::string) return ssca2_program<string_element>(given).run();
-    return ssca2_program<integer_element>(given).run();
+    return with_access(given.logging, [&]<class Access>() {
+        if (given.element == element_kind::string) return ssca2_program<string_element, Access>(given).run();
+        return ssca2_program<integer_element, Access>(given).run();
+    });
 }

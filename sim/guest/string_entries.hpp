@@ -14,18 +14,18 @@ constexpr std::uint64_t string_word(std::uint64_t number, std::uint64_t i) noexc
 }
 
 /// What the three have in common; Self says what loading and storing an entry is.
-template <class Self>
-class string_access : public guest_access {
+template <class Self, class Access = guest_access>
+class string_access : public Access {
 public:
     string_access(arena& memory, std::uint32_t thread) noexcept
-        : guest_access(memory, thread), words_(*static_cast<std::uint64_t**>(memory.root())) {}
+        : Access(memory, thread), words_(*static_cast<std::uint64_t**>(memory.root())) {}
 
     template <class T>
     T load(const T* home) const noexcept {
         if constexpr (sizeof(T) == sizeof(std::uint64_t) && !std::is_pointer_v<T>) {
             if (is_entry(home)) return static_cast<const Self*>(this)->load_string(string_at(home));
         }
-        return guest_access::load(home);
+        return Access::load(home);
     }
     template <class T>
     void store(T* home, const std::type_identity_t<T>& value) const noexcept {
@@ -34,9 +34,9 @@ public:
         } else {
             words_ = reinterpret_cast<std::uint64_t*>(value);  // the array, just allocated
         }
-        guest_access::store(home, value);
+        Access::store(home, value);
     }
-    void* allocate(std::size_t bytes) const noexcept { return guest_access::allocate(bytes * string_words); }
+    void* allocate(std::size_t bytes) const noexcept { return Access::allocate(bytes * string_words); }
 
 private:
     /// The roots lie below the array, and the workload stores nothing else.
@@ -59,16 +59,17 @@ public:
 };
 
 /// Loads a string into one of two buffers, as a swap by value does, and stores what is in a buffer.
-class swapping_strings : public string_access<swapping_strings> {
+template <class Access>
+class swapping_strings : public string_access<swapping_strings<Access>, Access> {
 public:
-    using string_access::string_access;
+    using string_access<swapping_strings, Access>::string_access;
     std::uint64_t load_string(const std::uint64_t* text) const noexcept {
         next_ ^= 1;
-        for (std::uint64_t i = 0; i < string_words; ++i) buffers_[next_][i] = guest_access::load(text + i);
+        for (std::uint64_t i = 0; i < string_words; ++i) buffers_[next_][i] = Access::load(text + i);
         return next_;
     }
     void store_string(std::uint64_t* text, std::uint64_t buffer) const noexcept {
-        for (std::uint64_t i = 0; i < string_words; ++i) guest_access::store(text + i, buffers_[buffer][i]);
+        for (std::uint64_t i = 0; i < string_words; ++i) Access::store(text + i, buffers_[buffer][i]);
     }
 
 private:

@@ -401,7 +401,7 @@ TEST(OneSidedLogs, AreWrongOnceTheyHaveWrapped) {
         std::uint64_t wrong = 0;
         for (std::uint64_t seed = 0; seed < 60; ++seed)
             wrong += cut_run(what, small_log(), memory_for(seed), seed).run(1000 + seed).wrong;
-        EXPECT_GT(wrong, 0u) << design_names[static_cast<std::size_t>(what)];
+        EXPECT_GT(wrong, 0u) << name_of(what);
     }
 }
 

@@ -1,24 +1,14 @@
 // A logging design as one piece of hardware: the log, and the scans that free it.
 #pragma once
 
+#include <sim/logging/design.hpp>
 #include <sim/logging/force_write_back.hpp>
-
-#include <array>
 
 namespace holdfast::sim {
 
-/// What makes transactions durable.
-enum class design : std::uint8_t {
-    non_pers,  ///< nothing
-    hw_rlog,   ///< a log of new values; nothing forces lines home, so it protects only until it wraps
-    hw_ulog,   ///< the same of old values
-    fwb,       ///< old and new values, and scans that force lines home
-};
-inline constexpr std::array<std::string_view, 4> design_names{"non-pers", "hw-rlog", "hw-ulog", "fwb"};
-
 class logging_hardware : public port::time_passing {
 public:
-    /// Gives itself a log at the NVRAM's end. All outlive it. Requires: `what` has a log.
+    /// Gives itself a log at the NVRAM's end. All outlive it. Requires: `what` has logging hardware.
     logging_hardware(design what, log_config config, port::ports& attached, port::control_registers& registers,
                      memory_system& memory, hierarchy& caches)
         : what_(what), log_(with_values_of(what, config), attached, registers, memory), scans_(caches, memory, log_) {

@@ -74,6 +74,16 @@ private:
     std::vector<functional_memory::open_transaction> open_transactions_{};
 };
 
+/// The program's --logging.
+std::string software_logging(const simulation_options& options) {
+    switch (options.design) {
+    case design::unsafe_base: return options.unsafe_values == logged_values::undo ? "undo-unsafe" : "redo-unsafe";
+    case design::redo_clwb: return "redo";
+    case design::undo_clwb: return "undo";
+    default: return "none";
+    }
+}
+
 result<std::unique_ptr<running_program>> running_program::start(const simulation_options& options,
                                                                 std::uint64_t operations) {
     auto made = std::make_unique<running_program>();
@@ -92,7 +102,7 @@ result<std::unique_ptr<running_program>> running_program::start(const simulation
     auto started = made->process_->start({options.program, "--operations", std::to_string(operations), "--footprint",
                                           std::to_string(options.footprint_bytes), "--threads",
                                           std::to_string(options.threads), "--seed", std::to_string(options.seed),
-                                          "--element", options.element});
+                                          "--element", options.element, "--logging", software_logging(options)});
     if (!started) return started.problem();
     return made;
 }
@@ -260,7 +270,7 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
     {
         simulated_machine built(config, options.threads);
         std::optional<logging_hardware> hardware;
-        if (options.design != design::non_pers)
+        if (has_logging_hardware(options.design))
             hardware.emplace(options.design, config.log, built.ports, built.registers, built.memory, built.caches);
         if (options.attach) options.attach(built);
         progress("warming up");

@@ -20,6 +20,7 @@ struct simulation_options {
     std::uint64_t seed = 1;
     std::string element = "int";
     sim::design design = sim::design::non_pers;
+    logged_values unsafe_values = logged_values::redo;  ///< which ones the log of unsafe-base has
     std::optional<trace_window> trace{};
     /// For hardware of one's own: called with the machine before anything runs on it, to put pointers into its ports;
     /// and when the last store of the measured phase has taken effect, at `end`. What is attached has to live until
@@ -37,6 +38,16 @@ struct simulation_result {
     bool verified = false;
     std::string said{};      ///< the program's last line
     std::string expected{};  ///< the same without caches and time
+
+    /// A number by its name; 0 if there is none.
+    double number(std::string_view name) const noexcept {
+        for (const std::vector<statistic>* each : {&statistics, &host}) {
+            for (const statistic& one : *each) {
+                if (one.name == name) return one.value;
+            }
+        }
+        return 0;
+    }
 };
 
 /// What is being done and how many instructions or transactions of it are done; total 0: unknown.

@@ -25,6 +25,7 @@ bool warming_memory::custom(hart& at, custom_operation what, std::uint64_t first
     if (what == custom_operation::transaction_begin) {
         registers_.begin(at.id, {static_cast<std::uint16_t>(first)}, time{});
     }
+    if (what == custom_operation::non_temporal) at.streams_next = true;
     if (what == custom_operation::region_of_interest_end) at.stop = hart_stop::paused;
     if (what != custom_operation::transaction_commit) return true;
     registers_.commit(at.id, time{});

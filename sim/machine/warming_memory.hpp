@@ -37,7 +37,14 @@ public:
             return refuse_access(at, space_, "store", where);
         }
         reservations_.stored(at.id, {where}, Bytes);
-        below_.store(source_of(at), {where}, std::as_bytes(std::span(&value, 1)).first(Bytes), time{});
+        const auto bytes = std::as_bytes(std::span(&value, 1)).first(Bytes);
+        const bool in_line = address{where}.offset_in_line() + Bytes <= line_bytes;
+        if (at.streams_next && in_line) {
+            below_.stream(source_of(at), {where}, bytes, time{});
+        } else {
+            below_.store(source_of(at), {where}, bytes, time{});
+        }
+        at.streams_next = false;
         return true;
     }
     template <unsigned Bytes>

@@ -98,8 +98,8 @@ time nvram_controller::accept(const line_write& what, port::source from, write_o
     (from == port::source::log ? counters_.log_writes : counters_.writes) += 1;
     if (!what.mask.is_all()) counters_.partial_writes += 1;
     queued_write& write =
-        queue_.push({what, dimm_.place_of(what.line), from, origin.why == port::reason::streamed, origin.awaited_by, at,
-                     std::max(at, leave.not_before), never, leave.until_released});
+        queue_.push({what, dimm_.place_of(what.line), from, origin.why == port::reason::streamed, origin.awaited_by,
+                     asked, at, std::max(at, leave.not_before), never, leave.until_released});
     if (!write.held) let_go(write, at);
     return at;
 }
@@ -145,7 +145,11 @@ bool nvram_controller::overflows(time at) noexcept {
     constexpr std::size_t senders_most = 512;
     if (overflowed_ || queue_.size() <= senders_most) return overflowed_;
     std::size_t not_accepted_yet = 0;
-    for (std::size_t age = 0; age < queue_.size(); ++age) not_accepted_yet += queue_[age].accepted > at ? 1u : 0u;
+    // What a walk does that is ahead of the harts has not been asked for yet.
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        const queued_write& write = queue_[age];
+        not_accepted_yet += write.asked <= at && write.accepted > at ? 1u : 0u;
+    }
     overflowed_ = not_accepted_yet > senders_most;
     return overflowed_;
 }

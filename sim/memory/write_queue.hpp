@@ -17,6 +17,7 @@ struct queued_write {
     port::source from = port::source::data;
     bool bypasses = false;   ///< never was in a cache
     hart_set awaited_by{};
+    time asked{};  ///< when its sender began to wait until it is accepted
     time accepted{};
     time not_before{};
     time completes = never;  ///< known once it has gone to its bank

@@ -1,0 +1,22 @@
+// Which access a program runs with, by what it was told.
+#pragma once
+
+#include <sim/guest/parameters.hpp>
+#include <sim/guest/software_log.hpp>
+
+namespace holdfast::guest {
+
+/// Calls run<Access>().
+template <class Run>
+int with_access(logging_kind logging, Run&& run) noexcept {
+    switch (logging) {
+    case logging_kind::undo_unsafe: return run.template operator()<undo_access<false>>();
+    case logging_kind::redo_unsafe: return run.template operator()<redo_access<false>>();
+    case logging_kind::undo: return run.template operator()<undo_access<true>>();
+    case logging_kind::redo: return run.template operator()<redo_access<true>>();
+    case logging_kind::none: break;
+    }
+    return run.template operator()<guest_access>();
+}
+
+}  // namespace holdfast::guest
