@@ -70,10 +70,11 @@ public:
         mine.reorder_buffer.enter(commit);
         if (what.group == operation_class::load) mine.load_queue.enter(commit);
         mine.counters.instructions += 1;
-        at.local_time = entered;
+        // Others may have instructions before this one entered: they are not to see what drains until then.
+        const cycle drained_until = std::exchange(at.local_time, entered);
         if (watch_ != nullptr) [[unlikely]] watch_->executed({at.id, what, entered, issued, result, commit});
         memory_.committed(at.id, result, commit);
-        memory_.drain_until(at.id, entered);
+        memory_.drain_until(at.id, drained_until);
         memory_.in_system_call(at.id, what.code == operation_code::ecall);
         if (--until_settling_ == 0) settle_now();
     }

@@ -14,12 +14,6 @@
 namespace holdfast::sim {
 namespace {
 
-/// A line or a part of it that became durable.
-struct durable_write {
-    line_write what{};
-    time at{};
-};
-
 struct seen_transaction {
     std::map<std::uint64_t, std::uint64_t> words{};  ///< what it left in each word that it stored to
     time acknowledged = never;
@@ -71,7 +65,7 @@ public:
     }
     void became_durable(const port::persist_event& event) override {
         if (behind_.on_persist) behind_.on_persist->became_durable(event);
-        if (is_watching_) durable.push_back({event.what, event.at});
+        if (is_watching_) durable.emplace(event.at, event.what);
     }
     /// Crashes come behind transactions that had begun before, and before a thread's last one: of those that are open
     /// all is known.
@@ -84,12 +78,11 @@ public:
             const auto last = std::find_if(all.rbegin(), all.rend(), is_done);
             end = std::min(end, last == all.rend() ? time{} : last->acknowledged);
         }
-        std::stable_sort(durable.begin(), durable.end(), [](auto& a, auto& b) { return a.at < b.at; });
     }
 
     std::map<std::uint32_t, std::vector<seen_transaction>> of_harts{};
     std::map<std::uint64_t, std::uint64_t> words_at_first{};
-    std::vector<durable_write> durable{};
+    std::multimap<time, line_write> durable{};  ///< lines, or parts of them
     memory_image at_first{};
     time begin_at{}, end{};  ///< of the crashes
 
@@ -124,13 +117,13 @@ struct verdict {
 /// Crashes a run that was watched, in the order of time.
 class judge {
 public:
-    explicit judge(const witness& run) : run_(run), expected_(run.words_at_first) {
+    explicit judge(const witness& run)
+        : run_(run), expected_(run.words_at_first), next_write_(run.durable.begin()) {
         copy(run.at_first, durable_);
         for (const auto& [hart, all] : run.of_harts) {
-            for (const seen_transaction& each : all) acknowledged_.push_back(&each);
+            for (const seen_transaction& each : all) acknowledged_.emplace(each.acknowledged, &each);
         }
-        std::stable_sort(acknowledged_.begin(), acknowledged_.end(),
-                         [](auto* a, auto* b) { return a->acknowledged < b->acknowledged; });
+        next_ = acknowledged_.begin();
     }
 
     /// `recover` brings an image to a consistent state and returns how many words it wrote.
@@ -158,10 +151,10 @@ private:
         from.for_each_page([&](address page, std::span<const std::byte> bytes) { to.write_bytes(page, bytes); });
     }
     void advance(time to) {
-        for (; next_write_ < run_.durable.size() && run_.durable[next_write_].at <= to; ++next_write_)
-            durable_.write(run_.durable[next_write_].what);
-        for (; next_ < acknowledged_.size() && acknowledged_[next_]->acknowledged <= to; ++next_)
-            for (const auto& [word, value] : acknowledged_[next_]->words) expected_[word] = value;
+        for (; next_write_ != run_.durable.end() && next_write_->first <= to; ++next_write_)
+            durable_.write(next_write_->second);
+        for (; next_ != acknowledged_.end() && next_->first <= to; ++next_)
+            for (const auto& [word, value] : next_->second->words) expected_[word] = value;
     }
     bool is_right(const memory_image& survives, time at) const {
         std::map<std::uint64_t, std::uint64_t> others;  // words that are not as acknowledged transactions left them
@@ -189,9 +182,9 @@ private:
     const witness& run_;
     memory_image durable_{};
     std::map<std::uint64_t, std::uint64_t> expected_;
-    std::vector<const seen_transaction*> acknowledged_{};
-    std::size_t next_write_ = 0;
-    std::size_t next_ = 0;
+    std::multimap<time, const seen_transaction*> acknowledged_{};
+    std::multimap<time, line_write>::const_iterator next_write_;
+    std::multimap<time, const seen_transaction*>::const_iterator next_{};
 };
 
 /// So small that lines leave all the time, and logs wrap.
