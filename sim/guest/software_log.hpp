@@ -4,7 +4,8 @@
 //       end:    3. Fence: no line may be home before its old values are in the log.
 //               4. Write each line back, once.  5. Fence: the new values are home.
 //               6. Stream the mark that retires the records.  7. Fence: from here on nobody undoes the transaction, so
-//                  others may see it.
+//                  others may see it. A line that two threads store to may be home too early, since the other one
+//                  writes it back: the price of one fence for all records.
 // redo, store:  1. Keep the new value in the write set, where loads find it.
 //       end:    2. Stream the write set, and the mark that commits it.  3. Fence: the transaction is durable.
 //               4. Store the new values.  5. Write each line back, once.  6. Fence: they are home.
