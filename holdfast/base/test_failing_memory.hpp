@@ -1,4 +1,5 @@
 // A program whose memory runs out in one thread at a chosen moment: replaces operator new. For one source of a test.
+// ThreadSanitizer's runtime replaces it itself: there HOLDFAST_KEEPS_OPERATOR_NEW is defined, and nothing runs out.
 #pragma once
 
 #include <cstddef>
@@ -57,6 +58,12 @@ inline void* allocate_or_fail(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace holdfast::test
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOLDFAST_KEEPS_OPERATOR_NEW 1
+#endif
+#endif
+#ifndef HOLDFAST_KEEPS_OPERATOR_NEW
 void* operator new(std::size_t bytes) { return holdfast::test::allocate_or_fail(bytes, 1); }
 void* operator new[](std::size_t bytes) { return holdfast::test::allocate_or_fail(bytes, 1); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
@@ -79,3 +86,4 @@ void operator delete(void* made, std::align_val_t) noexcept { holdfast::test::gi
 void operator delete[](void* made, std::align_val_t) noexcept { holdfast::test::give_back(made); }
 void operator delete(void* made, std::size_t, std::align_val_t) noexcept { holdfast::test::give_back(made); }
 void operator delete[](void* made, std::size_t, std::align_val_t) noexcept { holdfast::test::give_back(made); }
+#endif

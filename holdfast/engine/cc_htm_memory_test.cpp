@@ -1,14 +1,6 @@
 // cc_htm by hardware that is stood in for, where memory runs out in a transaction.
 
-// ThreadSanitizer's runtime replaces operator new itself.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HOLDFAST_KEEPS_OPERATOR_NEW 1
-#endif
-#endif
-#ifndef HOLDFAST_KEEPS_OPERATOR_NEW
 #include <holdfast/base/test_failing_memory.hpp>
-#endif
 
 #include <holdfast/engine/cc_htm_variants_test.hpp>
 #include <holdfast/handle/test_pool.hpp>

@@ -21,7 +21,6 @@
 namespace holdfast {
 
 class combining_mutex;
-
 namespace detail {
 
 template <class T>
@@ -40,7 +39,6 @@ error nested_in_other_pool(const open_pool& open, const open_pool& wanted);
 error doomed_by_inner();
 error heap_store_failed();
 kept_error group_aborted() noexcept;
-
 error snapshot_of_volatile(const open_pool& pool);
 
 /// What the call's own function returns, held until the commit has succeeded.
@@ -113,7 +111,6 @@ public:
         return take_reason(transaction);
     }
     static void forget_doom(transaction_base& transaction) noexcept { transaction.doomed_.reset(); }
-
     /// Runs the actions of one kind and forgets both kinds. What they throw goes to the handler of action failures.
     static void run_actions(transaction_base& transaction, bool committed) noexcept(persist::noexcept_seam) {
         if (transaction.on_commit.empty() && transaction.on_abort.empty()) [[likely]]

@@ -1,13 +1,5 @@
 // That a file has what the entries of records say, whatever pages they meet in, and what stood between them.
-// ThreadSanitizer's runtime replaces operator new itself.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HOLDFAST_KEEPS_OPERATOR_NEW 1
-#endif
-#endif
-#ifndef HOLDFAST_KEEPS_OPERATOR_NEW
 #include <holdfast/base/test_failing_memory.hpp>
-#endif
 
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/home_writer.hpp>

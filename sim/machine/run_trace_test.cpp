@@ -1,5 +1,5 @@
 // The timeline of a run: it has what the counters of the same run have, and changes nothing.
-#include <sim/machine/simulation.hpp>
+#include <sim/machine/small_run_test.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,16 +12,10 @@ namespace {
 constexpr trace_window everything{0, ~cycle{0} / 1'000'000};
 
 result<simulation_result> traced_run(std::optional<trace_window> window, std::uint32_t threads = 2) {
-    machine_config config;
-    EXPECT_FALSE(set(config, "cache.dl1.size", "4KiB"));
-    EXPECT_FALSE(set(config, "cache.l2.size", "64KiB"));
-    simulation_options options;
-    options.program = HOLDFAST_GUEST_DIRECTORY "/hash";
-    options.threads = threads;
-    options.footprint_bytes = 512 << 10;
+    simulation_options options = test::small_run("hash", threads);
     options.operations = 200;
     options.trace = window;
-    return simulate(config, options, [](const char*) {});
+    return simulate(test::small_machine(), options, test::nobody_looks);
 }
 
 std::uint64_t counter_of(const simulation_result& of, std::string_view name) {

@@ -1,7 +1,7 @@
 // Whole programs on the machine: the result is right whatever the timing, and the timing is the same in every run.
 #include <sim/cache/tag_walker.hpp>
 #include <sim/machine/simulated_machine.hpp>
-#include <sim/machine/simulation.hpp>
+#include <sim/machine/small_run_test.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,25 +12,7 @@
 namespace holdfast::sim {
 namespace {
 
-/// With an L2 that small structures do not fit into.
-machine_config small_machine() {
-    machine_config config;
-    EXPECT_FALSE(set(config, "cache.dl1.size", "4KiB"));
-    EXPECT_FALSE(set(config, "cache.l2.size", "64KiB"));
-    EXPECT_FALSE(check(config));
-    return config;
-}
-
-simulation_options small_run(const std::string& workload, std::uint32_t threads) {
-    simulation_options options;
-    options.program = HOLDFAST_GUEST_DIRECTORY "/" + workload;
-    options.threads = threads;
-    options.footprint_bytes = 512 << 10;
-    options.operations = 1000;
-    return options;
-}
-
-void nobody_looks(const char*) {}
+using namespace test;
 
 double number_of(const simulation_result& of, std::string_view name) {
     for (const statistic& each : of.statistics) {

@@ -1,0 +1,31 @@
+// What tests run whole programs on: a machine with an L2 that small structures do not fit into, and short runs.
+#pragma once
+
+#include <sim/machine/simulation.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace holdfast::sim::test {
+
+inline machine_config small_machine() {
+    machine_config config;
+    EXPECT_FALSE(set(config, "cache.dl1.size", "4KiB"));
+    EXPECT_FALSE(set(config, "cache.l2.size", "64KiB"));
+    EXPECT_FALSE(check(config));
+    return config;
+}
+
+inline simulation_options small_run(const std::string& workload, std::uint32_t threads) {
+    simulation_options options;
+    options.program = HOLDFAST_GUEST_DIRECTORY "/" + workload;
+    options.threads = threads;
+    options.footprint_bytes = 512 << 10;
+    options.operations = 1000;
+    return options;
+}
+
+inline void nobody_looks(const char*) {}
+
+}  // namespace holdfast::sim::test
