@@ -1,4 +1,5 @@
 // What a replay stores, in which order, by how many threads, and what it asks of the medium for that.
+#include <holdfast/base/test_failing_memory.hpp>
 #include <holdfast/log/log_test_support.hpp>
 
 #include <gtest/gtest.h>
@@ -7,16 +8,6 @@
 #include <optional>
 #include <random>
 #include <set>
-
-// ThreadSanitizer's runtime replaces operator new itself.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HOLDFAST_MEMORY_DOES_NOT_FAIL
-#endif
-#endif
-#ifndef HOLDFAST_MEMORY_DOES_NOT_FAIL
-#include <holdfast/base/test_failing_memory.hpp>
-#endif
 
 namespace holdfast {
 namespace {
@@ -186,7 +177,7 @@ TEST(HomeStores, TouchedLinesAreListedInMaximalRuns) {
     EXPECT_EQ(listed, std::vector<std::uint64_t>(full.lines.begin(), full.lines.end()));
 }
 
-#ifndef HOLDFAST_MEMORY_DOES_NOT_FAIL
+#ifndef HOLDFAST_KEEPS_OPERATOR_NEW
 TEST(HomeStores, WithoutMemoryNothingIsStoredAndWithoutMemoryForAThreadOneStoresAll) {
     random_log full(9);
     std::vector<unsigned> threads;  // of the replays that had enough
