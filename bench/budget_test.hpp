@@ -61,6 +61,7 @@ public:
         options.log_bytes = 1 << 20;
         // What another thread does would not be counted.
         options.wraps.retires_in_background = false;
+        options.pace.write_back = retiring::cooperative;
         pool_.emplace(basic_pool<Engine>::create(path_, options).value());
     }
     ~counted_pool() {

@@ -7,6 +7,7 @@
 #include <bench/suites.hpp>
 
 #include <holdfast/engine/redo.hpp>
+#include <holdfast/engine/steal_no_force.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
 
@@ -45,18 +46,25 @@ inline batch_limits limits_of(const field& wanted, bool quick) {
 template <template <class> class Contestant>
 void add_engines(match& to, const field& wanted, const options& asked, scratch& space) {
     const setting& where = wanted.where;
-    const auto add = [&]<class Engine>(std::type_identity<Engine>) {
+    const auto add_as = [&]<class Engine>(std::type_identity<Engine>, const setting& as) {
         const std::string name(Engine::description.name);
         if (!chosen(asked, name)) return;
-        to.entries.push_back({name, std::make_unique<Contestant<Engine>>(space.path(where.medium, name), where),
-                              wanted.cases, where.as_parameters()});
+        to.entries.push_back({name, std::make_unique<Contestant<Engine>>(space.path(as.medium, name + as.variant), as),
+                              wanted.cases, as.as_parameters()});
     };
+    const auto add = [&](auto engine) { add_as(engine, where); };
     add(std::type_identity<volatile_only>{});
     if (where.level == "process" || where.medium != "file") {
         if (wanted.with_undo_paper) add(std::type_identity<undo_paper>{});
         add(std::type_identity<undo>{});
     }
     add(std::type_identity<redo>{});
+    // Elsewhere it is redo.
+    if (where.level != "power" || where.medium == "file") return;
+    add(std::type_identity<steal_no_force>{});
+    setting by_commits = where;
+    by_commits.variant = "by_commits";
+    add_as(std::type_identity<steal_no_force>{}, by_commits);
 }
 
 /// Rivals that keep the same promise on the same medium. LMDB and SQLite have no notion of NVRAM, so

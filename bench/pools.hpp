@@ -36,7 +36,10 @@ inline open_options options_of(const setting& where) {
     if (where.retire == "thread") asked.lag.retire = retiring::by_thread;
     if (where.variant == "early") asked.wraps.lines_kept = 0;
     if (where.variant == "word_by_word") asked.wraps.writes_back_each_word = true;
-    if (where.variant == "by_commits") asked.wraps.retires_in_background = false;
+    if (where.variant == "by_commits") {
+        asked.wraps.retires_in_background = false;
+        asked.pace.write_back = retiring::cooperative;
+    }
     if (where.variant == "no_log") asked.wraps.logs = false;
     return asked;
 }

@@ -10,6 +10,7 @@
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
+#include <holdfast/engine/steal_no_force.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
 
@@ -109,8 +110,10 @@ public:
         add_engine<undo_paper>();
         add_engine<undo>();
         add_engine<redo>();
+        add_engine<steal_no_force>();
         add_engine<softwrap_lat>({1, 8, largest_batch});
         add_engine<softwrap>();
+        add_variant<steal_no_force>("by_commits");
         if (where_.rate == 0) {
             add_variant<softwrap_lat>("early");
             add_variant<softwrap_lat>("word_by_word");

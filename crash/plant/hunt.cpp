@@ -29,23 +29,27 @@ constexpr std::string_view lines_hunted_under[] = {"x86", "arm", "x86-torn"};
 bool is_undo(std::string_view engine) { return engine == "undo" || engine == "undo_paper"; }
 bool is_of_wraps(std::string_view engine) { return engine == "softwrap_lat" || engine == "softwrap"; }
 bool checkpoints(std::string_view engine) { return engine == "cc_htm"; }
+bool paces(std::string_view engine) { return engine == "steal_no_force"; }
 bool is_of_lines(std::string_view engine) {
-    return engine != "redo" && engine != "dnv" && !is_undo(engine) && !is_of_wraps(engine) && !checkpoints(engine);
+    return engine != "redo" && engine != "dnv" && !is_undo(engine) && !is_of_wraps(engine) && !checkpoints(engine) &&
+           !paces(engine);
 }
 
 bool is_in(std::string_view engine, planted_in places) {
     if (is_of_lines(engine)) return places == (engine == "lines" ? planted_in::lines : planted_in::line);
     // The rest of a dnv pool is redo's.
     if (engine == "dnv") return places == planted_in::dnv;
-    // Recovery, levels and files of wraps, and most of cc_htm's, are redo's, where they are hunted.
+    // Recovery, levels and files of wraps, and most of cc_htm's, are redo's, where they are hunted; so is all of
+    // steal_no_force but its pacer.
     switch (places) {
-        case planted_in::all: return !is_of_lines(engine) && !is_of_wraps(engine) && !checkpoints(engine);
+        case planted_in::all: return engine == "redo" || is_undo(engine);
         case planted_in::redo: return engine == "redo";
         case planted_in::undo: return is_undo(engine);
         case planted_in::softwrap_lat: return engine == "softwrap_lat";
         case planted_in::softwrap: return engine == "softwrap";
         case planted_in::wraps: return is_of_wraps(engine);
         case planted_in::cc_htm: return checkpoints(engine);
+        case planted_in::steal_no_force: return paces(engine);
         case planted_in::line:
         case planted_in::lines:
         case planted_in::dnv: break;
@@ -69,6 +73,8 @@ bool is_own(std::string_view engine, const fault& planted) {
         return std::ranges::any_of(of_commits, [&](std::string_view name) { return where.starts_with(name); });
     // A checkpoint of groups is redo's.
     if (checkpoints(engine)) return where != "log_checkpoint_sequence";
+    // S moves at other moments than redo's.
+    if (paces(engine)) return where.starts_with("pace_") || where.starts_with("log_truncate_sequence");
     constexpr std::string_view of_files[] = {"log_group", "log_checkpoint"};
     const auto begins = [&](std::string_view name) { return where.starts_with(name); };
     return !is_of_wraps(engine) || where.starts_with("wrap") || where.starts_with("retire") ||

@@ -42,6 +42,7 @@ inline create_options recorded_pool_options(const model& how) {
     // A mark of the file that is recorded into would make every recording another image.
     stand_ins_now.file_mark = 1;
     stand_ins_now.medium_distance = medium_distance;
+    stand_ins_now.pace_share = 0;
     create_options options;
     options.durability = how.is_saved                              ? level::on_power_fail
                          : how.is_file || !how.streams_are_durable ? level::power
@@ -58,6 +59,8 @@ inline create_options recorded_pool_options(const model& how) {
     // One wrap or a few fill a table; larger ones are retired alone. The thread that fills a table retires it, in turn.
     options.wraps.alias_words = 16;
     options.wraps.retires_in_background = false;
+    // A step after each commit, by its thread.
+    options.pace = {.percent = 0, .write_back = retiring::cooperative};
     return options;
 }
 

@@ -69,11 +69,18 @@ protected:
         in.block = Engine::template make<const std::uint64_t>(value);
     }
 
+    /// Whether the pacer's rounds take many steps, of whichever thread comes: not one behind each commit.
+    virtual bool shares_steps() const { return false; }
+
     pool make_pool(const model& how) {
         randomness.seed(0);
         const std::string path = recorded_path();
         create_options options = recorded_pool_options(how);
         options.records = records_;
+        if (shares_steps()) {
+            options.pace.percent = 50;
+            stand_ins_now.pace_share = 1;
+        }
         auto made = pool::create(path, options).value();
         ::unlink(path.c_str());
         root_ = made.template root<shared>(explored_root).value();

@@ -1,5 +1,6 @@
-// Two threads, each with words and a block of its own, in a pool whose log is nearly full: their
-// transactions meet in the log, in its truncation, and in the heap. Recovered in memory. Instrumented.
+// Two threads, each with words and a block of its own, in a pool whose log is nearly full, or, where it is paced, in
+// the middle of a round or empty: their transactions meet in the log, in its truncation, and in the heap. Recovered in
+// memory. Instrumented.
 #pragma once
 
 #include <crash/subjects/slices_subject.hpp>
@@ -42,6 +43,7 @@ public:
     std::uint64_t nested_less_often() const override { return 16; }
 
 private:
+    bool shares_steps() const override { return !base::writes_records_back(); }
     static void set_words(slice& to, std::uint64_t value) {
         for (auto& each : to.values) each = value;
     }

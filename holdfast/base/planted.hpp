@@ -5,7 +5,19 @@
 namespace holdfast {
 
 /// In which engines' code a fault is; `all` are those that log.
-enum class planted_in : unsigned char { all, redo, undo, softwrap_lat, softwrap, wraps, cc_htm, line, lines, dnv };
+enum class planted_in : unsigned char {
+    all,
+    redo,
+    undo,
+    softwrap_lat,
+    softwrap,
+    wraps,
+    cc_htm,
+    steal_no_force,
+    line,
+    lines,
+    dnv
+};
 
 struct planted_fault {
     const char* name;

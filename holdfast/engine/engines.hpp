@@ -6,12 +6,14 @@
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
+#include <holdfast/engine/steal_no_force.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/engine/volatile_only.hpp>
 
 /// X(engine) for each engine, in the order in which they are printed.
 #define HOLDFAST_ENGINES(X) \
     X(redo)                 \
+    X(steal_no_force)       \
     X(softwrap_lat)         \
     X(softwrap)             \
     X(undo)                 \

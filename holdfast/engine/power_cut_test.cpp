@@ -285,6 +285,7 @@ void cut_again_and_again(const std::string& directory, bool nvram, std::uint64_t
         // So that tables come home often, and in this thread.
         scene.options.wraps.alias_words = 24;
         scene.options.wraps.retires_in_background = false;
+        scene.options.pace = {.percent = seed % 3 == 0 ? 0u : 25u, .write_back = retiring::cooperative};
         scene.options.tmpfs_is_nvram = nvram;
         scene.options.records = seed % 2 == 0 ? persist::record_way::streamed : persist::record_way::written_back;
         std::filesystem::remove(scene.path);

@@ -6,7 +6,7 @@
 namespace holdfast {
 
 /// A transaction of the redo engine. One per thread, reused.
-class redo_transaction final : public write_aside_transaction {
+class redo_transaction : public write_aside_transaction {
 public:
     /// Decides the transaction: logged, and what it stored is there for others. Afterwards the caller's locks may go.
     result<void> seal() { return has_stores() ? commit() : result<void>{}; }

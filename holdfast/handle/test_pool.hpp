@@ -27,6 +27,7 @@ struct pool_setup {
     const char* directory = "/dev/shm";
     wrap_options wraps{};
     lag_options lag{};
+    pace_options pace{};
     persist::record_way records = persist::record_way::streamed;  ///< measured, counts would depend on the machine
 };
 
@@ -44,6 +45,7 @@ public:
         if (HOLDFAST_TEST_BASE_ADDRESS != 0) options_.base = HOLDFAST_TEST_BASE_ADDRESS + (setup.order << 31);
         options_.delay_ns = setup.delay_ns;
         options_.wraps = setup.wraps;
+        options_.pace = setup.pace;
         options_.lag = setup.lag;
         options_.accept_not_durable = !Engine::description.recovers;
         pool_.emplace(basic_pool<Engine>::create(path(), options_).value());

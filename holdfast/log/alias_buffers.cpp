@@ -48,8 +48,6 @@ namespace {
 
 namespace site = persist::site;
 
-constexpr std::uint64_t line_words = persist::line_bytes / 8;
-
 }  // namespace
 
 alias_buffers::alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log& lanes, const alias_options& options)
@@ -57,7 +55,7 @@ alias_buffers::alias_buffers(std::byte* pool, std::uint64_t pool_bytes, lane_log
       lanes_(lanes),
       options_(options),
       pool_bytes_(pool_bytes),
-      touched_(pool_bytes) {
+      touched_(pool, pool_bytes, options.lines, site::retire_home) {
     open(0);
     if (options.in_background) retirement_ = start_without_signals([this] { retire_in_background(); });
 }
@@ -181,7 +179,8 @@ void alias_buffers::relieve() {
     if (states_[table ^ 1u] == state::empty) turn(lock);
 }
 
-void alias_buffers::hurry() noexcept {
+void alias_buffers::note_room(const log_room& now) noexcept {
+    if (now.free >= now.of / 2) return;
     guard lock(mutex_);
     const unsigned newest = newest_.load(std::memory_order_relaxed);
     if (!retirement_.joinable() || alone_ || states_[newest ^ 1u] != state::empty || !is_used(newest)) return;
@@ -233,7 +232,7 @@ void alias_buffers::bring_table_home(unsigned table) {
     if (is_planted(planted::state_flipped_too_soon)) empty_and_trim();
     store_homes(table);
     if (options_.persists) {
-        write_homes_back();
+        touched_.write_back();
         persist::fence(options_.lines, site::retire_home_fence);
     } else {
         persist::order_for_kill();
@@ -248,26 +247,8 @@ void alias_buffers::store_homes(unsigned table) {
         HOLDFAST_ASSERT(word * 8 < pool_bytes_.load(), "no home is outside the pool");
         auto* home = reinterpret_cast<std::uint64_t*>(pool_) + word;
         persist::store_word(home, each.value, each.mask, site::retire_home);
-        if (options_.persists) note_stored(word / line_words);
+        if (options_.persists) touched_.add(word * 8, 1);
     });
-}
-
-void alias_buffers::note_stored(std::uint64_t line) {
-    try {
-        touched_.grow(pool_bytes_.load(std::memory_order_acquire));
-        touched_.insert(line);
-    } catch (const std::bad_alloc&) {
-        // Then it may be written back more than once.
-        persist::write_back_one(options_.lines, pool_ + line * persist::line_bytes, site::retire_home);
-    }
-}
-
-void alias_buffers::write_homes_back() {
-    touched_.for_each_run([&](std::uint64_t first, std::uint64_t lines) {
-        persist::write_back(options_.lines, pool_ + first * persist::line_bytes, lines * persist::line_bytes,
-                            site::retire_home);
-    });
-    touched_.clear();
 }
 
 std::uint64_t alias_buffers::first_not_home() const noexcept {

@@ -4,7 +4,7 @@
 #include <holdfast/log/alias_tables.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/late_homes.hpp>
-#include <holdfast/log/line_set.hpp>
+#include <holdfast/log/touched_lines.hpp>
 
 #include <array>
 #include <condition_variable>
@@ -89,7 +89,7 @@ public:
 
     std::uint64_t first_not_home() const noexcept override;
     void bring_home() override;
-    void hurry() noexcept override;
+    void note_room(const log_room& now) noexcept override;
 
     /// The pool has this number of bytes from now on. Returns before an alias may name the new ones. Thread-safe.
     void grow(std::uint64_t pool_bytes) noexcept { pool_bytes_.store(pool_bytes, std::memory_order_release); }
@@ -129,8 +129,6 @@ private:
     bool retire(guard& lock);
     void bring_table_home(unsigned table);
     void store_homes(unsigned table);
-    void note_stored(std::uint64_t line);
-    void write_homes_back();
     void retire_in_background();
 
     lane_log& lanes_;
@@ -147,7 +145,7 @@ private:
     std::uint64_t opened_ = 0;  ///< tables so far, the active one too
     bool alone_ = false;
     bool stops_ = false;
-    line_set touched_;  ///< used by the retiring thread
+    touched_lines touched_;  ///< used by the retiring thread
     std::thread retirement_;
 };
 

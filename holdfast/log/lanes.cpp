@@ -216,11 +216,11 @@ result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload
     const std::uint64_t per_segment = geometry.segment_payload_words();
     const std::uint64_t needed = payload_cursor::parts_needed(payload, payload_words, per_segment);
     const auto taken = needed <= segments_.count() ? take_segments(held, static_cast<std::uint32_t>(needed))
-                                                   : room::never;
-    if (taken == room::taken) return {};
+                                                   : taking::never;
+    if (taken == taking::taken) return {};
     error reason;
     reason.path = options_.path;
-    if (taken == room::not_now) {
+    if (taken == taking::not_now) {
         reason.code = errc::busy;
         reason.what = "other open transactions fill the pool's log";
         reason.remedy = "create the pool with larger log_bytes, or make transactions smaller";
@@ -234,7 +234,7 @@ result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload
     return reason;
 }
 
-lane_log::room lane_log::take_segments(lane& held, std::uint32_t how_many) {
+lane_log::taking lane_log::take_segments(lane& held, std::uint32_t how_many) {
     // Memory first: once segments are taken only the end of the commit gives them back.
     held.reserved_.reserve(segments_.count());
     held.filled_.reserve(segments_.count());
@@ -243,7 +243,7 @@ lane_log::room lane_log::take_segments(lane& held, std::uint32_t how_many) {
     for (unsigned waits = 0; segments_.free_count() < how_many; ++waits) {
         if (late_ != nullptr) {
             guard.unlock();
-            late_->bring_home();
+            late_->bring_some_home();
             guard.lock();
         }
         free_segments(held);
@@ -251,8 +251,8 @@ lane_log::room lane_log::take_segments(lane& held, std::uint32_t how_many) {
         // Redo commits in flight end by themselves; an open undo transaction may wait for a lock of
         // this caller, so the wait is bounded.
         constexpr unsigned most_waits = 20000;
-        if (!others_pin_segments(held)) return room::never;
-        if (waits > most_waits) return room::not_now;
+        if (!others_pin_segments(held)) return taking::never;
+        if (waits > most_waits) return taking::not_now;
         // Not asleep with the mutex: the commit waited for may itself need a segment to end.
         guard.unlock();
         std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -260,14 +260,14 @@ lane_log::room lane_log::take_segments(lane& held, std::uint32_t how_many) {
     }
     for (std::uint32_t i = 0; i < how_many; ++i) held.reserved_.push_back(segments_.take());
     if (how_many > 1) unwritten_.fetch_add(1, std::memory_order_relaxed);
-    if (late_ != nullptr && segments_.free_count() < segments_.count() / 2) late_->hurry();
+    if (late_ != nullptr) late_->note_room(room_locked());
     // Only now: after a failure the lane still has the room that its slack promised.
     leave_segment(held);
     if (how_many == 1) {
         begin_segment(held, held.reserved_.back());
         held.reserved_.clear();
     }
-    return room::taken;
+    return taking::taken;
 }
 
 void lane_log::free_segments(lane& held) {
@@ -282,7 +282,7 @@ void lane_log::free_segments(lane& held) {
 bool lane_log::others_pin_segments(const lane& held) const noexcept {
     // What is full after a truncation, a commit pinned that was in flight then; it may have ended since.
     // So does a record in parts whose segments are not full yet.
-    if (options_.logs_new_values && (segments_.any_full() || unwritten_.load(std::memory_order_acquire) != 0))
+    if (options_.logs_new_values && (segments_.full_count() != 0 || unwritten_.load(std::memory_order_acquire) != 0))
         return true;
     const auto pins = [&](const lane& each) {
         if (!options_.logs_new_values) return !each.filled_.empty();
@@ -320,13 +320,19 @@ void lane_log::send_salt(lane& held, std::byte* segment) {
     put(segment, &header, sizeof header, site::log_salt);
 }
 
-std::uint64_t lane_log::choose_truncation_point() noexcept {
+std::uint64_t lane_log::lowest_in_flight() const noexcept {
     // next_ first: a commit whose lane still looks idle below draws a sequence of at least this.
     std::uint64_t lowest = next_.load(std::memory_order_seq_cst);
-    if (is_planted(planted::truncated_in_flight)) return lowest - 1;
+    if (is_planted(planted::truncated_in_flight) || is_planted(planted::paced_in_flight)) return lowest;
     for (const lane& each : *lanes_) lowest = std::min(lowest, each.in_flight_.load(std::memory_order_seq_cst));
+    return lowest;
+}
+
+std::uint64_t lane_log::choose_truncation_point() noexcept {
+    std::uint64_t lowest = lowest_in_flight();
     // After the lanes: a commit says what is not home before it gives its lane back.
-    if (late_ != nullptr) lowest = std::min(lowest, late_->first_not_home());
+    if (late_ != nullptr && !is_planted(planted::overwritten_before_paced))
+        lowest = std::min(lowest, late_->first_not_home());
     return lowest - 1;
 }
 
@@ -347,25 +353,39 @@ void lane_log::reclaim_shared_lanes() {
     }
 }
 
+std::uint64_t lane_log::find_not_home(std::vector<stretch>& found) {
+    const std::lock_guard guard(mutex_);
+    found.clear();
+    found.reserve(segments_.count());
+    const std::uint64_t below_all = lowest_in_flight() - 1;
+    for (std::uint32_t index = 0; index < segments_.count(); ++index) {
+        const std::uint64_t used = segments_[index].used_bytes.load(std::memory_order_acquire);
+        const std::uint64_t begin = std::max<std::uint64_t>(segments_[index].home_bytes, format::segment_header_bytes);
+        if (begin < used) found.push_back({index, begin, used});
+    }
+    return below_all;
+}
+
+void lane_log::note_home(const std::vector<stretch>& done) {
+    const std::lock_guard guard(mutex_);
+    for (const stretch& each : done) segments_[each.segment].home_bytes = each.begin;
+}
+
 void lane_log::write_homes_back(std::uint64_t up_to) {
-    const auto& geometry = segments_.geometry();
     const std::uint64_t from = truncated();
     for (std::uint32_t index = 0; index < segments_.count(); ++index) {
         if (is_planted(planted::lane_truncated_alone) && index != lanes_->front().segment_) continue;
-        const std::uint64_t used = segments_[index].used_bytes.load(std::memory_order_acquire);
-        const std::byte* segment = pool_ + geometry.segment_offset(index);
-        std::uint64_t position = format::segment_header_bytes;
-        while (position < used) {
-            const auto* words = reinterpret_cast<const std::uint64_t*>(segment + position);
-            const std::uint64_t payload_words = payload_words_of(words);
-            if (sequence_of(words) > up_to) break;
-            if (sequence_of(words) > from) write_homes_back(words, payload_words);
-            position += format::record_bytes(payload_words);
-        }
+        stretch records{index, format::segment_header_bytes,
+                        segments_[index].used_bytes.load(std::memory_order_acquire)};
+        for_each_record(records, from, [](auto&&...) { return true; });
+        for_each_record(records, up_to, [this](const std::uint64_t* payload, std::uint64_t words) {
+            write_homes_back(payload, words);
+            return true;
+        });
     }
 }
 
-void lane_log::write_homes_back(const std::uint64_t* record, std::uint64_t payload_words) {
+void lane_log::write_homes_back(const std::uint64_t* payload, std::uint64_t payload_words) {
     const auto is_first_of = [this](std::uint64_t line) {
         try {
             return touched_.insert(line);
@@ -374,7 +394,7 @@ void lane_log::write_homes_back(const std::uint64_t* record, std::uint64_t paylo
             return true;
         }
     };
-    const std::uint64_t* at = record + format::record_header_words;
+    const std::uint64_t* at = payload;
     const std::uint64_t* end = at + payload_words;
     while (at < end) {
         const format::entry each = format::entry_of(*at);

@@ -17,7 +17,7 @@
 //   5. Trimming, where commits write their homes back themselves: the fence of a thread's next commit makes them
 //      durable. So S = below all lanes in flight and below each lane's last commit needs only to be persisted.
 //   6. Where homes come later than their commit (late_homes.hpp), S is below the first that is not home, too; they
-//      are written back by who stores them.
+//      are written back by who stores them, or by the pacer.
 // Below `power` with redo records there is nothing to truncate, unless homes come later: a home that was stored is as
 // good as the promise asks. A commit writes its record over the lane's last one and takes it back (its
 // sequence becomes 0) when the homes are stored, so that the log stays in the cache and recovery
@@ -229,6 +229,28 @@ public:
     /// Brings every record below all commits in flight home and frees their segments. Thread-safe.
     void truncate();
 
+    /// Records of a segment, one behind the other.
+    struct stretch {
+        std::uint32_t segment = no_segment;
+        std::uint64_t begin = 0;  ///< bytes in the segment
+        std::uint64_t end = 0;
+    };
+    /// For whoever writes homes back little by little: returns the highest sequence below all commits in flight.
+    /// `found` gets all records up to there whose homes nobody has noted, and perhaps later ones; none of their
+    /// segments is freed before late_homes lets S pass them. Throws std::bad_alloc. Thread-safe.
+    std::uint64_t find_not_home(std::vector<stretch>& found);
+    /// Calls f(payload, payload_words) for each record of `where` up to that sequence, as long as it returns true.
+    /// Moves the begin of `where` behind them. Returns false if there are more.
+    template <class F>
+    bool for_each_record(stretch& where, std::uint64_t up_to, F&& f) const;
+    /// The homes of all records before each one's begin are durable. Thread-safe.
+    void note_home(const std::vector<stretch>& done);
+    /// Thread-safe.
+    log_room room() {
+        const std::lock_guard guard(mutex_);
+        return room_locked();
+    }
+
     /// Holds commits until `resume`: when it returns none is in flight, every home is as the commits so far left it,
     /// and none begins. An undo transaction counts from its first store to its end. Thread-safe, with one holder at a
     /// time. Requires: the calling thread has no transaction open.
@@ -243,12 +265,6 @@ public:
     /// Goes on at `power`, with the log there. Requires: held; redo records, which were taken back so far; an empty log
     /// of the same size, whose truncation point is the last sequence.
     void go_on_durably(const log_geometry& geometry) noexcept;
-
-    /// The pool has this number of bytes from now on. Returns before a record may name the new ones. Thread-safe.
-    void grow(std::uint64_t pool_bytes) {
-        const std::lock_guard guard(mutex_);
-        touched_.grow(pool_bytes);
-    }
 
     /// Every record with a sequence up to this one is home, durably.
     std::uint64_t truncated() const noexcept { return truncated_.load(std::memory_order_acquire); }
@@ -271,8 +287,11 @@ private:
     result<void> reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words);
     lane* find_lane_to_own() noexcept;
     lane* acquire_shared(std::size_t tries_at_most) noexcept;
-    enum class room : std::uint8_t { taken, not_now, never };
-    room take_segments(lane& held, std::uint32_t how_many);
+    log_room room_locked() const noexcept {
+        return {segments_.free_count(), segments_.full_count(), segments_.count()};
+    }
+    enum class taking : std::uint8_t { taken, not_now, never };
+    taking take_segments(lane& held, std::uint32_t how_many);
     void free_segments(lane& held);
     bool others_pin_segments(const lane& held) const noexcept;
     /// The record's homes are stored: from here on a kill leaves nothing to replay.
@@ -297,12 +316,13 @@ private:
     void reclaim_shared_lanes();
     lane* lane_with(const early_lines& early) noexcept;
     void note_written_back(lane& held, std::uint64_t sequence) noexcept;
+    std::uint64_t lowest_in_flight() const noexcept;
     void truncate_locked();
     void move_truncation_point(std::uint64_t sequence);
     std::uint64_t choose_truncation_point() noexcept;
     std::uint64_t choose_trimming_point() noexcept;
     void write_homes_back(std::uint64_t up_to);
-    void write_homes_back(const std::uint64_t* record, std::uint64_t payload_words);
+    void write_homes_back(const std::uint64_t* payload, std::uint64_t payload_words);
     void persist_truncation(std::uint64_t sequence);
     void begin_segment(lane& held, std::uint32_t index) noexcept;
     void leave_segment(lane& held);
@@ -345,6 +365,19 @@ private:
     late_homes* late_ = nullptr;
     line_set touched_;
 };
+
+template <class F>
+bool lane_log::for_each_record(stretch& where, std::uint64_t up_to, F&& f) const {
+    const std::byte* const segment = segment_address(where.segment);
+    while (where.begin < where.end) {
+        const auto* words = reinterpret_cast<const std::uint64_t*>(segment + where.begin);
+        if (sequence_of(words) > up_to) return true;
+        const std::uint64_t payload_words = payload_words_of(words);
+        where.begin += format::record_bytes(payload_words);
+        if (!f(words + format::record_header_words, payload_words)) return false;
+    }
+    return true;
+}
 
 // Between the last store and the fence: inlined into each engine's commit.
 

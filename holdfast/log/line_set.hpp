@@ -3,6 +3,7 @@
 
 #include <holdfast/log/line_runs.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -14,13 +15,13 @@ namespace holdfast {
 /// Lines by index (pool offset / 64). Not thread-safe.
 class line_set {
 public:
+    /// `pool_bytes`: more only when a line behind them is inserted.
     explicit line_set(std::uint64_t pool_bytes) : pages_(pool_bytes / 64 / lines_per_page + 1) {}
 
-    /// Makes room for the lines of a larger pool.
-    void grow(std::uint64_t pool_bytes) { pages_.resize(pool_bytes / 64 / lines_per_page + 1); }
-
-    /// Returns true when `line` was not in the set. Requires: line < pool_bytes / 64.
+    /// Returns true when `line` was not in the set. Throws std::bad_alloc; then nothing has changed.
     bool insert(std::uint64_t line) {
+        if (line / lines_per_page >= pages_.size()) [[unlikely]]
+            pages_.resize(line / lines_per_page + 1);
         auto& page = pages_[line / lines_per_page];
         if (!page) page = std::make_unique<page_bits>();
         if (!page->used) {
@@ -32,12 +33,19 @@ public:
         if ((page->words[index] & bit) != 0) return false;
         page->words[index] |= bit;
         page->filled[index / 64] |= bit_of(index);
+        ++count_;
         return true;
     }
 
     /// Calls f(first_line, count) for each maximal run, in ascending order.
     template <class F>
     void for_each_run(F&& f);
+
+    /// Removes lines, in ascending order: `most` of them or up to 63 more, or all. Calls f(first_line, count) for runs
+    /// of them.
+    template <class F>
+    void take(std::uint64_t most, F&& f);
+    std::uint64_t count() const noexcept { return count_; }
 
     /// Empties the set, keeping its memory.
     void clear() {
@@ -48,6 +56,7 @@ public:
             page.used = false;
         }
         used_.clear();
+        count_ = 0;
     }
 
 private:
@@ -69,7 +78,29 @@ private:
     };
     std::vector<std::unique_ptr<page_bits>> pages_;
     std::vector<std::uint32_t> used_;
+    std::uint64_t count_ = 0;
 };
+
+template <class F>
+void line_set::take(std::uint64_t most, F&& f) {
+    line_runs<std::remove_reference_t<F>> runs(f);
+    const std::uint64_t left = most < count_ ? count_ - most : 0;
+    while (count_ > left) {
+        const auto lowest = std::min_element(used_.begin(), used_.end());
+        page_bits& page = *pages_[*lowest];
+        bool is_empty = true;
+        page.for_each_filled([&](std::uint64_t word) {
+            if (count_ <= left) return void(is_empty = false);
+            runs.add(*lowest * lines_per_page + word * 64, page.words[word]);
+            count_ -= static_cast<unsigned>(__builtin_popcountll(page.words[word]));
+            page.words[word] = 0;
+            page.filled[word / 64] &= ~bit_of(word);
+        });
+        page.used = !is_empty;
+        if (is_empty) used_.erase(lowest);
+    }
+    runs.finish();
+}
 
 template <class F>
 void line_set::for_each_run(F&& f) {

@@ -28,6 +28,9 @@
     X(table_home_before_prefix, cc_htm, "an alias table comes home before the log has the prefix up to its commits") \
     X(entry_taken_early, cc_htm, "an entry of the alias sets is taken over before its value is home") \
     X(hole_skipped, cc_htm, "recovery goes on behind a missing number") \
+    X(paced_before_write_back, steal_no_force, "the log is trimmed before the lines that were paced are durable") \
+    X(overwritten_before_paced, steal_no_force, "the log passes records whose lines nobody has written back") \
+    X(paced_in_flight, steal_no_force, "the pacer passes commits whose homes are not stored yet") \
     X(replayed_by_bucket, wraps, "recovery applies records bucket by bucket, not by stamp") \
     X(early_line_not_renewed, wraps, "a line that changed after it was sent is not sent again") \
     X(log_kept_after_recovery, redo, "recovery leaves the log as it was once homes are stored") \

@@ -161,6 +161,30 @@ TEST(LineSet, SaysWhatIsNewAndListsRunsInOrder) {
     }
 }
 
+TEST(LineSet, IsTakenInPartsInOrderAndGrowsWithItsLines) {
+    line_set set(64);
+    for (unsigned seed = 0; seed < 5; ++seed) {
+        std::mt19937_64 random(seed);
+        std::set<std::uint64_t> model;
+        for (int i = 0; i < 2000; ++i) {
+            const std::uint64_t line = i % 3 == 0 ? 32768 * (random() % 5) + random() % 8 : random() % 200000;
+            ASSERT_EQ(set.insert(line), model.insert(line).second) << "seed " << seed;
+        }
+        std::vector<std::uint64_t> taken;
+        while (set.count() != 0) {
+            ASSERT_EQ(set.count(), model.size() - taken.size());
+            const std::size_t before = taken.size();
+            const std::uint64_t most = random() % 100 + 1;
+            set.take(most, [&](std::uint64_t first, std::uint64_t count) {
+                for (std::uint64_t i = 0; i < count; ++i) taken.push_back(first + i);
+            });
+            ASSERT_GE(taken.size() - before, std::min<std::uint64_t>(most, model.size() - before));
+            ASSERT_LT(taken.size() - before, most + 64);
+        }
+        ASSERT_EQ(taken, std::vector<std::uint64_t>(model.begin(), model.end())) << "seed " << seed;
+    }
+}
+
 TEST(Segments, AreTakenOnceAndFreedWhenAllOfThemIsTruncated) {
     const auto geometry = log_geometry::divide(format::log_offset, 64 << 10);
     segment_table table(geometry, 1);

@@ -83,7 +83,7 @@ retirement::retirement(std::byte* homes, std::uint64_t pool_bytes, lane_log& lan
       room_(ring_.size() - most_admitted),
       prefix_(lanes.last_sequence()),
       retired_(lanes.last_sequence()),
-      touched_(pool_bytes),
+      touched_(homes, pool_bytes, options.lines, site::retire_home),
       pages_(pool_bytes / format::page_bytes + 1) {
     if (options.in_background) thread_ = start_without_signals([this] { retire_in_background(); });
 }
@@ -195,7 +195,7 @@ void retirement::bring_batch_home(std::uint64_t first, std::uint64_t last) {
         lanes_.trim();
     }
     if (options_.persists) {
-        write_homes_back();
+        touched_.write_back();
         // Orders the homes before the truncation that may drop their records.
         persist::fence(options_.lines, site::retire_home_fence);
     } else {
@@ -267,23 +267,7 @@ void retirement::note_stored(std::uint64_t offset, std::uint64_t words) {
         pages_[page] = true;
         pages_stored_.fetch_add(1, std::memory_order_relaxed);
     }
-    if (!options_.persists) return;
-    for (std::uint64_t line = offset / persist::line_bytes; line * persist::line_bytes < end; ++line) {
-        try {
-            touched_.insert(line);
-        } catch (const std::bad_alloc&) {
-            // At once, then.
-            persist::write_back_one(options_.lines, homes_ + line * persist::line_bytes, site::retire_home);
-        }
-    }
-}
-
-void retirement::write_homes_back() {
-    touched_.for_each_run([&](std::uint64_t first, std::uint64_t count) {
-        persist::write_back(options_.lines, homes_ + first * persist::line_bytes, count * persist::line_bytes,
-                            site::retire_home);
-    });
-    touched_.clear();
+    if (options_.persists) touched_.add(offset, words);
 }
 
 void retirement::bring_home() {
@@ -303,10 +287,11 @@ void retirement::forget_pages() {
 void retirement::grow(std::uint64_t pool_bytes) {
     const std::lock_guard lock(retiring_);
     pages_.resize(pool_bytes / format::page_bytes + 1);
-    touched_.grow(pool_bytes);
 }
 
-void retirement::hurry() noexcept { wake(); }
+void retirement::note_room(const log_room& now) noexcept {
+    if (now.free < now.of / 2) wake();
+}
 
 // ---- The thread
 

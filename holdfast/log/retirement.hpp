@@ -4,7 +4,7 @@
 
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/late_homes.hpp>
-#include <holdfast/log/line_set.hpp>
+#include <holdfast/log/touched_lines.hpp>
 
 #include <atomic>
 #include <condition_variable>
@@ -97,7 +97,7 @@ public:
 
     std::uint64_t first_not_home() const noexcept override { return retired_.load(std::memory_order_acquire) + 1; }
     void bring_home() override;
-    void hurry() noexcept override;
+    void note_room(const log_room& now) noexcept override;
 
     /// The pool has this number of bytes from now on. Returns before a record may name the new ones.
     void grow(std::uint64_t pool_bytes);
@@ -132,7 +132,6 @@ private:
     void bring_batch_home(std::uint64_t first, std::uint64_t last);
     void store_homes(std::uint64_t first, std::uint64_t last);
     void note_stored(std::uint64_t offset, std::uint64_t words);
-    void write_homes_back();
     void retire_in_background();
     void wake() noexcept;
 
@@ -151,7 +150,7 @@ private:
     std::atomic<std::uint64_t> pages_stored_{0};
 
     std::mutex retiring_;  ///< one thread retires at a time; guards what follows
-    line_set touched_;
+    touched_lines touched_;
     std::vector<bool> pages_;
 
     std::mutex sleeping_;

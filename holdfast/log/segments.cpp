@@ -42,6 +42,7 @@ void segment_table::give_back(std::uint32_t index) noexcept {
     HOLDFAST_ASSERT_ALWAYS(free_.size() < count(), "a segment is given back once");
     segments_[index].used_bytes.store(0, std::memory_order_relaxed);
     segments_[index].full.store(false, std::memory_order_relaxed);
+    segments_[index].home_bytes = 0;
     free_.push_back(index);
 }
 
@@ -54,10 +55,11 @@ void segment_table::free_truncated(std::uint64_t truncated) noexcept {
     }
 }
 
-bool segment_table::any_full() const noexcept {
+std::uint32_t segment_table::full_count() const noexcept {
+    std::uint32_t full = 0;
     for (std::uint32_t index = 0; index < count(); ++index)
-        if (segments_[index].full.load(std::memory_order_acquire)) return true;
-    return false;
+        if (segments_[index].full.load(std::memory_order_acquire)) ++full;
+    return full;
 }
 
 std::uint64_t segment_table::draw_salt() noexcept {

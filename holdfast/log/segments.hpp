@@ -30,6 +30,7 @@ public:
         std::atomic<std::uint64_t> used_bytes{0};      ///< published after each append; 0: free
         std::atomic<std::uint64_t> last_sequence{0};   ///< of the newest record in it
         std::atomic<bool> full{false};                 ///< no lane will append again
+        std::uint64_t home_bytes = 0;  ///< the homes of the records before this are durable; the pacer's
     };
 
     /// `seed` begins the generator of salts; take it from the kernel's randomness.
@@ -50,8 +51,8 @@ public:
     void give_back(std::uint32_t index) noexcept;
     /// Frees every full segment whose records all have a sequence <= `truncated`.
     void free_truncated(std::uint64_t truncated) noexcept;
-    /// Is there a segment that truncation must free before it can be taken?
-    bool any_full() const noexcept;
+    /// Segments that truncation must free before they can be taken.
+    std::uint32_t full_count() const noexcept;
 
     /// A new salt, never 0. Thread-safe.
     std::uint64_t draw_salt() noexcept;

@@ -27,7 +27,9 @@
     X(recovery_home_fence) \
     X(redo_fresh_sync) \
     X(retire_home) \
-    X(retire_home_fence)
+    X(retire_home_fence) \
+    X(pace_home) \
+    X(pace_home_fence)
 
 namespace holdfast::persist::site {
 HOLDFAST_LOG_SITES(HOLDFAST_SITE)

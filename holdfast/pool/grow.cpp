@@ -149,7 +149,6 @@ result<void> mapped_pool::grow(std::uint64_t bytes) {
     // Whatever fails up to here leaves the pool as it was.
     try {
         auto prepared = prepare_zone(*zone);
-        if (prepared && lanes_) lanes_->grow(end);
         if (prepared && aliases_) aliases_->grow(end);
         if (prepared && retiring_) retiring_->grow(end);
         if (prepared) prepared = heap_->check_zone(*zone);

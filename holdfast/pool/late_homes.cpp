@@ -1,7 +1,8 @@
-// Opening a pool whose homes are stored later than their commits: alias tables and sets, and who retires.
+// Opening a pool whose homes reach the medium later than their commits: alias tables and sets, who retires, who paces.
 #include <holdfast/pool/opener.hpp>
 
 #include <holdfast/base/threads.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 
 #include <string>
 #include <utility>
@@ -12,6 +13,24 @@ namespace {
 constexpr std::uint32_t most_alias_words = 1 << 24;
 constexpr std::uint64_t most_set_bytes = std::uint64_t{1} << 36;
 constexpr std::uint32_t most_ways = 64;
+
+result<void> check_way(const std::string& path, std::string_view option, retiring way) {
+    if (way <= retiring::by_thread) return {};
+    error reason = pool_opener::about(path, errc::invalid_argument,
+                                      "nobody brings homes to the medium that way (" + std::string(option) + ")");
+    reason.expected = "automatic, cooperative or by_thread";
+    reason.found = std::to_string(static_cast<unsigned>(way));
+    return reason;
+}
+
+result<void> check_pace(const std::string& path, const pace_options& options) {
+    if (auto checked = check_way(path, "pace.write_back", options.write_back); !checked) return checked;
+    if (options.percent <= 100) return {};
+    error reason = pool_opener::about(path, errc::invalid_argument, "there is no such part of a log (pace.percent)");
+    reason.expected = "0 to 100";
+    reason.found = std::to_string(options.percent);
+    return reason;
+}
 
 result<void> check_table(const std::string& path, std::uint32_t words) {
     if (words >= 1 && words <= most_alias_words) return {};
@@ -38,16 +57,18 @@ result<void> check_sets(const std::string& path, const lag_options& options) {
                   std::to_string(least) + " to " + std::to_string(most_set_bytes) + " bytes", options.set_bytes);
 }
 
+bool needs_thread(retiring way, unsigned fewest_processors) {
+    return way == retiring::by_thread ||
+           (way == retiring::automatic && processors_of_this_thread() >= fewest_processors);
+}
+
 }  // namespace
 
 result<void> pool_opener::check_late_homes(const std::string& path, const engine_description& engine,
                                       const open_options& options) {
-    if (engine.checkpoints && options.lag.retire > retiring::by_thread) {
-        error reason = about(path, errc::invalid_argument, "there is no such way to retire commits (lag.retire)");
-        reason.expected = "automatic, cooperative or by_thread";
-        reason.found = std::to_string(static_cast<unsigned>(options.lag.retire));
-        return reason;
-    }
+    if (engine.checkpoints)
+        if (auto checked = check_way(path, "lag.retire", options.lag.retire); !checked) return checked;
+    if (engine.paces) return check_pace(path, options.pace);
     if (engine.aliases == aliases_in::table) return check_table(path, options.lag.table_words);
     if (engine.aliases == aliases_in::sets) return check_sets(path, options.lag);
     if (engine.stores_homes_late)
@@ -91,8 +112,19 @@ std::uint32_t pool_opener::lag_of(const mapped_pool& pool) noexcept {
 bool pool_opener::retires_in_background(const mapped_pool& pool) {
     // A thread on one of two processors takes more from the commits than it spares them.
     constexpr unsigned fewest_for_a_thread = 3;
-    return pool.lag_.retire == retiring::by_thread ||
-           (pool.lag_.retire == retiring::automatic && processors_of_this_thread() >= fewest_for_a_thread);
+    return needs_thread(pool.lag_.retire, fewest_for_a_thread);
+}
+
+void pool_opener::start_pacer(mapped_pool& pool) {
+    pacer_options options;
+    options.lines = pool.lines_;
+    options.percent = pool.pace_.percent;
+    if (stand_ins_now.pace_share != 0) options.least_share = stand_ins_now.pace_share;
+    constexpr unsigned fewest_for_a_thread = 2;
+    options.in_background = needs_thread(pool.pace_.write_back, fewest_for_a_thread);
+    mapped_pool::own(pool.owned_pacing_, pool.pacing_,
+                     std::make_unique<pacer>(pool.base_, pool.size_, *pool.lanes_, options));
+    pool.lanes_->follow(*pool.pacing_);
 }
 
 void pool_opener::start_retirement(mapped_pool& pool, const engine_description& engine) {
@@ -113,6 +145,7 @@ void pool_opener::start_retirement(mapped_pool& pool, const engine_description& 
 void pool_opener::start_late_homes(mapped_pool& pool, const engine_description& engine) {
     if (engine.stores_homes_late) start_aliases(pool, aliases_of_wraps(pool));
     if (engine.checkpoints) start_retirement(pool, engine);
+    if (paces(pool, engine)) start_pacer(pool);
     if (engine.aliases == aliases_in::table) start_aliases(pool, aliases_of_commits(pool));
     if (engine.aliases == aliases_in::sets)
         mapped_pool::own(pool.owned_sets_, pool.sets_,

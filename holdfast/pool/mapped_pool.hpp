@@ -7,6 +7,7 @@
 #include <holdfast/log/group_lag.hpp>
 #include <holdfast/log/groups.hpp>
 #include <holdfast/log/lanes.hpp>
+#include <holdfast/log/pacer.hpp>
 #include <holdfast/log/replay.hpp>
 #include <holdfast/log/retirement.hpp>
 #include <holdfast/persist/file.hpp>
@@ -133,6 +134,7 @@ private:
     named_pages named_at_open_;  ///< by the records in these
     wrap_options wraps_;
     lag_options lag_;
+    pace_options pace_;
     persist::storage storage_;
     format::superblock superblock_{};
     std::array<heap_zone, format::zone_limit> zones_{};
@@ -148,6 +150,7 @@ private:
     std::unique_ptr<retirement> owned_retiring_;
     std::unique_ptr<alias_sets> owned_sets_;
     std::unique_ptr<group_lag> owned_lagging_;
+    std::unique_ptr<pacer> owned_pacing_;
     std::unique_ptr<private_pages> owned_pages_;
     std::unique_ptr<group_log> owned_groups_;
     std::unique_ptr<class heap> owned_heap_;

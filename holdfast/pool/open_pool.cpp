@@ -371,6 +371,7 @@ void mapped_pool::abandon() noexcept {
         // middle of stays so for ever: a lock that is held, a condition that is waited for. It is left as it is.
         static_cast<void>(owned_aliases_.release());
         static_cast<void>(owned_retiring_.release());
+        static_cast<void>(owned_pacing_.release());
         static_cast<void>(owned_heap_.release());
         static_cast<void>(owned_lanes_.release());
         static_cast<void>(owned_groups_.release());
@@ -380,6 +381,7 @@ void mapped_pool::abandon() noexcept {
     own(owned_sets_, sets_, {});
     own(owned_retiring_, retiring_, {});
     own(owned_lagging_, lagging_, {});
+    own(owned_pacing_, pacing_, {});
     own(owned_heap_, heap_, {});
     own(owned_lanes_, lanes_, {});
     own(owned_groups_, groups_, {});

@@ -31,6 +31,7 @@ class group_lag;
 class group_log;
 class lane_log;
 class log_lane;
+class pacer;
 class private_pages;
 class retirement;
 enum class level : std::uint32_t;
@@ -63,6 +64,8 @@ struct engine_description {
     bool logs_new_values = true;
     /// True where commits write their homes back, and the log is truncated in batches.
     bool writes_homes_back = false;
+    /// True where commits leave dirty lines that a pacer writes back.
+    bool paces = false;
     /// True where committed values wait in alias tables, unless homes are private.
     bool stores_homes_late = false;
     /// True where objects store to their homes themselves, at any time: private memory then has no bound.
@@ -160,7 +163,9 @@ public:
     retirement* retiring() noexcept { return retiring_; }
     /// Commits that are not synced, of such an engine where groups are the log; nullptr otherwise.
     group_lag* lagging() noexcept { return lagging_; }
-    /// The same for loads alone.
+    /// Who writes back what commits left dirty; nullptr where truncation does, or nothing needs it.
+    pacer* pacing() noexcept { return pacing_; }
+    /// Aliases, for loads alone.
     const alias_tables* alias_values() const noexcept { return alias_values_; }
     /// The same where aliases are in sets; nullptr elsewhere.
     alias_sets* sets() const noexcept { return sets_; }
@@ -264,6 +269,7 @@ protected:
     alias_buffers* aliases_ = nullptr;
     retirement* retiring_ = nullptr;
     group_lag* lagging_ = nullptr;
+    pacer* pacing_ = nullptr;
     const alias_tables* alias_values_ = nullptr;
     alias_sets* sets_ = nullptr;
     class heap* heap_ = nullptr;

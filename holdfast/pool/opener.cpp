@@ -32,7 +32,7 @@ std::string quoted(std::string_view text) {
 /// Where a commit leaves its record or its homes in memory, and nothing else anywhere.
 bool can_be_saved(const engine_description& engine) noexcept {
     return engine.recovers && engine.logs_new_values && !engine.writes_homes_back && !engine.stores_homes_late &&
-           !engine.stores_itself && !engine.checkpoints;
+           !engine.stores_itself && !engine.checkpoints && !engine.paces;
 }
 
 std::string engine_cannot(const engine_description& engine, std::string_view rest) {
@@ -284,7 +284,7 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine,
         options.logs_new_values = engine.logs_new_values;
         options.last_sequence = last;
         options.path = pool.path_;
-        options.stores_homes_late = engine.stores_homes_late || engine.checkpoints;
+        options.stores_homes_late = engine.stores_homes_late || engine.checkpoints || paces(pool, engine);
         if (engine.writes_homes_back) options.trim_batch = pool.wraps_.trim_batch;
         mapped_pool::own(pool.owned_lanes_, pool.lanes_,
                          std::make_unique<lane_log>(pool.medium_, pool.size_, geometry, options));
@@ -306,6 +306,7 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
     pool->level_ = options.durability == level::on_power_fail ? level::power : options.durability;
     pool->wraps_ = options.wraps;
     pool->lag_ = options.lag;
+    pool->pace_ = options.pace;
     pool->private_bytes_ = options.private_bytes;
     pool->instance_ = ++instances;
 

@@ -74,6 +74,10 @@ private:
     static alias_options aliases_of_wraps(const mapped_pool& pool);
     static alias_options aliases_of_commits(mapped_pool& pool);
     static void start_retirement(mapped_pool& pool, const engine_description& engine);
+    static bool paces(const mapped_pool& pool, const engine_description& engine) noexcept {
+        return engine.paces && pool.persists_lines_;
+    }
+    static void start_pacer(mapped_pool& pool);
     static bool retires_in_background(const mapped_pool& pool);
     static std::uint32_t lag_of(const mapped_pool& pool) noexcept;
 };

@@ -44,7 +44,7 @@ struct wrap_options {
     bool logs = true;
 };
 
-/// Who stores the homes of commits of cc_htm on the medium.
+/// Who brings homes to the medium later than the commit.
 enum class retiring : std::uint8_t {
     automatic,    ///< a thread where this process may use more than two processors; otherwise the threads that commit
     cooperative,  ///< the threads that commit, when too many commits wait
@@ -68,6 +68,15 @@ struct lag_options {
     std::uint32_t set_ways = 2;
 };
 
+/// Options of steal_no_force at `power` on byte-addressable media; otherwise it has nothing to pace.
+struct pace_options {
+    /// Part of the log that is in use before its lines are written back. The larger, the more commits share a
+    /// write-back, and the fewer are left to share the work. 0: all is written back after each commit.
+    std::uint32_t percent = 50;
+    /// cooperative: a commit, after its locks are free.
+    retiring write_back = retiring::automatic;
+};
+
 /// For `open`. Everything has a default; nothing here changes the format.
 struct open_options {
     level durability = level::power;
@@ -86,6 +95,7 @@ struct open_options {
     bool accept_not_durable = false;
     wrap_options wraps{};
     lag_options lag{};
+    pace_options pace{};
     /// On an ordinary file at `power`: bound on the memory of changed pages that are not given back yet. A checkpoint
     /// begins when half is used. A transaction that changes more exceeds it. 0: a quarter of the memory that the
     /// process may use. Pools of lines have no bound.

@@ -12,6 +12,7 @@ struct stand_ins {
     /// The medium of a pool whose homes are private is mapped that far above its address; 0: anywhere.
     std::uint64_t medium_distance = 0;
     bool log_behind_pool = false;   ///< a log in memory is mapped right behind the addresses that its pool reserves
+    std::uint64_t pace_share = 0;   ///< lines of a pacer's step, at least; 0: as many as are worth one
 };
 
 /// Set it while no pool is opened or closed.
