@@ -154,7 +154,7 @@ private:
     }
     template <class Make>
     void add(const std::string& engine, const setting& where, Make&& make) {
-        const std::string who = engine + " " + std::to_string(where.batch);
+        const std::string who = engine + " " + where.variant + " " + std::to_string(where.batch);
         if (!chosen(asked_, engine) || !notes_.at_last(who)) return;
         std::unique_ptr<contestant> made = make();
         if (where.rate != 0) made = std::make_unique<watched>(std::move(made), who, where.rate, notes_);
