@@ -36,6 +36,7 @@ promise promise_of(const sim_case& ran) {
     case sim::design::undo_clwb: return {sim::log_safety::safe, sim::log_commit::durable};
     case sim::design::hw_rlog:
     case sim::design::hw_ulog: return {sim::log_safety::faithful, ran.machine.log.commit};
+    case sim::design::hwl:
     case sim::design::fwb: break;
     }
     return {ran.machine.log.safety, ran.machine.log.commit};

@@ -30,13 +30,13 @@ std::uint64_t number_in(const char* name, const char* text, std::uint64_t least,
 }
 
 void read_logging(parameters& into, const char* name, const char* value) noexcept {
-    constexpr const char* kinds[] = {"none", "undo-unsafe", "redo-unsafe", "undo", "redo"};
+    constexpr const char* kinds[] = {"none", "undo-unsafe", "redo-unsafe", "undo", "redo", "lines"};
     for (std::uint8_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); ++kind) {
         if (!same(value, kinds[kind])) continue;
         into.logging = static_cast<logging_kind>(kind);
         return;
     }
-    refuse(name, "none, undo-unsafe, redo-unsafe, undo or redo", value);
+    refuse(name, "none, undo-unsafe, redo-unsafe, undo, redo or lines", value);
 }
 
 void read_parameter(parameters& into, const char* name, const char* value) noexcept {

@@ -7,8 +7,9 @@ namespace holdfast::guest {
 
 enum class element_kind : std::uint8_t { integer, string };
 
-/// Who makes transactions durable by software. The unsafe ones write no line back and wait for nothing.
-enum class logging_kind : std::uint8_t { none, undo_unsafe, redo_unsafe, undo, redo };
+/// What software does to make transactions durable. The unsafe ones write no line back and wait for nothing; `lines`
+/// writes lines back and leaves the log to hardware.
+enum class logging_kind : std::uint8_t { none, undo_unsafe, redo_unsafe, undo, redo, lines };
 
 struct parameters {
     static constexpr std::uint32_t most_shards = 256;
@@ -19,7 +20,7 @@ struct parameters {
     std::uint32_t threads = 1;                     ///< --threads
     std::uint32_t shards = 64;                     ///< --shards: into how many, with a lock each, maps are divided
     element_kind element = element_kind::integer;  ///< --element int or string: 8 or 256 bytes
-    logging_kind logging = logging_kind::none;     ///< --logging: none, undo-unsafe, redo-unsafe, undo or redo
+    logging_kind logging = logging_kind::none;     ///< --logging: none, undo-unsafe, redo-unsafe, undo, redo or lines
     bool prints_image = false;                     ///< --image 1: also a checksum of the whole arena
 };
 

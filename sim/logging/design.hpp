@@ -14,14 +14,16 @@ enum class design : std::uint8_t {
     undo_clwb,    ///< the same with old values
     hw_rlog,      ///< a log of new values; nothing forces lines home, so it protects only until it wraps
     hw_ulog,      ///< the same of old values
+    hwl,          ///< old and new values, and the program writes lines back before it commits
     fwb,          ///< old and new values, and scans that force lines home
 };
-inline constexpr std::array<std::string_view, 7> design_names{"non-pers", "unsafe-base", "redo-clwb", "undo-clwb",
-                                                              "hw-rlog",  "hw-ulog",     "fwb"};
+inline constexpr std::array<std::string_view, 8> design_names{"non-pers", "unsafe-base", "redo-clwb", "undo-clwb",
+                                                              "hw-rlog",  "hw-ulog",     "hwl",       "fwb"};
 constexpr std::string_view name_of(design what) noexcept { return design_names[static_cast<std::size_t>(what)]; }
 
 constexpr bool has_logging_hardware(design what) noexcept {
-    return what == design::hw_rlog || what == design::hw_ulog || what == design::fwb;
+    return what == design::hw_rlog || what == design::hw_ulog || what == design::hwl ||
+           what == design::fwb;
 }
 
 }  // namespace holdfast::sim

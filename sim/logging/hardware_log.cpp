@@ -18,7 +18,7 @@ hardware_log::hardware_log(const log_config& config, port::ports& attached, port
 time hardware_log::create(hart_id, const port::log_region& region, time at) {
     ring_.emplace(region);
     slots_.assign(ring_->units(), {});
-    tail_ = head_ = durable_ = 0;
+    tail_ = head_ = durable_ = truncated_to_ = 0;
     return at;
 }
 
@@ -137,6 +137,7 @@ void hardware_log::settle(time now) {
         head_ = std::max(head_, freed_.front().to);
         freed_.pop_front();
     }
+    if (room() < units() / 4 && freed_.empty()) free_truncated(now);
 }
 
 // ---- 4.
@@ -245,6 +246,8 @@ time hardware_log::wait_for_room(std::uint64_t units, time at) {
             at = std::max(at, freed_.front().at);
             head_ = std::max(head_, freed_.front().to);
             freed_.pop_front();
+        } else if (truncated_to_ > head_) {
+            free_truncated(at);
         } else {
             overflowed_ = overflowed_ || config_.safety == log_safety::safe;
             for (position each = head_; each < tail_ + units - ring_->units(); ++each) note_overwritten(each);
@@ -268,9 +271,25 @@ bool hardware_log::is_needed(const slot& record) const {
     return found != lines_.end() && found->second.home < record.appended;
 }
 
-void hardware_log::move_head(position to, time at) {
+/// The first record of any open transaction.
+hardware_log::position hardware_log::open_from() const {
+    position first = no_position;
     for (const open_transaction& each : open_)
-        if (each.is_open) to = std::min(to, each.first);
+        if (each.is_open) first = std::min(first, each.first);
+    return first;
+}
+
+time hardware_log::truncate(hart_id, time at) {
+    truncated_to_ = std::max(truncated_to_, std::min(tail_, open_from()));
+    return at;
+}
+
+void hardware_log::free_truncated(time at) {
+    if (truncated_to_ > head_) move_head(truncated_to_, memory_.nvram().push_out(at));
+}
+
+void hardware_log::move_head(position to, time at) {
+    to = std::min(to, open_from());
     if (to <= head_ || (!freed_.empty() && to <= freed_.back().to)) return;
     // A transaction that committed at once may have records before it and a commit record that is not durable yet: its
     // undo values are needed until it is.
@@ -293,10 +312,9 @@ void hardware_log::restart() {
     for (open_transaction& each : open_)
         if (each.merged.what != log_record::kind::none) append(each, std::exchange(each.merged, {}), time{});
     measured_ = true;
-    head_ = durable_ = tail_;
-    // What they have stored is home, too: recovery may have to undo it.
-    for (const open_transaction& each : open_)
-        if (each.is_open) head_ = std::min(head_, each.first);
+    durable_ = tail_;
+    // What open ones have stored is home, too: recovery may have to undo it.
+    head_ = truncated_to_ = std::min(tail_, open_from());
     lines_.clear();
     held_.clear();
     freed_.clear();

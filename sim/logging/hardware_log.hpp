@@ -8,9 +8,11 @@
 //      until the log is durable up to its newest record. Faithful: it goes, and is counted if it was too early.
 //   5. tx_commit makes a commit record. Instant: it is done when that is in the buffer. Durable: when it, and all
 //      before it, are at the persist point.
-//   6. The head moves when somebody says that what is before it is home (force_write_back.hpp), never past the first
-//      record of a transaction that is open. Safe: an append for which there is no room waits for that. Faithful: it
-//      goes on, and is counted if it overwrote a record that recovery may need.
+//   6. The head moves when somebody says that what is before it is home, never past the first record of a transaction
+//      that is open. Scans say so (force_write_back.hpp), or the program, by log_truncate, behind line write-backs:
+//      then the head moves when a quarter of the ring is left, after the controller's queue has gone to the array,
+//      since a line that was written back may still wait there. Safe: an append for which there is no room waits for
+//      that. Faithful: it goes on, and is counted if it overwrote a record that recovery may need.
 #pragma once
 
 #include <sim/logging/log_config.hpp>
@@ -73,7 +75,7 @@ public:
     time begin(hart_id hart, transaction_id transaction, time at) override;
     time commit(hart_id hart, transaction_id transaction, time at) override;
     time create(hart_id hart, const port::log_region& region, time at) override;
-    time truncate(hart_id, time at) override { return at; }
+    time truncate(hart_id hart, time at) override;
     time grow(hart_id, const port::log_region&, time at) override { return at; }
 
     /// Time passes: a line of the log that is not full may have waited long enough.
@@ -121,6 +123,8 @@ private:
     time append(open_transaction& of, const log_record& record, time at);
     time append_encoded(const log_record& record, std::uint64_t bytes, const open_transaction& of, time at);
     time wait_for_room(std::uint64_t units, time at);
+    position open_from() const;
+    void free_truncated(time at);
     void note_overwritten(position at);
     bool is_needed(const slot& record) const;
     void note_durable_units(address line, byte_mask mask);
@@ -132,6 +136,7 @@ private:
     std::optional<log_ring> ring_{};
     std::vector<slot> slots_{};
     position tail_ = 0, head_ = 0;
+    position truncated_to_ = 0;  ///< lines stored to before have been written back: they are home, or queued
     position durable_ = 0;  ///< all before it is durable
     time durable_at_{};
     struct freed_part {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 
 namespace holdfast::sim {
 
@@ -47,6 +48,9 @@ struct logged_machine {
         const store_source who{hart.value, hart, registers.transaction(hart), registers.in_transaction(hart)};
         return caches.store(who, word(number), std::as_bytes(std::span(&value, 1)), at).done;
     }
+    time write_back(hart_id hart, std::uint64_t number, time at) {
+        return caches.write_back({hart.value, hart, registers.transaction(hart), true}, word(number), at);
+    }
 
     port::ports attached;
     memory_system memory;
@@ -67,7 +71,7 @@ using contents = std::map<std::uint64_t, std::uint64_t>;
 class cut_run {
 public:
     cut_run(design what, const log_config& log, const memory_config& config, std::uint64_t seed)
-        : log_(log), machine_(what, log, small_caches(), config), random_(seed) {}
+        : log_(log), writes_back_(what == design::hwl), machine_(what, log, small_caches(), config), random_(seed) {}
 
     struct outcome {
         std::uint64_t wrong = 0;  ///< cores whose words are what no commit left
@@ -103,6 +107,7 @@ private:
         std::vector<contents> committed{{}};  ///< what each commit left, and nothing in the beginning
         std::vector<time> acknowledged{{}};
         std::uint64_t line = 0;  ///< stored to last
+        std::set<std::uint64_t> lines{};  ///< that the open transaction stored to, by their first words
         unsigned stores = 0;     ///< of the open transaction
     };
 
@@ -121,12 +126,21 @@ private:
         const std::uint64_t number = (core.line * cores + core.number) * 8 + random_() % 8;
         core.now = machine_.store(hart, number, value, core.now);
         core.newest[number] = value;
+        core.lines.insert(number / 8 * 8);
         if (random_() % 6 != 0 && ++core.stores < most_stores) return;
         core.stores = 0;
+        if (writes_back_) write_lines_back(core);
+        core.lines.clear();
         core.now = machine_.commit(hart, core.now);
         core.in_transaction = false;
         core.committed.push_back(core.newest);
         core.acknowledged.push_back(core.now);
+    }
+    /// What a program does for hardware that forces no line home.
+    void write_lines_back(core_state& core) {
+        const hart_id hart{core.number};
+        for (const std::uint64_t each : core.lines) core.now = machine_.write_back(hart, each, core.now);
+        core.now = machine_.registers.truncate_log(hart, core.now);
     }
     void judge(const core_state& core, const memory_image& survives, time cut, outcome& into) const {
         contents found;
@@ -145,6 +159,7 @@ private:
     }
 
     log_config log_;
+    bool writes_back_;
     logged_machine machine_;
     std::mt19937_64 random_;
     std::array<core_state, cores> cores_{{{.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}}};
@@ -341,17 +356,18 @@ TEST(Recovery, MayBeCutAtEachOfItsWritesAndBeginAgain) {
     }
 }
 
-class SafeLog : public testing::TestWithParam<std::tuple<record_format, log_commit>> {};
+class SafeLog : public testing::TestWithParam<std::tuple<design, record_format, log_commit>> {};
 
 TEST_P(SafeLog, LosesNothingThatWasAcknowledgedDurablyAndIsNeverWrong) {
     log_config log = small_log();
-    std::tie(log.record, log.commit) = GetParam();
+    design what{};
+    std::tie(what, log.record, log.commit) = GetParam();
     cut_run::outcome all;
     std::uint64_t held = 0, records_lost = 0, early = 0;
     for (std::uint64_t seed = 0; seed < 120; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         log.buffer_entries = static_cast<std::uint32_t>(seed % 4 == 0 ? 0 : 15);
-        cut_run run(design::fwb, log, memory_for(seed), seed);
+        cut_run run(what, log, memory_for(seed), seed);
         const cut_run::outcome one = run.run(1 + seed * 53 % 6000);
         all.wrong += one.wrong;
         all.lost += one.lost;
@@ -370,13 +386,15 @@ TEST_P(SafeLog, LosesNothingThatWasAcknowledgedDurablyAndIsNeverWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SafeLog,
-                         testing::Combine(testing::Values(record_format::packed, record_format::line,
+                         testing::Combine(testing::Values(design::fwb, design::hwl),
+                                          testing::Values(record_format::packed, record_format::line,
                                                           record_format::merged),
                                           testing::Values(log_commit::instant, log_commit::durable)),
                          [](const auto& of) {
-                             const auto record = static_cast<std::size_t>(std::get<0>(of.param));
-                             const auto commit = static_cast<std::size_t>(std::get<1>(of.param));
-                             return std::string(record_format_names[record]) + "_" +
+                             const auto record = static_cast<std::size_t>(std::get<1>(of.param));
+                             const auto commit = static_cast<std::size_t>(std::get<2>(of.param));
+                             return std::string(name_of(std::get<0>(of.param))) + "_" +
+                                    std::string(record_format_names[record]) + "_" +
                                     std::string(log_commit_names[commit]);
                          });
 

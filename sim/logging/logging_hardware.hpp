@@ -41,7 +41,7 @@ private:
         if (what == design::hw_rlog) config.values = logged_values::redo;
         if (what == design::hw_ulog) config.values = logged_values::undo;
         // Their ring is overwritten without asking.
-        if (what != design::fwb) config.safety = log_safety::faithful;
+        if (what == design::hw_rlog || what == design::hw_ulog) config.safety = log_safety::faithful;
         return config;
     }
 

@@ -80,6 +80,7 @@ std::string software_logging(const simulation_options& options) {
     case design::unsafe_base: return options.unsafe_values == logged_values::undo ? "undo-unsafe" : "redo-unsafe";
     case design::redo_clwb: return "redo";
     case design::undo_clwb: return "undo";
+    case design::hwl: return "lines";
     default: return "none";
     }
 }
