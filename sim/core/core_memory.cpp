@@ -1,6 +1,7 @@
 #include <sim/core/core_memory.hpp>
 
 #include <sim/core/log_operation.hpp>
+#include <sim/front/refuse_transaction.hpp>
 
 namespace holdfast::sim {
 
@@ -125,7 +126,11 @@ void core_memory::drain_oldest(hart_id who) {
         done = mine.next_drain = std::max(clock_.at_or_after(below_.fence(who, now)), mine.next_drain);
         break;
     case queued_kind::begin:
-        done = mine.next_drain = clock_.at_or_after(registers_.begin(who, oldest.transaction, now));
+        if (registers_.may_begin(who)) {
+            done = mine.next_drain = clock_.at_or_after(registers_.begin(who, oldest.transaction, now));
+        } else if (waits_for_a_number(mine, at)) {
+            return;
+        }
         break;
     case queued_kind::commit:
         done = mine.next_drain = clock_.at_or_after(registers_.commit(who, now));
@@ -137,6 +142,36 @@ void core_memory::drain_oldest(hart_id who) {
     mine.last_effect = std::max(mine.last_effect, done);
     if (watch_ != nullptr) [[unlikely]] watch_->drained({who, oldest, at, done});
     mine.queue.pop(done);
+}
+
+/// Asks again later, but not for ever: who waits may be the one that would have to commit.
+bool core_memory::waits_for_a_number(lane& of, cycle at) {
+    const cycle asked = std::max(of.last_effect, of.queue.front().may_drain);
+    if (clock_.time_of(at) > clock_.time_of(asked) + number_wait_most) {
+        stuck_ = true;
+        return false;
+    }
+    of.next_drain = at + number_retry_cycles;
+    return true;
+}
+
+bool core_memory::save_transaction(hart& at, std::uint64_t where) {
+    if (space_.find<8>(where, writable) == nullptr) return refuse_access(at, space_, "saving a transaction", where);
+    // The register has what the last begin or commit left once that has drained.
+    if (!serialize(at)) return false;
+    lane& mine = lanes_[at.id.value];
+    const std::uint64_t saved = registers_.save(at.id);
+    mine.in_transaction = false;
+    return store<8>(at, where, saved);
+}
+
+bool core_memory::restore_transaction(hart& at, std::uint64_t saved) {
+    if (!serialize(at)) return false;
+    if (!registers_.restore(at.id, saved)) return refuse_restore(at, saved);
+    lane& mine = lanes_[at.id.value];
+    mine.transaction = registers_.transaction(at.id);
+    mine.in_transaction = registers_.in_transaction(at.id);
+    return true;
 }
 
 cycle core_memory::drain_everything() {
@@ -230,6 +265,8 @@ bool core_memory::custom(hart& at, custom_operation what, std::uint64_t first, s
         counters_.persist_fences += 1;
         return true;
     case custom_operation::non_temporal: at.streams_next = true; return true;
+    case custom_operation::transaction_save: return save_transaction(at, first);
+    case custom_operation::transaction_restore: return restore_transaction(at, first);
     case custom_operation::log_create: return enter(queued_kind::log_create);
     case custom_operation::log_truncate: return enter(queued_kind::log_truncate);
     case custom_operation::log_grow: return enter(queued_kind::log_grow);

@@ -173,6 +173,10 @@ public:
     /// All queues, in the order of time. Returns when the last store took effect.
     cycle drain_everything();
 
+    /// A tx_begin waited longer than any commit can take: 256 transactions are active, and none of them commits. It
+    /// was left out, and the run is void.
+    bool is_stuck() const noexcept { return stuck_; }
+
     std::size_t queued(hart_id who) const noexcept { return lanes_[who.value].queue.size(); }
     const core_memory_counters& counters() const noexcept { return counters_; }
     const core_clock& clock() const noexcept { return clock_; }
@@ -239,6 +243,9 @@ private:
     bool drain_overlapping(hart& at, address where, std::uint32_t bytes);
     bool serialize(hart& at);
     bool push(hart& at, const queued_store& made);
+    bool waits_for_a_number(lane& of, cycle at);
+    bool save_transaction(hart& at, std::uint64_t where);
+    bool restore_transaction(hart& at, std::uint64_t saved);
 
     template <unsigned Bytes>
     bool may_update(hart& at, std::uint64_t where) {
@@ -266,6 +273,9 @@ private:
     template <class Begin>
     cycle with_miss_registers(std::uint32_t core, address line, cycle at, Begin&& begin);
 
+    static constexpr cycle number_retry_cycles = 100;
+    static constexpr time number_wait_most = ns(10'000'000);
+
     core_clock clock_;
     bool store_prefetch_;
     cycle load_cycles_;   ///< a hit
@@ -281,6 +291,7 @@ private:
     std::vector<miss_registers> l1_misses_;
     miss_registers l2_misses_;
     std::uint64_t transactions_wanted_ = ~std::uint64_t{0};
+    bool stuck_ = false;
     core_memory_counters counters_{};
 };
 

@@ -52,11 +52,13 @@ public:
         addresses.push_back(event.where.value);
         times.push_back(event.at);
         transactions.push_back(event.transaction.value);
+        in_transaction.push_back(event.in_transaction);
         return event.at + delay;
     }
     std::vector<std::uint64_t> addresses{};
     std::vector<time> times{};
     std::vector<std::uint16_t> transactions{};
+    std::vector<bool> in_transaction{};
     time delay{};
 };
 
@@ -282,6 +284,69 @@ TEST(CoreMemory, AnAccessToAPageThatIsNotThereIsAFault) {
     EXPECT_FALSE(cores.below.load<8>(cores.hart_at(0), 0x5000'0000, value));
     EXPECT_EQ(cores.hart_at(0).stop, hart_stop::fault);
     EXPECT_NE(cores.hart_at(0).reason.text().find("0x50000000"), std::string::npos);
+}
+
+constexpr std::uint64_t saved = volatile_data + 4096;  ///< registers of threads that do not run
+
+TEST(CoreMemory, ATransactionRegisterIsSavedWhenWhatWasBeforeHasDrainedAndRestoredForWhatIsBehind) {
+    small_cores cores;
+    watch seen;
+    cores.attached.on_store = &seen;
+    cores.operate(custom_operation::transaction_begin, 5);
+    cores.store(here, 1);
+    cores.operate(custom_operation::transaction_save, saved);
+    cores.operate(custom_operation::transaction_begin, 6);
+    cores.store(here, 2);
+    cores.operate(custom_operation::transaction_commit);
+    cores.operate(custom_operation::transaction_restore, cores.load(saved));
+    EXPECT_TRUE(cores.registers.in_transaction({0}));
+    cores.store(here, 3);
+    cores.below.drain_everything();
+    EXPECT_EQ(seen.transactions, (std::vector<std::uint16_t>{5, 5, 6, 5})) << "the second one is the register itself";
+    EXPECT_EQ(seen.in_transaction, (std::vector<bool>{true, false, true, true}));
+}
+
+TEST(CoreMemory, RestoringWhatWasNotSavedStopsTheHart) {
+    small_cores cores;
+    EXPECT_FALSE(cores.below.custom(cores.hart_at(0), custom_operation::transaction_restore, 77, 0));
+    EXPECT_EQ(cores.hart_at(0).stop, hart_stop::fault);
+    EXPECT_NE(cores.hart_at(0).reason.text().find("transaction_restore refused"), std::string::npos);
+}
+
+/// As many transactions as hardware can tell apart, all of them on threads that do not run.
+void begin_256(small_cores& cores) {
+    for (std::uint64_t id = 0; id < transaction_registers::active_most; ++id) {
+        cores.operate(custom_operation::transaction_begin, id);
+        cores.operate(custom_operation::transaction_save, saved + 8 * id);
+    }
+}
+
+TEST(CoreMemory, The257thTransactionBeginsWhenAnotherOneHasCommitted) {
+    small_cores cores({}, 2);
+    begin_256(cores);
+    cores.hart_at(1).local_time = cores.hart_at(0).local_time;
+    cores.operate(custom_operation::transaction_begin, 300, 0, 1);
+    cores.store(here, 4, 1);
+    cores.hart_at(1).local_time += 5000;
+    for (int i = 0; i < 100; ++i) cores.execute(cores.instruction(operation_class::integer, 5), 1);
+    EXPECT_FALSE(cores.registers.in_transaction({1}));
+    EXPECT_EQ(cores.in_caches(here), 0u) << "what is behind it waits, too";
+
+    cores.operate(custom_operation::transaction_restore, cores.load(saved + 8 * 9));
+    cores.operate(custom_operation::transaction_commit);
+    cores.below.drain_everything();
+    EXPECT_TRUE(cores.registers.in_transaction({1}));
+    EXPECT_EQ(cores.registers.active_number({1}), 9u);
+    EXPECT_EQ(cores.in_caches(here), 4u);
+    EXPECT_FALSE(cores.below.is_stuck());
+}
+
+TEST(CoreMemory, ATransactionThatWaitsForOneThatNeverCommitsIsFoundOut) {
+    small_cores cores;
+    begin_256(cores);
+    cores.operate(custom_operation::transaction_begin, 300);
+    cores.below.drain_everything();
+    EXPECT_TRUE(cores.below.is_stuck());
 }
 
 }  // namespace

@@ -82,9 +82,9 @@ public:
         execute(what, number);
         return old;
     }
-    void operate(custom_operation what, std::uint64_t first = 0, std::uint64_t second = 0) {
-        again(0, [&] { return below.custom(hart_at(0), what, first, second); });
-        execute(operation_class::custom, sink_register);
+    void operate(custom_operation what, std::uint64_t first = 0, std::uint64_t second = 0, std::uint32_t number = 0) {
+        again(number, [&] { return below.custom(hart_at(number), what, first, second); });
+        execute(instruction(operation_class::custom, sink_register), number);
     }
 
     std::uint64_t in_caches(std::uint64_t where) const {

@@ -21,6 +21,8 @@ enum class custom_operation : int {
     region_of_interest_end = 10,
     spin_begin = 11,              ///< what follows waits for another hart: counted apart
     spin_end = 12,
+    transaction_save = 13,        ///< a change of threads. first: the word that the hart's transaction register goes to
+    transaction_restore = 14,     ///< first: the register, as it was saved; 0: no transaction
 };
 
 constexpr bool is_log_operation(custom_operation what) noexcept {

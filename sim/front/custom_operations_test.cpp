@@ -42,7 +42,8 @@ TEST(CustomOperations, ReachTheMemoryWithTheirOperandsInTheOrderOfTheProgram) {
 
     const custom_operation expected[] = {transaction_begin, non_temporal, line_write_back, persist_fence,
                                          transaction_commit, log_create, log_truncate, log_grow,
-                                         region_of_interest_begin, region_of_interest_end, spin_begin, spin_end};
+                                         region_of_interest_begin, region_of_interest_end, spin_begin, spin_end,
+                                         transaction_save, transaction_restore};
     ASSERT_EQ(memory.heard.size(), std::size(expected));
     for (std::size_t i = 0; i < std::size(expected); ++i) EXPECT_EQ(memory.heard[i].what, expected[i]) << i;
     EXPECT_EQ(memory.heard[0].first, 7u);

@@ -1,5 +1,7 @@
 #include <sim/front/functional_memory.hpp>
 
+#include <sim/front/refuse_transaction.hpp>
+
 #include <algorithm>
 
 namespace holdfast::sim {
@@ -38,6 +40,23 @@ void functional_memory::end_reservations(const hart& storing, std::uint64_t addr
         other->reserved_line = hart::no_reservation;
         return true;
     });
+}
+
+bool functional_memory::change_transaction(hart& at, custom_operation what, std::uint64_t first) {
+    switch (what) {
+    case custom_operation::transaction_begin:
+        if (!transactions_.may_begin(at.id)) return refuse_begin(at);
+        transactions_.begin(at.id, {static_cast<std::uint16_t>(first)});
+        return true;
+    case custom_operation::transaction_commit: transactions_.commit(at.id); return true;
+    case custom_operation::transaction_save:
+        if (!store<8>(at, first, transactions_.of(at.id).word())) return false;
+        transactions_.save(at.id);
+        return true;
+    case custom_operation::transaction_restore:
+        return transactions_.restore(at.id, first) || refuse_restore(at, first);
+    default: return true;
+    }
 }
 
 bool functional_memory::refuse(hart& at, const char* what, std::uint64_t address) {

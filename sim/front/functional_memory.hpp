@@ -1,6 +1,8 @@
 // The memory without time: every access happens at once, in the order in which harts are run.
 #pragma once
 
+#include <sim/base/line.hpp>
+#include <sim/base/transaction_registers.hpp>
 #include <sim/front/address_space.hpp>
 #include <sim/front/memory_policy.hpp>
 
@@ -10,8 +12,8 @@
 namespace holdfast::sim {
 
 /// Custom operations do nothing here, but that the harts may be told to pause behind one of them: that is how a program
-/// gets to its region of interest; and those of the log, and the transactions that are open, are remembered for the
-/// machine that the program goes on with.
+/// gets to its region of interest; those of the log are remembered for the machine that the program goes on with; and
+/// the transaction registers are kept, which that machine takes over.
 /// Requires: the address space and the harts outlive it; a little-endian host.
 class functional_memory {
 public:
@@ -66,11 +68,7 @@ public:
     bool custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {
         if (what == pause_behind_) at.stop = hart_stop::paused;
         if (is_log_operation(what)) log_operations_.push_back({at.id, what, first, second});
-        if (what == custom_operation::transaction_begin || what == custom_operation::transaction_commit) {
-            std::erase_if(open_, [&](const open_transaction& each) { return each.by == at.id; });
-        }
-        if (what == custom_operation::transaction_begin) open_.push_back({at.id, static_cast<std::uint16_t>(first)});
-        return true;
+        return change_transaction(at, what, first);
     }
     struct log_operation {
         hart_id by{};
@@ -78,12 +76,9 @@ public:
         std::uint64_t first = 0, second = 0;
     };
     const std::vector<log_operation>& log_operations() const noexcept { return log_operations_; }
-    struct open_transaction {
-        hart_id by{};
-        std::uint16_t id = 0;
-    };
-    /// Those that have begun and have not committed, oldest first.
-    const std::vector<open_transaction>& open_transactions() const noexcept { return open_; }
+    const transaction_registers& transactions() const noexcept { return transactions_; }
+    /// As the machine had them that the program comes from.
+    void take_over(const transaction_registers& others) { transactions_.take_over(others); }
 
     bool read(hart& at, std::uint64_t address, std::span<std::byte> bytes);
 
@@ -92,13 +87,14 @@ private:
     void reserve(hart& at, std::uint64_t address);
     void give_up_reservation(hart& at);
     void end_reservations(const hart& storing, std::uint64_t address, unsigned bytes);
+    bool change_transaction(hart& at, custom_operation what, std::uint64_t first);
     [[gnu::cold, gnu::noinline]] bool refuse(hart& at, const char* what, std::uint64_t address);
 
     const address_space* space_;
     std::vector<hart*> reservations_{};  ///< harts that have one
     custom_operation pause_behind_{};
     std::vector<log_operation> log_operations_{};
-    std::vector<open_transaction> open_{};
+    transaction_registers transactions_{harts_max};
 };
 
 }  // namespace holdfast::sim

@@ -18,6 +18,9 @@ int main(int, char**) {
     end_region_of_interest();
     begin_spinning();
     end_spinning();
+    static std::uint64_t saved = 0;
+    save_transaction(&saved);
+    restore_transaction(saved);
     line().add("stored ").add_decimal(words[0]).add(" ").add_decimal(words[1]).add(" ").add_decimal(words[2]).write();
     return 0;
 }

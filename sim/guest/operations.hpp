@@ -24,6 +24,13 @@ inline void operate(std::uint64_t first, std::uint64_t second) noexcept {
 
 inline void begin_transaction(std::uint16_t id) noexcept { operate<custom_operation::transaction_begin>(id); }
 inline void commit_transaction() noexcept { operate<custom_operation::transaction_commit>(); }
+/// Of a thread that the hart leaves, and of one that it goes on with. 0 is one without an open transaction.
+inline void save_transaction(std::uint64_t* to) noexcept {
+    operate<custom_operation::transaction_save>(reinterpret_cast<std::uintptr_t>(to));
+}
+inline void restore_transaction(std::uint64_t saved) noexcept {
+    operate<custom_operation::transaction_restore>(saved);
+}
 inline void write_back_line(const void* in_line) noexcept {
     operate<custom_operation::line_write_back>(reinterpret_cast<std::uintptr_t>(in_line));
 }

@@ -7,7 +7,7 @@ namespace holdfast::sim {
 
 hardware_log::hardware_log(const log_config& config, port::ports& attached, port::control_registers& registers,
                            memory_system& memory)
-    : config_(config), registers_(registers), memory_(memory), open_(harts_max) {
+    : config_(config), registers_(registers), memory_(memory), open_(transaction_registers::active_most) {
     attached.on_store = this;
     attached.on_write_back = this;
     attached.on_persist = this;
@@ -16,6 +16,7 @@ hardware_log::hardware_log(const log_config& config, port::ports& attached, port
 }
 
 time hardware_log::create(hart_id, const port::log_region& region, time at) {
+    if (!is_log(region)) return at;
     ring_.emplace(region);
     slots_.assign(ring_->units(), {});
     tail_ = head_ = durable_ = truncated_to_ = 0;
@@ -33,6 +34,7 @@ time hardware_log::commit(const port::store_event& event) {
     log_record record{.what = log_record::kind::store,
                       .transaction = event.transaction,
                       .thread = event.hart,
+                      .active = registers_.active_number(event.hart),
                       .where = event.where,
                       .bytes = static_cast<std::uint8_t>(event.new_bytes.size())};
     std::memcpy(&record.words[0].undo, event.old_bytes.data(), event.old_bytes.size());
@@ -44,7 +46,7 @@ time hardware_log::commit(const port::store_event& event) {
 }
 
 time hardware_log::log_store(hart_id hart, const log_record& record, time at) {
-    open_transaction& mine = open_[hart.value];
+    open_transaction& mine = transaction_of(hart);
     // A record that waits to be merged is not in the log yet: its line must not pass it.
     if (config_.record == record_format::merged) return append_merged(mine, record, at);
     return append(mine, record, at);
@@ -77,26 +79,38 @@ time hardware_log::append_merged(open_transaction& of, const log_record& record,
 }
 
 time hardware_log::append(open_transaction& of, const log_record& record, time at) {
-    const position before = tail_;
-    at = append_encoded(record, bytes_of(config_.record), of, at);
-    if (of.first == no_position) of.first = before;
-    const bool is_store = record.what == log_record::kind::store || record.what == log_record::kind::merged;
-    if (is_store) lines_[record.where.line().value].newest = tail_;
-    return at;
-}
-
-// ---- 2. and 3.
-
-time hardware_log::append_encoded(const log_record& record, std::uint64_t bytes, const open_transaction& of, time at) {
+    const std::uint64_t bytes = bytes_of(config_.record);
     const std::uint64_t units = bytes / log_record::unit_bytes;
+    of.bytes += bytes;
     at = wait_for_room(units, at);
+    if (failure_) return at;
     const time asked = at;
     if (config_.buffer_entries != 0 && in_buffer_.size() == config_.buffer_entries) {
         at = std::max(at, in_buffer_.front());
         in_buffer_.pop_front();
     }
+    const log_ring::spot spot = ring_->at(tail_);
     log_record made = record;
-    made.torn = ring_->torn_bit_of(tail_);
+    made.torn = spot.torn;
+    if (of.first == no_position) of.first = tail_;
+    note_appended(record, units, of);
+    registers_.active_log_region = spot.region;
+    counters_.bytes += bytes;
+    // What is durable at once (while warming up) is told from inside of this call.
+    const record_bytes all = encoded(made);
+    const time left = memory_.nvram().append(spot.place, std::span(all).first(bytes), std::max(at, last_left_));
+    last_left_ = left + config_.buffer_step;
+    if (config_.buffer_entries == 0) {
+        at = left;
+    } else {
+        in_buffer_.push_back(left);
+    }
+    note_combined(spot.place, bytes, left);
+    counters_.buffer_wait += at - asked;
+    return at;
+}
+
+void hardware_log::note_appended(const log_record& record, std::uint64_t units, const open_transaction& of) {
     for (std::uint64_t i = 0; i < units; ++i) {
         slot& place = slots_[ring_->slot_of(tail_ + i)];
         // Whoever waited for room is ahead of what has been told.
@@ -105,34 +119,31 @@ time hardware_log::append_encoded(const log_record& record, std::uint64_t bytes,
         place.line = record.where.line();
         place.transaction = i == 0 ? of.number : 0;
     }
-    const record_bytes all = encoded(made);
-    const address where = ring_->place_of(tail_);
     tail_ += units;
     registers_.log_tail = ring_->place_of(tail_);
-    counters_.bytes += bytes;
-    // What is durable at once (while warming up) is told from inside of this call.
-    const time left = memory_.nvram().append(where, std::span(all).first(bytes), std::max(at, last_left_));
-    last_left_ = left + config_.buffer_step;
-    if (config_.buffer_entries == 0) {
-        at = left;
+    const bool is_store = record.what == log_record::kind::store || record.what == log_record::kind::merged;
+    if (is_store) lines_[record.where.line().value].newest = tail_;
+}
+
+/// The write-combining buffer sends a line on by itself when it has both halves.
+void hardware_log::note_combined(address place, std::uint64_t bytes, time at) {
+    const bool is_other_half = partial_ && partial_->place.line() == place.line() && partial_->place != place;
+    if (bytes == line_bytes || is_other_half) {
+        partial_.reset();
     } else {
-        in_buffer_.push_back(left);
+        partial_ = {place, at};
     }
-    if (ring_->begins_line(tail_)) {
-        partial_since_.reset();
-    } else if (!partial_since_) {
-        partial_since_ = left;
-    }
-    counters_.buffer_wait += at - asked;
-    return at;
+}
+
+/// Sends on what waits for its other half. Returns when all records are at the persist point.
+time hardware_log::flush(time at) {
+    partial_.reset();
+    return memory_.nvram().flush(std::max(at, last_left_));
 }
 
 void hardware_log::settle(time now) {
-    if (partial_since_ && *partial_since_ + config_.partial_line_limit <= now) {
-        const time since = *partial_since_;
-        partial_since_.reset();
-        memory_.nvram().flush(std::max(since + config_.partial_line_limit, last_left_));
-    }
+    if (partial_ && partial_->since + config_.partial_line_limit <= now)
+        flush(partial_->since + config_.partial_line_limit);
     while (!freed_.empty() && freed_.front().at <= now) {
         head_ = std::max(head_, freed_.front().to);
         freed_.pop_front();
@@ -163,7 +174,7 @@ port::permission hardware_log::leave(const port::write_back_event& event) {
 
 time hardware_log::press(address line, time at) {
     std::erase(held_, line);
-    return memory_.nvram().flush(std::max(at, last_left_));
+    return flush(at);
 }
 
 void hardware_log::became_durable(const port::persist_event& event) {
@@ -209,22 +220,30 @@ void hardware_log::release_held(time at) {
 
 // ---- 5.
 
-time hardware_log::begin(hart_id hart, transaction_id, time at) {
-    open_[hart.value] = {.is_open = true, .first = no_position, .number = ++last_number_, .merged = {}};
+/// One whose register was saved before there was this hardware begins here.
+hardware_log::open_transaction& hardware_log::transaction_of(hart_id hart) {
+    open_transaction& mine = open_[registers_.active_number(hart)];
+    if (mine.is_open) return mine;
+    mine = {.is_open = true, .number = ++last_number_, .id = registers_.transaction(hart)};
     committed_at_.push_back(no_position);
+    return mine;
+}
+
+time hardware_log::begin(hart_id hart, transaction_id, time at) {
+    transaction_of(hart);
     return at;
 }
 
 time hardware_log::commit(hart_id hart, transaction_id transaction, time at) {
-    open_transaction& mine = open_[hart.value];
-    if (!ring_ || !mine.is_open) return at;
+    if (!ring_ || !registers_.in_transaction(hart)) return at;
+    open_transaction& mine = transaction_of(hart);
     if (mine.merged.what != log_record::kind::none) at = append(mine, std::exchange(mine.merged, {}), at);
     const bool has_records = mine.first != no_position;
     if (has_records) {
-        at = append(mine, {.what = log_record::kind::commit, .transaction = transaction, .thread = hart}, at);
+        const std::uint8_t active = registers_.active_number(hart);
+        at = append(mine, {log_record::kind::commit, transaction, hart, active}, at);
         counters_.commit_records += 1;
-        partial_since_.reset();
-        const time durable = memory_.nvram().flush(std::max(at, last_left_));
+        const time durable = flush(at);
         if (config_.commit == log_commit::durable) {
             counters_.commit_wait += durable - at;
             at = durable;
@@ -233,79 +252,6 @@ time hardware_log::commit(hart_id hart, transaction_id transaction, time at) {
     committed_at_[mine.number - first_number_] = has_records ? tail_ : 0;
     mine = {};
     return at;
-}
-
-// ---- 6.
-
-time hardware_log::wait_for_room(std::uint64_t units, time at) {
-    const time asked = at;
-    while (tail_ + units - head_ > ring_->units()) {
-        if (!measured_) {
-            head_ = tail_ + units - ring_->units();
-        } else if (!freed_.empty()) {
-            at = std::max(at, freed_.front().at);
-            head_ = std::max(head_, freed_.front().to);
-            freed_.pop_front();
-        } else if (truncated_to_ > head_) {
-            free_truncated(at);
-        } else {
-            overflowed_ = overflowed_ || config_.safety == log_safety::safe;
-            for (position each = head_; each < tail_ + units - ring_->units(); ++each) note_overwritten(each);
-            head_ = tail_ + units - ring_->units();
-        }
-    }
-    counters_.room_wait += at - asked;
-    return at;
-}
-
-void hardware_log::note_overwritten(position at) {
-    if (is_needed(slots_[ring_->slot_of(at)])) counters_.records_lost += 1;
-}
-
-/// Whether a crash now may need the record: its transaction has no durable commit record, or its line is not home.
-bool hardware_log::is_needed(const slot& record) const {
-    if (record.transaction == 0) return false;
-    const std::uint64_t index = record.transaction - first_number_;
-    if (record.transaction >= first_number_ && committed_at_[index] > durable_) return true;
-    const auto found = lines_.find(record.line.value);
-    return found != lines_.end() && found->second.home < record.appended;
-}
-
-/// The first record of any open transaction.
-hardware_log::position hardware_log::open_from() const {
-    position first = no_position;
-    for (const open_transaction& each : open_)
-        if (each.is_open) first = std::min(first, each.first);
-    return first;
-}
-
-time hardware_log::truncate(hart_id, time at) {
-    truncated_to_ = std::max(truncated_to_, std::min(tail_, open_from()));
-    return at;
-}
-
-void hardware_log::free_truncated(time at) {
-    if (truncated_to_ > head_) move_head(truncated_to_, memory_.nvram().push_out(at));
-}
-
-void hardware_log::move_head(position to, time at) {
-    to = std::min(to, open_from());
-    if (to <= head_ || (!freed_.empty() && to <= freed_.back().to)) return;
-    // A transaction that committed at once may have records before it and a commit record that is not durable yet: its
-    // undo values are needed until it is.
-    at = memory_.nvram().flush(std::max(at, last_left_));
-    // Durable before what it frees is overwritten.
-    memory_.nvram().append(ring_->head_place(), std::as_bytes(std::span(&to, 1)), at);
-    const time durable = memory_.nvram().flush(at);
-    counters_.heads += 1;
-    if (!freed_.empty() && freed_.back().at > durable) return;
-    freed_.push_back({to, durable});
-    registers_.log_head = ring_->place_of(to);
-    // Of transactions before it nobody asks any more.
-    while (!committed_at_.empty() && committed_at_.front() <= to) {
-        committed_at_.pop_front();
-        ++first_number_;
-    }
 }
 
 void hardware_log::restart() {
@@ -320,9 +266,9 @@ void hardware_log::restart() {
     freed_.clear();
     in_buffer_.clear();
     last_left_ = {};
-    partial_since_.reset();
+    partial_.reset();
     counters_ = {};
-    memory_.nvram().append(ring_->head_place(), std::as_bytes(std::span(&head_, 1)), time{});
+    write_head(head_, time{});
 }
 
 }  // namespace holdfast::sim

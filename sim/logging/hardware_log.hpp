@@ -12,9 +12,14 @@
 //      that is open. Scans say so (force_write_back.hpp), or the program, by log_truncate, behind line write-backs:
 //      then the head moves when a quarter of the ring is left, after the controller's queue has gone to the array,
 //      since a line that was written back may still wait there. Safe: an append for which there is no room waits for
-//      that. Faithful: it goes on, and is counted if it overwrote a record that recovery may need.
+//      that, and if nobody can free any the log stops there: nothing is overwritten, and the run is an error.
+//      Faithful: it goes on, and is counted if it overwrote a record that recovery may need.
+//   7. log_grow puts one more region behind the tail (log_ring.hpp). The link to it is durable before a record is in it,
+//      since recovery would not look there.
+// A transaction is told by the number in its hart's register, so it may go on upon another hart.
 #pragma once
 
+#include <sim/base/result.hpp>
 #include <sim/logging/log_config.hpp>
 #include <sim/logging/log_ring.hpp>
 #include <sim/memory/memory_system.hpp>
@@ -76,7 +81,7 @@ public:
     time commit(hart_id hart, transaction_id transaction, time at) override;
     time create(hart_id hart, const port::log_region& region, time at) override;
     time truncate(hart_id hart, time at) override;
-    time grow(hart_id, const port::log_region&, time at) override { return at; }
+    time grow(hart_id hart, const port::log_region& region, time at) override;
 
     /// Time passes: a line of the log that is not full may have waited long enough.
     void settle(time now);
@@ -91,8 +96,9 @@ public:
     /// All lines stored to before `to` are home, durably, at `at`: the head moves there then, or as far as it may.
     void move_head(position to, time at);
 
-    /// A transaction was longer than the log, so that records were overwritten that nobody could free: the run is void.
-    bool has_overflowed() const noexcept { return overflowed_; }
+    /// Why the log took no record any more, if it did not: a transaction is longer than it, or a region is no log. The
+    /// run is void from then on.
+    const std::optional<problem>& failure() const noexcept { return failure_; }
     const log_counters& counters() const noexcept { return counters_; }
     const log_config& config() const noexcept { return config_; }
 
@@ -113,18 +119,26 @@ private:
     struct open_transaction {
         bool is_open = false;
         position first = no_position;
-        std::uint64_t number = 0;
+        std::uint64_t bytes = 0;   ///< of its records
+        std::uint64_t number = 0;  ///< of all that ever began
+        transaction_id id{};
         log_record merged{};  ///< that waits for more stores to its line
     };
     static constexpr position no_position = ~position{0};
 
     time log_store(hart_id hart, const log_record& record, time at);
+    open_transaction& transaction_of(hart_id hart);
     time append_merged(open_transaction& of, const log_record& record, time at);
     time append(open_transaction& of, const log_record& record, time at);
-    time append_encoded(const log_record& record, std::uint64_t bytes, const open_transaction& of, time at);
+    void note_appended(const log_record& record, std::uint64_t units, const open_transaction& of);
+    void note_combined(address place, std::uint64_t bytes, time at);
+    time flush(time at);
+    bool is_log(const port::log_region& region);
+    void write_head(position to, time at);
     time wait_for_room(std::uint64_t units, time at);
     position open_from() const;
     void free_truncated(time at);
+    void stop_for_length();
     void note_overwritten(position at);
     bool is_needed(const slot& record) const;
     void note_durable_units(address line, byte_mask mask);
@@ -146,16 +160,21 @@ private:
     std::deque<freed_part> freed_{};  ///< heads to come
     std::deque<time> in_buffer_{};    ///< when records leave it, the last `buffer_entries`
     time last_left_{};
-    std::optional<time> partial_since_{};
+    /// A line of the log that waits in the write-combining buffer for its other half.
+    struct partial_line {
+        address place{};
+        time since{};
+    };
+    std::optional<partial_line> partial_{};
 
-    std::vector<open_transaction> open_;
+    std::vector<open_transaction> open_;  ///< by the numbers of their registers
     std::uint64_t last_number_ = 0;
     std::deque<position> committed_at_{};  ///< by number, from `first_number_`: behind the commit record
     std::uint64_t first_number_ = 1;
     std::unordered_map<std::uint64_t, line_facts> lines_{};
     std::vector<address> held_{};
     bool measured_ = false;
-    bool overflowed_ = false;
+    std::optional<problem> failure_{};
     log_counters counters_{};
 };
 

@@ -1,7 +1,8 @@
 // A record of the hardware's log as the NVRAM has it: the paper's fields in 32 bytes, or 64.
 //
 //   word 0     address of the first byte, 48 bits; transaction, 16 bits
-//   word 1     thread, 8 bits; bytes, 4; kind, 2; torn bit, 1; which words of the line (merged records), 8
+//   word 1     thread, 8 bits; bytes, 4; kind, 2; torn bit, 1; which words of the line (merged records), 8; the
+//              hardware's number of the transaction, 8, which no other active one has: recovery goes by this
 //   words 2, 3 undo and redo value; of a merged record one such pair for each word, lowest first
 //
 // A record never crosses a line, so a line that reaches the array has it whole or not at all. The torn bit says of
@@ -29,7 +30,8 @@ struct log_record {
 
     kind what = kind::none;
     transaction_id transaction{};
-    hart_id thread{};
+    hart_id thread{};         ///< the hart's number
+    std::uint8_t active = 0;  ///< the transaction's, while it is active
     address where{};          ///< of a merged record its line
     std::uint8_t bytes = 0;   ///< 1 to 8, of `words[0]`
     std::uint8_t in_line = 0; ///< of a merged record: bit i stands for word i of the line
@@ -60,7 +62,7 @@ inline record_bytes encoded(const log_record& record) noexcept {
     all[0] = record.where.value | std::uint64_t{record.transaction.value} << 48;
     const std::uint64_t what = static_cast<std::uint8_t>(record.what);
     all[1] = record.thread.value | std::uint64_t{record.bytes} << 8 | what << 12 | std::uint64_t{record.torn} << 14 |
-             std::uint64_t{record.in_line} << 16;
+             std::uint64_t{record.in_line} << 16 | std::uint64_t{record.active} << 24;
     for (std::size_t i = 0; i < record.words.size(); ++i) {
         all[2 + 2 * i] = record.words[i].undo;
         all[3 + 2 * i] = record.words[i].redo;
@@ -82,6 +84,7 @@ inline log_record decoded(std::span<const std::byte> bytes) noexcept {
     record.what = static_cast<log_record::kind>(all[1] >> 12 & 3);
     record.torn = (all[1] >> 14 & 1) != 0;
     record.in_line = static_cast<std::uint8_t>(all[1] >> 16 & 0xff);
+    record.active = static_cast<std::uint8_t>(all[1] >> 24 & 0xff);
     for (std::size_t i = 0; i < record.words.size(); ++i) record.words[i] = {all[2 + 2 * i], all[3 + 2 * i]};
     return record;
 }

@@ -1,9 +1,10 @@
 // Recovery from the NVRAM image alone (the paper, IV-F). Nothing but words of the program's data is written, so it may
 // be cut at each of its writes and begin again.
 //
-//   1. Read the head, and the log from there on, until a torn bit is not that of its lap: the tail.
-//   2. Find the transactions that have a commit record. An id is used again at once, so of a thread's records those
-//      between two commit records are one transaction's.
+//   1. Read the links to regions that were added, the head, and the log from there on, until a torn bit is not that of
+//      its lap: the tail.
+//   2. Find the transactions that have a commit record. A number is used again at once, so of the records with one
+//      number those between two commit records are one transaction's.
 //   3. Write the undo values of the others, newest record first.
 //   4. Write the redo values of those that committed, oldest first.
 // A log of undo values alone has no step 4, one of redo values no step 3.
@@ -28,14 +29,14 @@ struct recovery_report {
 /// `Image` has read_bytes(address, span) and write_bytes(address, span), as memory_image.
 template <class Image>
 recovery_report recover(Image& image, const port::log_region& region, const log_config& config) {
-    const log_ring ring(region);
+    const log_ring ring = ring_found_in(image, region);
     struct found_record {
         log_record record;
         std::size_t transaction = 0;  ///< in `committed`
     };
     std::vector<found_record> log;
     std::vector<bool> committed;
-    std::map<std::uint32_t, std::size_t> open;  // of each thread
+    std::map<std::uint8_t, std::size_t> open;  // of each number of an active transaction
     recovery_report report;
 
     log_ring::position at = 0;
@@ -43,12 +44,13 @@ recovery_report recover(Image& image, const port::log_region& region, const log_
     for (const log_ring::position end = at + ring.units(); at < end;) {
         record_bytes bytes{};
         const std::uint64_t size = bytes_of(config.record);
-        image.read_bytes(ring.place_of(at), std::span(bytes).first(size));
+        const log_ring::spot spot = ring.at(at);
+        image.read_bytes(spot.place, std::span(bytes).first(size));
         const log_record record = decoded(std::span<const std::byte>(bytes).first(size));
-        if (record.torn != ring.torn_bit_of(at)) break;
+        if (record.torn != spot.torn) break;
         at += size / log_record::unit_bytes;
         report.records += 1;
-        const auto [found, is_new] = open.try_emplace(record.thread.value, committed.size());
+        const auto [found, is_new] = open.try_emplace(record.active, committed.size());
         if (is_new) committed.push_back(false);
         log.push_back({record, found->second});
         if (record.what != log_record::kind::commit) continue;

@@ -30,20 +30,21 @@ public:
 
     result<std::optional<int>> run_functionally(bool to_region_of_interest) {
         functional_memory memory(*space_);
+        memory.take_over(transactions_);
         if (to_region_of_interest) memory.pause_behind(custom_operation::region_of_interest_begin);
         no_observer nobody;
         auto status = machine<functional_memory>(*process_, memory, nobody).run();
         log_operations_ = memory.log_operations();
-        open_transactions_ = memory.open_transactions();
+        transactions_ = memory.transactions();
         return status;
     }
-    /// What the program did with its log in the phase without time that came last, and the transactions that are open
-    /// at its end, for the machine that goes on.
+    /// What the program did with its log in the phase without time that came last, and the transaction registers at its
+    /// end, for the machine that goes on.
     void announce(port::control_registers& registers) const {
         for (const functional_memory::log_operation& each : log_operations_) {
             operate_log(registers, each.by, each.what, each.first, each.second, time{});
         }
-        for (const auto& each : open_transactions_) registers.begin(each.by, {each.id}, time{});
+        registers.take_over(transactions_, time{});
     }
     /// The last phase; what the program says then is its result.
     result<std::string> finish() {
@@ -61,6 +62,9 @@ public:
         for (hart& each : process_->harts().all()) each.local_time = each.waited = each.spun = 0;
     }
 
+    /// The other way round.
+    void take_over(const transaction_registers& others) { transactions_ = others; }
+
     const address_space& space() const { return *space_; }
     sim::process& process() { return *process_; }
 
@@ -71,7 +75,7 @@ private:
     std::optional<sim::process> process_{};
     std::string said_{};
     std::vector<functional_memory::log_operation> log_operations_{};
-    std::vector<functional_memory::open_transaction> open_transactions_{};
+    transaction_registers transactions_{harts_max};
 };
 
 /// The program's --logging.
@@ -180,11 +184,8 @@ void add_core_statistics(std::vector<statistic>& to, const scoreboard& board, co
     to.push_back({"tx_per_s", "1/s", static_cast<double>(memory.counters().transactions) / seconds});
 }
 
-std::optional<problem> add_log_statistics(std::vector<statistic>& to, const logging_hardware& hardware,
-                                          const simulation_options& options) {
-    if (hardware.log().has_overflowed())
-        return problem{"the log is too short", options.program, "room for each transaction, and for two scans",
-                       "log.bytes " + std::to_string(hardware.region().bytes)};
+std::optional<problem> add_log_statistics(std::vector<statistic>& to, const logging_hardware& hardware) {
+    if (hardware.log().failure()) return hardware.log().failure();
     counter_list nothing, all;
     nothing.add("log_", log_counters{});
     nothing.add("log_", scan_counters{});
@@ -221,6 +222,10 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
         return problem{"the program ended too early", options.program,
                        std::to_string(options.operations) + " transactions",
                        std::to_string(memory.counters().transactions)};
+    }
+    if (memory.is_stuck()) {
+        return problem{"a transaction could not begin", options.program, "a commit within 10 ms",
+                       "256 active transactions, none of which commits"};
     }
     if (built.memory.nvram().has_overflowed()) {
         return problem{"hardware sent writes without waiting until they were accepted", "the NVRAM controller",
@@ -280,12 +285,13 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
         progress("measuring");
         if (auto failed = measure(**guest, built, config, options, made)) return *failed;
         if (hardware) {
-            if (auto failed = add_log_statistics(made.statistics, *hardware, options)) return *failed;
+            if (auto failed = add_log_statistics(made.statistics, *hardware)) return *failed;
         }
         made.statistics.push_back({"filled_bytes", "bytes", static_cast<double>(warmed->filled_bytes)});
         made.statistics.push_back({"warm_up_transactions", "count", static_cast<double>(warmed->transactions)});
         made.statistics.push_back({"warm_up_complete", "1", warmed->complete ? 1.0 : 0.0});
         take_back(built, (*guest)->space());
+        (*guest)->take_over(built.registers.transactions());
     }
     progress("verifying");
     auto said = (*guest)->finish();

@@ -1,6 +1,7 @@
 #include <sim/machine/warming_memory.hpp>
 
 #include <sim/core/log_operation.hpp>
+#include <sim/front/refuse_transaction.hpp>
 
 namespace holdfast::sim {
 
@@ -23,7 +24,15 @@ bool warming_memory::custom(hart& at, custom_operation what, std::uint64_t first
     }
     if (is_log_operation(what)) operate_log(registers_, at.id, what, first, second, time{});
     if (what == custom_operation::transaction_begin) {
+        if (!registers_.may_begin(at.id)) return refuse_begin(at);
         registers_.begin(at.id, {static_cast<std::uint16_t>(first)}, time{});
+    }
+    if (what == custom_operation::transaction_save) {
+        if (space_.find<8>(first, writable) == nullptr) return refuse_access(at, space_, "saving a transaction", first);
+        return store<8>(at, first, registers_.save(at.id));
+    }
+    if (what == custom_operation::transaction_restore) {
+        return registers_.restore(at.id, first) || refuse_restore(at, first);
     }
     if (what == custom_operation::non_temporal) at.streams_next = true;
     if (what == custom_operation::region_of_interest_end) at.stop = hart_stop::paused;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <sim/base/line.hpp>
+#include <sim/base/transaction_registers.hpp>
 
 #include <span>
 #include <vector>
@@ -86,7 +87,8 @@ public:
     virtual void became_durable(const persist_event& event) = 0;
 };
 
-/// (f) Begin and commit of transactions; the answers are when the instruction is done.
+/// (f) Begin and commit of transactions; the answers are when the instruction is done. The registers have the
+/// transaction at both. It may commit on another hart than it began on, if its thread has changed harts.
 class transactions {
 public:
     virtual ~transactions() = default;
@@ -188,20 +190,35 @@ class control_registers {
 public:
     control_registers(std::uint32_t harts, const ports& attached) : current_(harts), attached_(attached) {}
 
-    /// What tx_begin and tx_commit do; each returns when the instruction is done.
+    /// Whether a tx_begin may be executed, or has to be tried again later: 256 transactions are active.
+    bool may_begin(hart_id hart) const noexcept { return current_.may_begin(hart); }
+    /// What tx_begin and tx_commit do; each returns when the instruction is done. Requires: may_begin.
     time begin(hart_id hart, transaction_id transaction, time at) {
-        current_[hart.value] = {transaction, true};
+        current_.begin(hart, transaction);
         return attached_.on_transaction ? attached_.on_transaction->begin(hart, transaction, at) : at;
     }
     time commit(hart_id hart, time at) {
-        const transaction_id transaction = current_[hart.value].id;
-        current_[hart.value].open = false;
-        return attached_.on_transaction ? attached_.on_transaction->commit(hart, transaction, at) : at;
+        if (attached_.on_transaction) at = attached_.on_transaction->commit(hart, transaction(hart), at);
+        current_.commit(hart);
+        return at;
+    }
+    /// What a change of threads on a hart does with the register; see transaction_registers.
+    std::uint64_t save(hart_id hart) noexcept { return current_.save(hart); }
+    bool restore(hart_id hart, std::uint64_t saved) noexcept { return current_.restore(hart, saved); }
+    const transaction_registers& transactions() const noexcept { return current_; }
+    /// As another machine had them, and hardware is told of what is open.
+    void take_over(const transaction_registers& others, time at) {
+        current_.take_over(others);
+        for (std::uint32_t hart = 0; hart < current_.harts(); ++hart)
+            if (in_transaction({hart}) && attached_.on_transaction)
+                attached_.on_transaction->begin({hart}, transaction({hart}), at);
     }
 
     /// What a store captures when it is executed.
-    transaction_id transaction(hart_id hart) const { return current_[hart.value].id; }
-    bool in_transaction(hart_id hart) const { return current_[hart.value].open; }
+    transaction_id transaction(hart_id hart) const { return current_.of(hart).id; }
+    bool in_transaction(hart_id hart) const { return current_.of(hart).open; }
+    /// What hardware tells the hart's open transaction by.
+    std::uint8_t active_number(hart_id hart) const { return current_.of(hart).active; }
 
     /// log_create, log_truncate and log_grow. On a machine without a log nothing is written, so the tail stays where
     /// the head is, and they take no time.
@@ -224,14 +241,10 @@ public:
     address log_head{};
     address log_tail{};
     std::vector<log_region> log_regions{};  ///< that of log_create first, then those of log_grow
-    std::size_t active_log_region = 0;      ///< which of them head and tail are in
+    std::size_t active_log_region = 0;      ///< which of them the newest record is in
 
 private:
-    struct transaction_register {
-        transaction_id id{};
-        bool open = false;
-    };
-    std::vector<transaction_register> current_;
+    transaction_registers current_;
     const ports& attached_;
 };
 
