@@ -1,4 +1,5 @@
 // What L2 knows of the L1s and asks of them, and what lines go through on their way to memory.
+#include <sim/base/planted.hpp>
 #include <sim/cache/hierarchy.hpp>
 
 namespace holdfast::sim {
@@ -27,7 +28,7 @@ void hierarchy::store_in_l2(cache_array::place in_l2, const line_data& bytes, st
     l2_.bytes(in_l2) = bytes;
     l2_.state(in_l2).dirty = true;
     // How long the line has been dirty goes with it.
-    l2_.state(in_l2).spare |= spare;
+    if (!is_planted(planted_fault::fwb_bit_lost)) l2_.state(in_l2).spare |= spare;
 }
 
 // The L1 that may have changed the line gives its bytes to L2, and keeps it without the right to write, or not at all.
@@ -113,6 +114,11 @@ time hierarchy::write_back(const store_source& who, address where, time at) {
 time hierarchy::force_write_back(address line, time at) {
     const cache_array::place in_l2 = l2_.find(line.line());
     if (in_l2 == cache_array::nowhere) return at;
+    if (is_planted(planted_fault::forced_into_l2) && l2_.state(in_l2).owner != line_state::no_owner) {
+        const time there = clean_owner(in_l2, port::reason::forced, at + l2_.latency);
+        l2_.state(in_l2).spare = 0;
+        return there;
+    }
     return clean(in_l2, {port::reason::forced, hart_set::none()}, at + l2_.latency);
 }
 

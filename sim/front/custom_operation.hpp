@@ -14,8 +14,8 @@ enum class custom_operation : int {
     persist_fence = 4,            ///< what was written back or streamed before is durable before what follows
     non_temporal = 5,             ///< the hart's next store goes past the caches
     log_create = 6,               ///< first: where in NVRAM, second: how many bytes
-    log_truncate = 7,             ///< every line that committed transactions stored to has been written back: their
-                                  ///< records may go once these lines are durable
+    log_truncate = 7,             ///< each transaction that has a record so far has written all its lines back when it
+                                  ///< commits: once they are durable its records may go
     log_grow = 8,                 ///< one more region. first: where in NVRAM, second: how many bytes
     region_of_interest_begin = 9,
     region_of_interest_end = 10,

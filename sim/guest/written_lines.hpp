@@ -3,8 +3,8 @@
 // store:  1. Store the new value; the hardware makes its record.  2. Note the line.
 // end:    3. Write each noted line back, once. Nobody waits: until a line is home its records are in the log, and a
 //            line that is home before the commit record is undone by recovery.
-//         4. Truncate: all transactions that have committed have written their lines back. This one has not committed,
-//            so its records stay until the next truncation.
+//         4. Truncate: each transaction has written its lines back when it commits, this one, too. Hardware keeps the
+//            records of what has not committed.
 #pragma once
 
 #include <sim/guest/access.hpp>

@@ -22,7 +22,8 @@ void force_write_back::clean_all() {
 
 void force_write_back::reached(time now) {
     // So that two scans are through before the log is full.
-    const bool runs_short = log_.config().safety == log_safety::safe && log_.room() < log_.units() / 4;
+    const bool runs_short = log_.config().safety == log_safety::safe && log_.room() < log_.units() / 4 &&
+                            !is_planted(planted_fault::room_not_awaited);
     if (!scanning_ && (now >= due_ || runs_short)) begin_scan(now, runs_short);
     if (scanning_ && runs_short && log_.room() < log_.units() / 8) {
         // Harts will wait for room before they meet the walker.
@@ -67,8 +68,10 @@ void force_write_back::walk_one(bool all) {
 void force_write_back::end_scan() {
     scanning_ = false;
     counters_.scanning += walked_until_ - began_;
-    const time home = memory_.nvram().push_out(walked_until_);
-    log_.move_head(hurried_ ? tail_at_begin_ : tail_at_last_begin_, home);
+    const bool early = is_planted(planted_fault::head_before_home);
+    const time home = early ? walked_until_ : memory_.nvram().push_out(walked_until_);
+    const bool all_are_home = hurried_ || is_planted(planted_fault::head_a_scan_early);
+    log_.move_head(all_are_home ? tail_at_begin_ : tail_at_last_begin_, home);
 }
 
 }  // namespace holdfast::sim

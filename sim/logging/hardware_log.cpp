@@ -38,6 +38,11 @@ time hardware_log::commit(const port::store_event& event) {
                       .where = event.where,
                       .bytes = static_cast<std::uint8_t>(event.new_bytes.size())};
     std::memcpy(&record.words[0].undo, event.old_bytes.data(), event.old_bytes.size());
+    if (is_planted(planted_fault::old_value_of_memory)) {
+        line_data line;
+        memory_.peek(event.where.line(), line);
+        std::memcpy(&record.words[0].undo, line.data() + event.where.offset_in_line(), event.old_bytes.size());
+    }
     std::memcpy(&record.words[0].redo, event.new_bytes.data(), event.new_bytes.size());
     if (config_.values == logged_values::undo) record.words[0].redo = 0;
     if (config_.values == logged_values::redo) record.words[0].undo = 0;
@@ -73,8 +78,7 @@ time hardware_log::append_merged(open_transaction& of, const log_record& record,
     waits.what = log_record::kind::merged;
     waits.where = record.where.line();
     waits.in_line = static_cast<std::uint8_t>(1u << (record.where.offset_in_line() / 8));
-    // As if it were the last one so far: the line is held for what will be in the log behind it.
-    lines_[waits.where.value].newest = no_position;
+    lines_[waits.where.value].merging += 1;
     return at;
 }
 
@@ -122,7 +126,10 @@ void hardware_log::note_appended(const log_record& record, std::uint64_t units, 
     tail_ += units;
     registers_.log_tail = ring_->place_of(tail_);
     const bool is_store = record.what == log_record::kind::store || record.what == log_record::kind::merged;
-    if (is_store) lines_[record.where.line().value].newest = tail_;
+    if (!is_store) return;
+    line_facts& facts = lines_[record.where.line().value];
+    facts.newest = tail_;
+    if (record.what == log_record::kind::merged) facts.merging -= 1;
 }
 
 /// The write-combining buffer sends a line on by itself when it has both halves.
@@ -137,6 +144,7 @@ void hardware_log::note_combined(address place, std::uint64_t bytes, time at) {
 
 /// Sends on what waits for its other half. Returns when all records are at the persist point.
 time hardware_log::flush(time at) {
+    if (partial_ && is_planted(planted_fault::partial_line_kept)) return std::max(at, last_left_);
     partial_.reset();
     return memory_.nvram().flush(std::max(at, last_left_));
 }
@@ -157,15 +165,16 @@ port::permission hardware_log::leave(const port::write_back_event& event) {
     const auto found = lines_.find(event.line.value);
     if (event.from != port::level::controller || found == lines_.end() || !measured_) return {event.at, false};
     line_facts& facts = found->second;
-    if (facts.newest == no_position) {
-        // Its record waits to be merged with later ones, and is wanted now.
+    if (facts.merging != 0 && !is_planted(planted_fault::merged_record_passed)) {
+        // Records that wait to be merged with later ones are wanted now.
         for (open_transaction& each : open_) {
             if (each.merged.what == log_record::kind::none || each.merged.where != event.line) continue;
             append(each, std::exchange(each.merged, {}), event.at);
         }
     }
     facts.leaving.push_back(facts.newest);
-    if (facts.newest <= durable_) return {std::max(event.at, durable_at_), false};
+    const bool goes = facts.newest <= durable_ || is_planted(planted_fault::hold_dropped);
+    if (goes) return {std::max(event.at, durable_at_), false};
     if (config_.safety == log_safety::faithful) return {event.at, false};
     held_.push_back(event.line);
     counters_.lines_held += 1;
@@ -203,6 +212,8 @@ void hardware_log::note_durable_units(address line, byte_mask mask) {
     }
     // Writes of one line become durable in order: a later lap stands for the one before.
     while (durable_ < tail_ && slots_[ring_->slot_of(durable_)].durable > durable_) ++durable_;
+    if (is_planted(planted_fault::hole_overlooked))
+        durable_ = std::max(durable_, slots_[ring_->slot_at(line)].durable);
 }
 
 void hardware_log::release_held(time at) {
@@ -244,7 +255,7 @@ time hardware_log::commit(hart_id hart, transaction_id transaction, time at) {
         at = append(mine, {log_record::kind::commit, transaction, hart, active}, at);
         counters_.commit_records += 1;
         const time durable = flush(at);
-        if (config_.commit == log_commit::durable) {
+        if (config_.commit == log_commit::durable && !is_planted(planted_fault::commit_too_early)) {
             counters_.commit_wait += durable - at;
             at = durable;
         }

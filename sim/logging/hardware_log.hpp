@@ -14,11 +14,12 @@
 //      since a line that was written back may still wait there. Safe: an append for which there is no room waits for
 //      that, and if nobody can free any the log stops there: nothing is overwritten, and the run is an error.
 //      Faithful: it goes on, and is counted if it overwrote a record that recovery may need.
-//   7. log_grow puts one more region behind the tail (log_ring.hpp). The link to it is durable before a record is in it,
-//      since recovery would not look there.
+//   7. log_grow puts one more region behind the tail (log_ring.hpp). The link to it is durable before a record is in
+//      it, since recovery would not look there.
 // A transaction is told by the number in its hart's register, so it may go on upon another hart.
 #pragma once
 
+#include <sim/base/planted.hpp>
 #include <sim/base/result.hpp>
 #include <sim/logging/log_config.hpp>
 #include <sim/logging/log_ring.hpp>
@@ -105,6 +106,7 @@ public:
 private:
     struct line_facts {
         position newest = 0;  ///< behind the newest record
+        std::uint32_t merging = 0;  ///< records that wait for more stores to it, of one transaction each
         position home = 0;    ///< the same of what the NVRAM has
         std::deque<position> leaving{};  ///< of what the controller has accepted, in order
     };
@@ -137,6 +139,7 @@ private:
     void write_head(position to, time at);
     time wait_for_room(std::uint64_t units, time at);
     position open_from() const;
+    position truncated_to() const;
     void free_truncated(time at);
     void stop_for_length();
     void note_overwritten(position at);
@@ -150,7 +153,7 @@ private:
     std::optional<log_ring> ring_{};
     std::vector<slot> slots_{};
     position tail_ = 0, head_ = 0;
-    position truncated_to_ = 0;  ///< lines stored to before have been written back: they are home, or queued
+    position truncated_to_ = 0;  ///< where the tail was at the last log_truncate
     position durable_ = 0;  ///< all before it is durable
     time durable_at_{};
     struct freed_part {

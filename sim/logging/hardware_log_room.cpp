@@ -12,6 +12,7 @@ namespace holdfast::sim {
 time hardware_log::wait_for_room(std::uint64_t units, time at) {
     const time asked = at;
     while (tail_ + units - head_ > ring_->units() && !failure_) {
+        if (is_planted(planted_fault::room_not_awaited)) break;
         const position wanted = tail_ + units - ring_->units();
         if (!measured_) {
             head_ = wanted;
@@ -19,7 +20,7 @@ time hardware_log::wait_for_room(std::uint64_t units, time at) {
             at = std::max(at, freed_.front().at);
             head_ = std::max(head_, freed_.front().to);
             freed_.pop_front();
-        } else if (truncated_to_ > head_) {
+        } else if (truncated_to() > head_) {
             free_truncated(at);
         } else if (config_.safety == log_safety::safe) {
             stop_for_length();
@@ -72,12 +73,17 @@ hardware_log::position hardware_log::open_from() const {
 }
 
 time hardware_log::truncate(hart_id, time at) {
-    truncated_to_ = std::max(truncated_to_, std::min(tail_, open_from()));
+    truncated_to_ = tail_;
     return at;
 }
 
+/// As far as the program has truncated the log, and all transactions have committed.
+hardware_log::position hardware_log::truncated_to() const { return std::min(truncated_to_, open_from()); }
+
 void hardware_log::free_truncated(time at) {
-    if (truncated_to_ > head_) move_head(truncated_to_, memory_.nvram().push_out(at));
+    if (truncated_to() <= head_) return;
+    const time home = is_planted(planted_fault::truncated_before_home) ? at : memory_.nvram().push_out(at);
+    move_head(truncated_to_, home);
 }
 
 void hardware_log::write_head(position to, time at) {
@@ -85,13 +91,13 @@ void hardware_log::write_head(position to, time at) {
 }
 
 void hardware_log::move_head(position to, time at) {
-    to = std::min(to, open_from());
+    if (!is_planted(planted_fault::head_past_open)) to = std::min(to, open_from());
     if (to <= head_ || (!freed_.empty() && to <= freed_.back().to)) return;
     // A transaction that committed at once may have records before it and a commit record that is not durable yet: its
     // undo values are needed until it is.
     at = flush(at);
     // Durable before what it frees is overwritten.
-    write_head(to, at);
+    if (!is_planted(planted_fault::head_left_out)) write_head(to, at);
     const time durable = flush(at);
     counters_.heads += 1;
     if (!freed_.empty() && freed_.back().at > durable) return;
@@ -121,7 +127,7 @@ time hardware_log::grow(hart_id, const port::log_region& region, time at) {
     const log_header link{0, tail_, region.begin, region.bytes};
     const std::size_t offset = offsetof(log_header, grown_from);
     const auto bytes = std::as_bytes(std::span(&link, 1)).subspan(offset);
-    memory_.nvram().append(ring_->link_place() + offset, bytes, at);
+    if (!is_planted(planted_fault::link_left_out)) memory_.nvram().append(ring_->link_place() + offset, bytes, at);
     at = flush(at);
     last_left_ = std::max(last_left_, at);
     ring_->grow(region, tail_);

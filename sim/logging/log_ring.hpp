@@ -13,6 +13,7 @@
 // its own: in n it is 1 at first, since n is all zero, in f and a the one that they would have had.
 #pragma once
 
+#include <sim/base/planted.hpp>
 #include <sim/logging/log_record.hpp>
 #include <sim/port/ports.hpp>
 
@@ -130,6 +131,8 @@ inline void log_ring::grow(const port::log_region& region, position tail) {
         begin += each.units;
     }
     made.parts.insert(made.parts.end(), next_lap.begin(), next_lap.end());
+    if (is_planted(planted_fault::torn_bits_start_over))
+        for (part& each : made.parts) each.torn = true;
     shapes_.push_back(std::move(made));
 }
 

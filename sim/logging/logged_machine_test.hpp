@@ -25,6 +25,13 @@ inline hierarchy_config small_caches() {
     return config;
 }
 
+/// An L2 that has all that cut_run stores to: lines leave it only when they are forced.
+inline hierarchy_config roomy_caches() {
+    hierarchy_config config = small_caches();
+    config.l2 = {64 * 64 * 4, 4, ps(4400), ps(4400)};
+    return config;
+}
+
 struct logged_machine {
     explicit logged_machine(design what, const log_config& log = {}, const hierarchy_config& cache = small_caches(),
                             const memory_config& behind = {})
@@ -75,14 +82,17 @@ using contents = std::map<std::uint64_t, std::uint64_t>;
 /// Cores store to words of their own, in transactions, until a crash.
 class cut_run {
 public:
-    cut_run(design what, const log_config& log, const memory_config& config, std::uint64_t seed)
-        : log_(log), writes_back_(what == design::hwl), machine_(what, log, small_caches(), config), random_(seed) {}
+    cut_run(design what, const log_config& log, const memory_config& config, std::uint64_t seed,
+            const hierarchy_config& caches = small_caches())
+        : log_(log), writes_back_(what == design::hwl), machine_(what, log, caches, config), random_(seed) {}
 
     struct outcome {
         std::uint64_t wrong = 0;  ///< cores whose words are what no commit left
         std::uint64_t lost = 0;   ///< cores that lost what was acknowledged
         std::uint64_t laps = 0;
     };
+    /// Cores store to two words of each line, instead of having lines of their own.
+    void share_lines() noexcept { shares_lines_ = true; }
     /// From now on the log gets a region more whenever a store has one of these numbers.
     void grow_at(std::vector<std::uint64_t> stores) { grow_at_ = std::move(stores); }
     outcome run(std::uint64_t stores) {
@@ -90,7 +100,7 @@ public:
         const time cut = furthest_behind().now + ns(random_() % 1000);
         machine_.settle(furthest_behind().now);
         outcome found{.laps = machine_.hardware.log().counters().bytes / log_.bytes};
-        EXPECT_FALSE(machine_.hardware.log().failure());
+        if (const auto& why = machine_.hardware.log().failure()) ADD_FAILURE() << why->text();
         counters = machine_.hardware.log().counters();
         scans = machine_.hardware.scans();
         memory_image survives = machine_.memory.nvram().crash(cut);
@@ -98,6 +108,8 @@ public:
         for (const core_state& each : cores_) judge(each, survives, cut, found);
         return found;
     }
+
+    logged_machine& machine() noexcept { return machine_; }
 
     log_counters counters{};
     scan_counters scans{};
@@ -131,7 +143,8 @@ private:
         core.in_transaction = true;
         // Some stores go to one line in a row.
         if (random_() % 3 != 0) core.line = random_() % (words / cores / 8);
-        const std::uint64_t number = (core.line * cores + core.number) * 8 + random_() % 8;
+        const std::uint64_t number = shares_lines_ ? core.line * 8 + core.number * 2 + random_() % 2
+                                                   : (core.line * cores + core.number) * 8 + random_() % 8;
         core.now = machine_.store(hart, number, value, core.now);
         core.newest[number] = value;
         core.lines.insert(number / 8 * 8);
@@ -155,10 +168,13 @@ private:
         for (const std::uint64_t each : core.lines) core.now = machine_.write_back(hart, each, core.now);
         core.now = machine_.registers.truncate_log(hart, core.now);
     }
+    std::uint64_t owner_of(std::uint64_t number) const noexcept {
+        return shares_lines_ ? number % 8 / 2 : number / 8 % cores;
+    }
     void judge(const core_state& core, const memory_image& survives, time cut, outcome& into) const {
         contents found;
         for (std::uint64_t number = 0; number < words; ++number) {
-            if (number / 8 % cores != core.number) continue;
+            if (owner_of(number) != core.number) continue;
             if (const std::uint64_t value = word_in(survives, machine_.word(number))) found[number] = value;
         }
         std::size_t last = 0;
@@ -175,6 +191,7 @@ private:
     bool writes_back_;
     logged_machine machine_;
     std::mt19937_64 random_;
+    bool shares_lines_ = false;
     std::vector<std::uint64_t> grow_at_{};
     std::uint64_t grown_ = 0;
     std::array<core_state, cores> cores_{{{.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}}};
@@ -187,6 +204,8 @@ inline log_config small_log() {
     return config;
 }
 
+/// Every drain policy, arbitration, persist point and order, by the numbers below `memories`.
+inline constexpr std::uint64_t memories = 60;
 inline memory_config memory_for(std::uint64_t seed) {
     memory_config config;
     config.controller.drain = static_cast<drain_policy>(seed % 5);

@@ -10,9 +10,11 @@
 // A log of undo values alone has no step 4, one of redo values no step 3.
 #pragma once
 
+#include <sim/base/planted.hpp>
 #include <sim/logging/log_config.hpp>
 #include <sim/logging/log_ring.hpp>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -47,7 +49,7 @@ recovery_report recover(Image& image, const port::log_region& region, const log_
         const log_ring::spot spot = ring.at(at);
         image.read_bytes(spot.place, std::span(bytes).first(size));
         const log_record record = decoded(std::span<const std::byte>(bytes).first(size));
-        if (record.torn != spot.torn) break;
+        if (record.torn != spot.torn && !is_planted(planted_fault::torn_bit_ignored)) break;
         at += size / log_record::unit_bytes;
         report.records += 1;
         const auto [found, is_new] = open.try_emplace(record.active, committed.size());
@@ -56,23 +58,30 @@ recovery_report recover(Image& image, const port::log_region& region, const log_
         if (record.what != log_record::kind::commit) continue;
         committed[found->second] = true;
         report.committed += 1;
-        open.erase(found);
+        if (!is_planted(planted_fault::commits_not_told_apart)) open.erase(found);
     }
     report.tail = at;
 
     const auto put = [&](address where, std::uint8_t bytes, std::uint64_t value) {
         image.write_bytes(where, std::as_bytes(std::span(&value, 1)).first(bytes));
     };
+    const auto undo = [&](const found_record& each) {
+        each.record.for_each_word([&](address where, std::uint8_t bytes, const logged_word& word) {
+            put(where, bytes, word.undo);
+            report.undone += 1;
+        });
+    };
+    const auto is_undone = [&](const found_record& each) {
+        return !committed[each.transaction] || is_planted(planted_fault::undo_everything);
+    };
+    if (is_planted(planted_fault::undo_oldest_first)) std::reverse(log.begin(), log.end());
     if (config.values != logged_values::redo)
         for (auto each = log.rbegin(); each != log.rend(); ++each)
-            if (!committed[each->transaction])
-                each->record.for_each_word([&](address where, std::uint8_t bytes, const logged_word& word) {
-                    put(where, bytes, word.undo);
-                    report.undone += 1;
-                });
+            if (is_undone(*each)) undo(*each);
+    if (is_planted(planted_fault::undo_oldest_first)) std::reverse(log.begin(), log.end());
     if (config.values != logged_values::undo)
         for (const found_record& each : log)
-            if (committed[each.transaction])
+            if (is_planted(planted_fault::redo_uncommitted) || !is_undone(each))
                 each.record.for_each_word([&](address where, std::uint8_t bytes, const logged_word& word) {
                     put(where, bytes, word.redo);
                     report.redone += 1;

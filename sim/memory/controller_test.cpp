@@ -320,6 +320,14 @@ TEST_F(Controller, AFlushedLogIsDurableWhenTheFlushReturns) {
     EXPECT_EQ(byte_in(controller().crash(ns(310)), 39), 7);
 }
 
+TEST_F(Controller, AsPersistPointItEndsAFlushWhenItHasAcceptedEveryLineOfTheLog) {
+    config_.controller.persist = persist_point::controller;
+    config_.controller.log_order = log_order::any;
+    // A hart that is ahead has appended a line later than the one that flushes now.
+    append(0, 64, ns(1000));
+    EXPECT_EQ(controller().flush(ns(500)), ns(1000));
+}
+
 TEST_F(Controller, LogFirstPassesTheWaitingWrites) {
     for (std::uint64_t each = 1; each < 40; ++each) write(each * 8 * row, 1, ns(0));
     append(0, 64, ns(0));

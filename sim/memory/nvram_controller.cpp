@@ -90,7 +90,7 @@ time nvram_controller::accept(const line_write& what, port::source from, write_o
     // The log is in order at this persist point, too, though harts append a little ahead of each other.
     if (keeps_order_of(from)) at = std::max(at, last_log_accepted_);
     at = make_room(from, at);
-    if (keeps_order_of(from)) last_log_accepted_ = at;
+    if (from == port::source::log) last_log_accepted_ = std::max(last_log_accepted_, at);
     if (at != asked) {
         counters_.writes_refused += 1;
         counters_.refused_time += at - asked;
@@ -286,7 +286,7 @@ void nvram_controller::send_log(time at) {
 
 time nvram_controller::flush(time at) {
     at = send_combined_log(at);
-    if (config_.persist == persist_point::controller) return at;
+    if (config_.persist == persist_point::controller) return std::max(at, last_log_accepted_);
     send_log(at);
     return std::max(at, last_log_);
 }
