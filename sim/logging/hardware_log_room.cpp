@@ -33,16 +33,16 @@ time hardware_log::wait_for_room(std::uint64_t units, time at) {
     return at;
 }
 
-/// Nothing is free, and nobody can free it: the head waits for the transaction that began first, or for scans that take
-/// too long.
+/// Nothing is free, and nobody can free it: the head waits for the transaction that began first, or for a scan.
 void hardware_log::stop_for_length() {
     const std::string ring = std::to_string(ring_->units() * log_record::unit_bytes) + " bytes";
     const auto is_first = [](const open_transaction& each, const open_transaction& other) {
         return each.first < other.first;
     };
     const open_transaction& oldest = *std::min_element(open_.begin(), open_.end(), is_first);
-    if (oldest.first == no_position) {
-        failure_ = {"the log is too short", "log.bytes", "room for all that is appended during two scans",
+    // What is before it has committed, and would go if there were time for a scan.
+    if (oldest.first > head_) {
+        failure_ = {"the log is too short", "log.bytes", "room for what is appended until a scan has forced lines home",
                     "a ring of " + ring};
         return;
     }
