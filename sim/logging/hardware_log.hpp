@@ -97,8 +97,8 @@ public:
     /// All lines stored to before `to` are home, durably, at `at`: the head moves there then, or as far as it may.
     void move_head(position to, time at);
 
-    /// Why the log took no record any more, if it did not: a transaction is longer than it, or a region is no log. The
-    /// run is void from then on.
+    /// Why the log took no record any more, if it did not: a transaction is longer than it, it is too short for scans,
+    /// or a region is no log. The run is void from then on.
     const std::optional<problem>& failure() const noexcept { return failure_; }
     const log_counters& counters() const noexcept { return counters_; }
     const log_config& config() const noexcept { return config_; }
@@ -106,9 +106,9 @@ public:
 private:
     struct line_facts {
         position newest = 0;  ///< behind the newest record
-        std::uint32_t merging = 0;  ///< records that wait for more stores to it, of one transaction each
         position home = 0;    ///< the same of what the NVRAM has
         std::deque<position> leaving{};  ///< of what the controller has accepted, in order
+        std::uint32_t merging = 0;       ///< records that wait for more stores to it, of one transaction each
     };
     /// What a place in the ring has.
     struct slot {
