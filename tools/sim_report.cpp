@@ -33,7 +33,8 @@ promise promise_of(const sim_case& ran) {
     case sim::design::non_pers:
     case sim::design::unsafe_base: return {};
     case sim::design::redo_clwb:
-    case sim::design::undo_clwb: return {sim::log_safety::safe, sim::log_commit::durable};
+    case sim::design::undo_clwb:
+    case sim::design::snf_sw: return {sim::log_safety::safe, sim::log_commit::durable};
     case sim::design::hw_rlog:
     case sim::design::hw_ulog: return {sim::log_safety::faithful, ran.machine.log.commit};
     case sim::design::hwl:

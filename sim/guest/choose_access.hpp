@@ -3,6 +3,7 @@
 
 #include <sim/guest/parameters.hpp>
 #include <sim/guest/software_log.hpp>
+#include <sim/guest/steal_no_force.hpp>
 #include <sim/guest/written_lines.hpp>
 
 namespace holdfast::guest {
@@ -16,6 +17,7 @@ int with_access(logging_kind logging, Run&& run) noexcept {
     case logging_kind::undo: return run.template operator()<undo_access<true>>();
     case logging_kind::redo: return run.template operator()<redo_access<true>>();
     case logging_kind::lines: return run.template operator()<writing_back_access>();
+    case logging_kind::snf: return run.template operator()<steal_no_force_access>();
     case logging_kind::none: break;
     }
     return run.template operator()<guest_access>();

@@ -1,4 +1,4 @@
-// A thread's log in the NVRAM, and the two ways to log by software that the hardware is compared with.
+// Two ways to log by software that the hardware is compared with, each thread in a log of its own: undo and redo.
 //
 // undo, store:  1. Stream the old value to the log.  2. Store the new one.
 //       end:    3. Fence: no line may be home before its old values are in the log.
@@ -13,35 +13,29 @@
 // The unsafe form of both leaves out write-backs and fences.
 #pragma once
 
-#include <sim/base/software_log.hpp>
 #include <sim/guest/access.hpp>
-#include <sim/guest/heap.hpp>
+#include <sim/guest/record_ring.hpp>
 #include <sim/guest/word_set.hpp>
 
 namespace holdfast::guest {
 
-using sim::software_record;
-
-/// Of one thread. Its region is mapped when it is made.
+/// Of one thread.
 class software_log {
 public:
     void create(std::uint32_t thread) noexcept {
-        const std::uint64_t place = sim::software_log_of(thread).value;
-        begin_ = static_cast<std::uint64_t*>(map_memory(place, sim::software_log_bytes));
-        const std::uint64_t first = sim::first_software_record(thread);
-        lap_ = first / sim::software_log_records;
-        next_ = begin_ + first % sim::software_log_records * words;
-        end_ = begin_ + sim::software_log_records * words;
+        if (software_logs.logs < software_logs.threads) give_up("undo and redo need a log for each thread");
+        ring_.create(thread);
         in_use_ = 1;
     }
-
-    void append(std::uint64_t address, std::uint64_t value) noexcept {
-        if (++in_use_ == sim::software_log_records) give_up("the transaction is longer than its log");
-        std::uint64_t* const record = next_;
-        store_non_temporal(record, value);
-        store_non_temporal(record + 1, software_record::made(address, lap_));
-        next_ = record + words;
-        if (record + words == end_) begin_lap();
+    void append(std::uint64_t target, std::uint64_t value) noexcept {
+        if (++in_use_ == software_logs.records) give_up("the transaction is longer than its log");
+        ring_.append(target, value);
+    }
+    /// All words, and the mark that commits them.
+    void append(const word_set& words) noexcept {
+        in_use_ += words.size() + 1;
+        if (in_use_ >= software_logs.records) give_up("the transaction is longer than its log");
+        ring_.append(words, software_record::commit_of(words.size()), 0);
     }
     /// The records before it may be overwritten.
     void retire() noexcept {
@@ -51,17 +45,7 @@ public:
     bool is_empty() const noexcept { return in_use_ == 1; }
 
 private:
-    static constexpr std::uint64_t words = sizeof(software_record) / sizeof(std::uint64_t);
-
-    void begin_lap() noexcept {
-        next_ = begin_;
-        ++lap_;
-    }
-
-    std::uint64_t* begin_;
-    std::uint64_t* end_;
-    std::uint64_t* next_;
-    std::uint64_t lap_;
+    record_ring ring_;
     std::uint64_t in_use_;  ///< records, with the mark before them
 };
 
@@ -70,39 +54,76 @@ struct logging_state {
     software_log log;
     word_set words;  ///< the write set of a redo log
     word_set lines;  ///< that are to be written back
+
+    void create(std::uint32_t thread) noexcept { log.create(thread); }
 };
 
 inline std::uint64_t word_of(const void* where) noexcept { return reinterpret_cast<std::uintptr_t>(where) & ~7ull; }
 inline std::uint64_t& at_word(std::uint64_t where) noexcept { return *reinterpret_cast<std::uint64_t*>(where); }
 
-template <class Self>
+/// Stores to one line mostly follow each other.
+inline void will_write_back(word_set& lines, std::uint64_t where) noexcept {
+    const std::uint64_t line = where & ~63ull;
+    if (lines.size() == 0 || lines.end()[-1].address != line) lines.put(line, 0);
+}
+inline void write_lines_back(word_set& lines) noexcept {
+    for (const word_set::entry& each : lines) write_back_line(reinterpret_cast<void*>(each.address));
+    lines.clear();
+}
+
+template <class Self, class State>
 class logging_access : public thread_access<Self> {
 public:
     logging_access(arena& memory, std::uint32_t thread) noexcept
-        : thread_access<Self>(memory, thread),
-          state_(static_cast<logging_state*>(allocate_volatile(sizeof(logging_state)))) {
-        state_->log.create(thread);
+        : thread_access<Self>(memory, thread), state_(static_cast<State*>(allocate_volatile(sizeof(State)))) {
+        state_->create(thread);
     }
 
 protected:
-    /// Stores to one line mostly follow each other.
-    void will_write_back(std::uint64_t where) const noexcept {
-        word_set& lines = state_->lines;
-        const std::uint64_t line = where & ~63ull;
-        if (lines.size() == 0 || lines.end()[-1].address != line) lines.put(line, 0);
+    State* state_;
+};
+
+/// Holds stores back in the state's `words`, where loads find them.
+template <class Self, class State>
+class write_set_access : public logging_access<Self, State> {
+public:
+    using logging_access<Self, State>::logging_access;
+
+    template <class T>
+    T load(const T* home) const noexcept {
+        static_assert(sizeof(T) <= sizeof(std::uint64_t));
+        const word_set::entry* const written = this->state_->words.find(word_of(home));
+        if (written == nullptr) return *home;
+        const std::uint64_t whole = written->value >> shift_of(home);
+        T value;
+        __builtin_memcpy(&value, &whole, sizeof(T));
+        return value;
     }
-    void write_lines_back() const noexcept {
-        for (const word_set::entry& each : state_->lines) write_back_line(reinterpret_cast<void*>(each.address));
-        state_->lines.clear();
+    template <class T>
+    void store(T* home, const std::type_identity_t<T>& value) const noexcept {
+        const std::uint64_t word = word_of(home);
+        std::uint64_t whole = 0;
+        __builtin_memcpy(&whole, &value, sizeof(T));
+        if constexpr (sizeof(T) < sizeof(whole)) {
+            constexpr std::uint64_t mask = (std::uint64_t{1} << 8 * sizeof(T)) - 1;
+            const std::uint64_t others = load(reinterpret_cast<const std::uint64_t*>(word)) & ~(mask << shift_of(home));
+            whole = others | whole << shift_of(home);
+        }
+        this->state_->words.put(word, whole);
     }
 
-    logging_state* state_;
+private:
+    /// How far up a value is in its word. By the type, the compiler cannot tell that most have all of it.
+    template <class T>
+    static unsigned shift_of(const T* home) noexcept {
+        return sizeof(T) == sizeof(std::uint64_t) ? 0 : (reinterpret_cast<std::uintptr_t>(home) & 7) * 8;
+    }
 };
 
 template <bool ForcesLinesHome>
-class undo_access : public logging_access<undo_access<ForcesLinesHome>> {
+class undo_access : public logging_access<undo_access<ForcesLinesHome>, logging_state> {
 public:
-    using logging_access<undo_access>::logging_access;
+    using logging_access<undo_access, logging_state>::logging_access;
 
     template <class T>
     T load(const T* home) const noexcept {
@@ -113,16 +134,16 @@ public:
         static_assert(sizeof(T) <= sizeof(std::uint64_t));
         const std::uint64_t word = word_of(home);
         this->state_->log.append(word, at_word(word));  // 1
-        if constexpr (ForcesLinesHome) this->will_write_back(word);
+        if constexpr (ForcesLinesHome) will_write_back(this->state_->lines, word);
         *home = value;  // 2
     }
     void end() const noexcept {
         software_log& log = this->state_->log;
         if (log.is_empty()) return;
         if constexpr (ForcesLinesHome) {
-            fence_persists();          // 3
-            this->write_lines_back();  // 4
-            fence_persists();          // 5
+            fence_persists();                       // 3
+            write_lines_back(this->state_->lines);  // 4
+            fence_persists();                       // 5
         }
         log.retire();                                     // 6
         if constexpr (ForcesLinesHome) fence_persists();  // 7
@@ -130,48 +151,27 @@ public:
 };
 
 template <bool ForcesLinesHome>
-class redo_access : public logging_access<redo_access<ForcesLinesHome>> {
+class redo_access : public write_set_access<redo_access<ForcesLinesHome>, logging_state> {  // 1
 public:
-    using logging_access<redo_access>::logging_access;
+    using write_set_access<redo_access, logging_state>::write_set_access;
 
-    template <class T>
-    T load(const T* home) const noexcept {
-        static_assert(sizeof(T) <= sizeof(std::uint64_t));
-        const word_set::entry* const written = this->state_->words.find(word_of(home));
-        if (written == nullptr) return *home;
-        T value;
-        __builtin_memcpy(&value, reinterpret_cast<const char*>(&written->value) + offset_of(home), sizeof(T));
-        return value;
-    }
-    template <class T>
-    void store(T* home, const std::type_identity_t<T>& value) const noexcept {
-        const std::uint64_t word = word_of(home);
-        std::uint64_t whole = 0;
-        if constexpr (sizeof(T) < sizeof(whole)) whole = load(reinterpret_cast<const std::uint64_t*>(word));
-        __builtin_memcpy(reinterpret_cast<char*>(&whole) + offset_of(home), &value, sizeof(T));
-        this->state_->words.put(word, whole);  // 1
-    }
     void end() const noexcept {
         logging_state& mine = *this->state_;
         if (mine.words.size() == 0) return;
-        for (const word_set::entry& each : mine.words) mine.log.append(each.address, each.value);
-        mine.log.append(software_record::committed, mine.words.size());  // 2
-        if constexpr (ForcesLinesHome) fence_persists();                 // 3
+        mine.log.append(mine.words);                      // 2
+        if constexpr (ForcesLinesHome) fence_persists();  // 3
         for (const word_set::entry& each : mine.words) {
             at_word(each.address) = each.value;  // 4
-            if constexpr (ForcesLinesHome) this->will_write_back(each.address);
+            if constexpr (ForcesLinesHome) will_write_back(mine.lines, each.address);
         }
         mine.words.clear();
         if constexpr (ForcesLinesHome) {
-            this->write_lines_back();  // 5
-            fence_persists();          // 6
+            write_lines_back(mine.lines);  // 5
+            fence_persists();              // 6
         }
         mine.log.retire();                                // 7
         if constexpr (ForcesLinesHome) fence_persists();  // 8
     }
-
-private:
-    static std::size_t offset_of(const void* home) noexcept { return reinterpret_cast<std::uintptr_t>(home) & 7; }
 };
 
 }  // namespace holdfast::guest

@@ -16,9 +16,11 @@ enum class design : std::uint8_t {
     hw_ulog,      ///< the same of old values
     hwl,          ///< old and new values, and the program writes lines back before it commits
     fwb,          ///< old and new values, and scans that force lines home
+    snf_sw,       ///< steal but no force by the program: new values, one fence, lines go home in the background
 };
-inline constexpr std::array<std::string_view, 8> design_names{"non-pers", "unsafe-base", "redo-clwb", "undo-clwb",
-                                                              "hw-rlog",  "hw-ulog",     "hwl",       "fwb"};
+inline constexpr std::array<std::string_view, 9> design_names{"non-pers", "unsafe-base", "redo-clwb", "undo-clwb",
+                                                              "hw-rlog",  "hw-ulog",     "hwl",       "fwb",
+                                                              "snf-sw"};
 constexpr std::string_view name_of(design what) noexcept { return design_names[static_cast<std::size_t>(what)]; }
 
 constexpr bool has_logging_hardware(design what) noexcept {

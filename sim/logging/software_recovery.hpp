@@ -1,69 +1,139 @@
 // Recovery from the logs that software keeps. Nothing but words of the program's data is written, so it may be cut at
 // each of its writes and begin again.
 //
-//   1. Find the records of each thread's ring: those with a lap. A record that was only partly durable has none, or the
-//      lap before.
+//   1. Find the records of each ring: those with a lap. A record that was only partly durable has none, or the lap
+//      before.
+// undo, redo:
 //   2. What stands behind the newest mark `retired` belongs to the transaction that was open.
 //   3. Of a log of old values: write those before the first that is missing, newest record first. No line was written
 //      back while one is missing, and one behind it may have what the same transaction stored before.
 //   4. Of a log of new values: if the mark `committed` is there, and as many records before it as it says, write them.
+// steal but no force:
+//   2. Find the head: the largest number that a thread has left. Up to it all is home.
+//   3. Find the transactions behind it whose mark `committed` is there, and as many records before it as it says.
+//   4. Write their values in the order of their numbers. Older values of a word come before newer ones, and a record
+//      whose word has newer ones that are gone is not behind the head.
 #pragma once
 
 #include <sim/base/line.hpp>
 #include <sim/base/software_log.hpp>
-#include <sim/logging/log_config.hpp>
 
-#include <map>
+#include <algorithm>
+#include <vector>
 
 namespace holdfast::sim {
+
+enum class software_logging : std::uint8_t { undo, redo, steal_no_force };
 
 struct software_recovery_report {
     std::uint64_t undone = 0;  ///< words
     std::uint64_t redone = 0;
+    std::uint64_t laps = 0;    ///< of the log that has most
 };
 
-/// The records of a thread's ring by their positions.
-template <class Image>
-std::map<std::uint64_t, software_record> software_records_in(const Image& image, std::uint32_t thread) {
-    std::map<std::uint64_t, software_record> found;
-    for (std::uint64_t slot = 0; slot < software_log_records; ++slot) {
-        software_record record{};
-        const address place = software_log_of(thread) + slot * sizeof(record);
-        image.read_bytes(place, std::as_writable_bytes(std::span(&record, 1)));
-        if (record.lap() != 0) found.emplace(record.lap() * software_log_records + slot, record);
-    }
-    return found;
-}
-
 /// `Image` has read_bytes(address, span) and write_bytes(address, span), as memory_image.
-/// Requires: `values` is undo or redo; no log that has wrapped 65,535 times.
 template <class Image>
-software_recovery_report recover_software_logs(Image& image, std::uint32_t threads, logged_values values) {
-    software_recovery_report report;
-    const auto put = [&](const software_record& record, std::uint64_t& count) {
-        image.write_bytes({record.address()}, std::as_bytes(std::span(&record.value, 1)));
-        ++count;
-    };
-    for (std::uint32_t thread = 0; thread < threads; ++thread) {
-        const auto records = software_records_in(image, thread);
-        auto open = records.end();
-        while (open != records.begin() && std::prev(open)->second.address() != software_record::retired) --open;
-        if (values == logged_values::undo) {
-            const bool has_mark = open != records.begin();
-            std::uint64_t expected = has_mark ? std::prev(open)->first + 1 : first_software_record(thread);
-            auto end = open;
-            for (; end != records.end() && end->first == expected; ++end) ++expected;
-            while (end != open) put((--end)->second, report.undone);
-            continue;
+class software_recovery {
+public:
+    software_recovery(Image& image, const software_log_layout& layout) : image_(image), layout_(layout) {}
+
+    /// Requires: no log that has wrapped 65,535 times.
+    software_recovery_report recover(software_logging how) {
+        if (how == software_logging::steal_no_force) {
+            replay();
+        } else {
+            for (std::uint32_t log = 0; log < layout_.logs; ++log) {
+                const auto records = records_of(log);
+                how == software_logging::undo ? undo(records, log) : redo(records);
+            }
         }
-        for (auto mark = open; mark != records.end(); ++mark) {
-            if (mark->second.address() != software_record::committed) continue;
-            const auto first = records.lower_bound(mark->first - mark->second.value);
-            if (static_cast<std::uint64_t>(std::distance(first, mark)) != mark->second.value) continue;
-            for (auto each = first; each != mark; ++each) put(each->second, report.redone);
+        return report_;
+    }
+
+private:
+    struct found_record {
+        std::uint64_t position;  ///< over all laps
+        software_record record;
+    };
+    using found_records = std::vector<found_record>;
+    using place = found_records::const_iterator;
+
+    found_records records_of(std::uint32_t log) {
+        std::vector<software_record> ring(layout_.records);
+        image_.read_bytes(layout_.of(log), std::as_writable_bytes(std::span(ring)));
+        found_records found;
+        for (std::uint64_t slot = 0; slot < ring.size(); ++slot) {
+            if (ring[slot].lap() != 0) found.push_back({ring[slot].lap() * layout_.records + slot, ring[slot]});
+        }
+        std::sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.position < b.position; });
+        if (!found.empty()) report_.laps = std::max(report_.laps, found.back().record.lap());
+        return found;
+    }
+    void put(const software_record& record, std::uint64_t& count) {
+        image_.write_bytes({record.address()}, std::as_bytes(std::span(&record.value, 1)));
+        ++count;
+    }
+
+    /// The first record behind the newest mark `retired`.
+    static place open_in(const found_records& records) {
+        const auto is_retired = [](const found_record& each) {
+            return each.record.mark() == software_record::retired;
+        };
+        return std::find_if(records.rbegin(), records.rend(), is_retired).base();
+    }
+    void undo(const found_records& records, std::uint32_t log) {
+        const place open = open_in(records);
+        const bool has_mark = open != records.begin();
+        std::uint64_t expected = has_mark ? std::prev(open)->position + 1 : layout_.first_record(log);
+        place end = open;
+        for (; end != records.end() && end->position == expected; ++end) ++expected;
+        while (end != open) put((--end)->record, report_.undone);
+    }
+    void redo(const found_records& records) {
+        for (place mark = open_in(records); mark != records.end(); ++mark) {
+            if (!is_whole(records, mark)) continue;
+            for (place each = mark - of_mark(mark); each != mark; ++each) put(each->record, report_.redone);
         }
     }
-    return report;
+
+    static std::ptrdiff_t of_mark(place mark) { return static_cast<std::ptrdiff_t>(mark->record.number()); }
+    /// Whether it is the mark of a transaction all of whose records are there.
+    static bool is_whole(const found_records& records, place mark) {
+        if (mark->record.mark() != software_record::committed) return false;
+        const std::ptrdiff_t count = of_mark(mark);
+        return count <= mark - records.begin() &&
+               (mark - count)->position == mark->position - static_cast<std::uint64_t>(count);
+    }
+
+    void replay() {
+        std::uint64_t head = 0;
+        for (std::uint32_t thread = 0; thread < layout_.threads; ++thread) {
+            std::uint64_t of_thread = 0;
+            image_.read_bytes(layout_.head_of(thread), std::as_writable_bytes(std::span(&of_thread, 1)));
+            head = std::max(head, of_thread);
+        }
+        std::vector<found_records> logs;
+        std::vector<place> marks;
+        for (std::uint32_t log = 0; log < layout_.logs; ++log) logs.push_back(records_of(log));
+        for (const found_records& records : logs) {
+            for (place mark = records.begin(); mark != records.end(); ++mark) {
+                if (is_whole(records, mark) && mark->record.value > head) marks.push_back(mark);
+            }
+        }
+        std::sort(marks.begin(), marks.end(), [](place a, place b) { return a->record.value < b->record.value; });
+        for (const place mark : marks) {
+            for (place each = mark - of_mark(mark); each != mark; ++each) put(each->record, report_.redone);
+        }
+    }
+
+    Image& image_;
+    const software_log_layout& layout_;
+    software_recovery_report report_{};
+};
+
+template <class Image>
+software_recovery_report recover_software_logs(Image& image, const software_log_layout& layout, software_logging how) {
+    return software_recovery<Image>(image, layout).recover(how);
 }
 
 }  // namespace holdfast::sim

@@ -1,315 +1,247 @@
-// Whole programs, crashed at many moments of one run: what became durable, in the order of time over the image at the
-// beginning, is what each crash leaves.
+// Whole programs of each design, crashed at many moments of one run: 10,000 at full length, each log around ten times.
 #include <sim/logging/recovery.hpp>
 #include <sim/logging/software_recovery.hpp>
-#include <sim/machine/simulated_machine.hpp>
+#include <sim/machine/crash_judge_test.hpp>
 #include <sim/machine/small_run_test.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
-#include <random>
+#include <cstdio>
 
 namespace holdfast::sim {
 namespace {
 
-struct seen_transaction {
-    std::map<std::uint64_t, std::uint64_t> words{};  ///< what it left in each word that it stored to
-    time acknowledged = never;
-    bool whole = true;  ///< false: it began before the run was watched
+using test::verdict;
+
+/// What a crash may leave.
+enum class promise : std::uint8_t {
+    all,       ///< each transaction as a whole, and all that were acknowledged
+    in_order,  ///< each transaction as a whole; the last ones may be missing
+    counted,   ///< nothing, and how often something else is printed
+    none,      ///< nothing, and something else must be found
 };
 
-/// Notes what a run stores, acknowledges and makes durable, in front of the hardware that is attached already.
-class witness final : public port::transactions,
-                      public port::store_commit,
-                      public port::time_passing,
-                      public port::persisted {
-public:
-    void attach(simulated_machine& to) {
-        machine_ = &to;
-        behind_ = to.ports;
-        to.ports.on_transaction = this;
-        to.ports.on_store = this;
-        to.ports.on_time = this;
-        to.ports.on_persist = this;
-    }
-
-    time begin(hart_id hart, transaction_id id, time at) override {
-        if (is_watching_) open(hart).emplace_back();
-        return behind_.on_transaction ? behind_.on_transaction->begin(hart, id, at) : at;
-    }
-    time commit(hart_id hart, transaction_id id, time at) override {
-        if (behind_.on_transaction) at = behind_.on_transaction->commit(hart, id, at);
-        if (is_watching_) {
-            if (open(hart).empty()) open(hart).push_back({.whole = false});
-            open(hart).back().acknowledged = at;
-        }
-        return at;
-    }
-    time commit(const port::store_event& event) override {
-        const time at = behind_.on_store ? behind_.on_store->commit(event) : event.at;
-        if (is_watching_ && event.in_transaction && is_persistent(event.where)) note(event);
-        return at;
-    }
-    void reached(time at) override {
-        if (behind_.on_time) behind_.on_time->reached(at);
-    }
-    void measured_begin() override {
-        if (behind_.on_time) behind_.on_time->measured_begin();
-        is_watching_ = true;
-        const memory_map& map = machine_->memory.map();
-        machine_->memory.nvram().image().for_each_page([&](address page, std::span<const std::byte> bytes) {
-            if (map.is_nvram(page)) at_first.write_bytes(page, bytes);
-        });
-    }
-    void became_durable(const port::persist_event& event) override {
-        if (behind_.on_persist) behind_.on_persist->became_durable(event);
-        if (is_watching_) durable.emplace(event.at, event.what);
-    }
-    /// Crashes come behind transactions that had begun before, and before a thread's last one: of those that are open
-    /// all is known.
-    void stop() {
-        is_watching_ = false;
-        end = never;
-        for (const auto& [hart, all] : of_harts) {
-            if (!all.front().whole) begin_at = std::max(begin_at, all.front().acknowledged);
-            const auto is_done = [](const seen_transaction& each) { return each.acknowledged != never; };
-            const auto last = std::find_if(all.rbegin(), all.rend(), is_done);
-            end = std::min(end, last == all.rend() ? time{} : last->acknowledged);
-        }
-    }
-
-    std::map<std::uint32_t, std::vector<seen_transaction>> of_harts{};
-    std::map<std::uint64_t, std::uint64_t> words_at_first{};
-    std::multimap<time, line_write> durable{};  ///< lines, or parts of them
-    memory_image at_first{};
-    time begin_at{}, end{};  ///< of the crashes
-
-private:
-    std::vector<seen_transaction>& open(hart_id hart) { return of_harts[hart.value]; }
-    void note(const port::store_event& event) {
-        const std::uint64_t word = event.where.value & ~std::uint64_t{7};
-        const std::size_t offset = event.where.value - word;
-        ASSERT_LE(offset + event.new_bytes.size(), 8u);
-        std::vector<seen_transaction>& mine = open(event.hart);
-        if (mine.empty() || mine.back().acknowledged != never) mine.push_back({.whole = false});
-        // The old bytes lie in their line.
-        std::uint64_t before = 0;
-        std::memcpy(&before, event.old_bytes.data() - offset, sizeof(before));
-        words_at_first.try_emplace(word, before);
-        std::memcpy(reinterpret_cast<std::byte*>(&before) + offset, event.new_bytes.data(), event.new_bytes.size());
-        mine.back().words[word] = before;
-    }
-
-    simulated_machine* machine_ = nullptr;
-    port::ports behind_{};
-    bool is_watching_ = false;
+struct judged_design {
+    const char* name;
+    design what;
+    promise promised;
+    log_safety safety = log_safety::safe;
+    log_commit commit = log_commit::durable;
+    software_log_place place = software_log_place::thread;
+    logged_values unsafe_values = logged_values::redo;
 };
-
-struct verdict {
-    std::uint64_t crashes = 0;
-    std::uint64_t wrong = 0;  ///< crashes after which a word is neither what acknowledged transactions left, nor what
-                              ///< one that was open at the crash did, as a whole
-    std::uint64_t recovered = 0;  ///< words that recovery wrote
+constexpr judged_design judged_designs[] = {
+    {"redo_clwb", design::redo_clwb, promise::all},
+    {"snf_sw", design::snf_sw, promise::all},
+    {"snf_sw_central", design::snf_sw, promise::all, {}, log_commit::durable, software_log_place::central},
+    {"fwb", design::fwb, promise::all},
+    {"fwb_instant", design::fwb, promise::in_order, log_safety::safe, log_commit::instant},
+    {"fwb_faithful", design::fwb, promise::counted, log_safety::faithful, log_commit::instant},
+    {"unsafe_redo", design::unsafe_base, promise::none},
+    {"unsafe_undo", design::unsafe_base, promise::none, {}, {}, {}, logged_values::undo},
+    {"hw_rlog", design::hw_rlog, promise::none, log_safety::faithful, log_commit::instant},
+    {"hw_ulog", design::hw_ulog, promise::none, log_safety::faithful, log_commit::instant},
+    {"non_pers", design::non_pers, promise::none},
+    {"undo_clwb", design::undo_clwb, promise::counted},
 };
+/// A thread that writes a line back takes along what another one has just stored to it, whose old value is on its way
+/// to the log. So it keeps its promise with one thread, or where no line is shared.
+constexpr judged_design undo_clwb_alone{"undo_clwb", design::undo_clwb, promise::all};
+constexpr judged_design undo_clwb_of_shared_lines{"undo_clwb", design::undo_clwb, promise::none};
 
-/// Crashes a run that was watched, in the order of time.
-class judge {
-public:
-    explicit judge(const witness& run)
-        : run_(run), expected_(run.words_at_first), next_write_(run.durable.begin()) {
-        copy(run.at_first, durable_);
-        for (const auto& [hart, all] : run.of_harts) {
-            for (const seen_transaction& each : all) acknowledged_.emplace(each.acknowledged, &each);
-        }
-        next_ = acknowledged_.begin();
-    }
-
-    /// `recover` brings an image to a consistent state and returns how many words it wrote.
-    template <class Recover>
-    verdict crash(std::uint64_t crashes, std::uint64_t seed, Recover&& recover) {
-        std::mt19937_64 random(seed);
-        std::vector<std::uint64_t> moments;
-        const std::uint64_t length = (run_.end - run_.begin_at).picoseconds;
-        for (std::uint64_t i = 0; i < crashes; ++i) moments.push_back(run_.begin_at.picoseconds + random() % length);
-        std::sort(moments.begin(), moments.end());
-        verdict found;
-        for (const std::uint64_t each : moments) {
-            advance({each});
-            memory_image survives;
-            copy(durable_, survives);
-            found.recovered += recover(survives);
-            found.wrong += !is_right(survives, {each});
-            ++found.crashes;
-        }
-        return found;
-    }
-
-private:
-    static void copy(const memory_image& from, memory_image& to) {
-        from.for_each_page([&](address page, std::span<const std::byte> bytes) { to.write_bytes(page, bytes); });
-    }
-    void advance(time to) {
-        for (; next_write_ != run_.durable.end() && next_write_->first <= to; ++next_write_)
-            durable_.write(next_write_->second);
-        for (; next_ != acknowledged_.end() && next_->first <= to; ++next_)
-            for (const auto& [word, value] : next_->second->words) expected_[word] = value;
-    }
-    bool is_right(const memory_image& survives, time at) const {
-        std::map<std::uint64_t, std::uint64_t> others;  // words that are not as acknowledged transactions left them
-        for (const auto& [word, value] : expected_) {
-            std::uint64_t there = 0;
-            survives.read_bytes({word}, std::as_writable_bytes(std::span(&there, 1)));
-            if (there != value) others[word] = there;
-        }
-        for (const auto& [hart, all] : run_.of_harts) {
-            const auto open = std::find_if(all.begin(), all.end(), [&](auto& each) { return each.acknowledged > at; });
-            if (open == all.end()) continue;
-            // It may be there, as a whole.
-            std::size_t of_it = 0;
-            for (const auto& [word, value] : open->words) {
-                const auto found = others.find(word);
-                of_it += (found != others.end() ? found->second : expected_.at(word)) == value;
-            }
-            const bool is_there = of_it == open->words.size();
-            if (!is_there) continue;
-            for (const auto& [word, value] : open->words) others.erase(word);
-        }
-        return others.empty();
-    }
-
-    const witness& run_;
-    memory_image durable_{};
-    std::map<std::uint64_t, std::uint64_t> expected_;
-    std::multimap<time, const seen_transaction*> acknowledged_{};
-    std::multimap<time, line_write>::const_iterator next_write_;
-    std::multimap<time, const seen_transaction*>::const_iterator next_{};
-};
-
-/// So small that lines leave all the time, and the hardware's log wraps.
-machine_config machine_with(const char* l2_size) {
-    machine_config config = test::small_machine();
-    EXPECT_FALSE(set(config, "cache.l2.size", l2_size));
-    EXPECT_FALSE(set(config, "log.bytes", "64KiB"));
-    EXPECT_FALSE(check(config));
-    return config;
-}
+/// So small that lines leave all the time.
 constexpr const char* small_l2 = "64KiB";
 /// Lines leave it only when they are written back, and misses take longest.
 constexpr const char* usual_l2 = "8MiB";
 
-verdict crashes_of(const machine_config& config, simulation_options options, std::uint64_t crashes) {
-    witness run;
-    port::log_region region;
+struct crashed_run {
+    const char* workload;
+    const char* element;
+    judged_design of;
+    std::uint32_t threads = 8;
+    const char* l2_size = small_l2;
+    std::uint64_t operations = 2000;
+    std::uint64_t crashes = 300;
+    const char* program = nullptr;  ///< another one than the workload's
+};
+
+machine_config machine_of(const crashed_run& run) {
+    machine_config config = test::small_machine();
+    EXPECT_FALSE(set(config, "cache.l2.size", run.l2_size));
+    // All logs wrap.
+    EXPECT_FALSE(set(config, "log.bytes", "64KiB"));
+    EXPECT_FALSE(set(config, "software_log.bytes", "32KiB"));
+    config.log.safety = run.of.safety;
+    config.log.commit = run.of.commit;
+    config.software_log.place = run.of.place;
+    EXPECT_FALSE(check(config));
+    return config;
+}
+simulation_options options_of(const crashed_run& run) {
+    simulation_options options = test::small_run(run.program ? run.program : run.workload, run.threads);
+    options.operations = run.operations;
+    options.element = run.element;
+    options.design = run.of.what;
+    options.unsafe_values = run.of.unsafe_values;
+    return options;
+}
+
+/// Recovery of one design, from the image alone.
+class recovery_of {
+public:
+    recovery_of(const crashed_run& run, const machine_config& config)
+        : run_(run), config_(config),
+          layout_(layout_of(config.software_log.place, config.software_log.bytes, run.threads)) {}
+
+    void find_log(const simulated_machine& built) {
+        if (!built.registers.log_regions.empty()) region_ = built.registers.log_regions.front();
+    }
+    std::uint64_t operator()(test::recovered_image& image) {
+        if (run_.of.what == design::non_pers) return 0;
+        if (has_logging_hardware(run_.of.what)) {
+            log_config log = config_.log;
+            if (run_.of.what == design::hw_rlog) log.values = logged_values::redo;
+            if (run_.of.what == design::hw_ulog) log.values = logged_values::undo;
+            const recovery_report report = recover(image, region_, log);
+            laps = report.tail / log_ring(region_).units();
+            return report.undone + report.redone;
+        }
+        const software_recovery_report report = recover_software_logs(image, layout_, how());
+        laps = report.laps;
+        return report.undone + report.redone;
+    }
+    std::uint64_t laps = 0;
+
+private:
+    software_logging how() const {
+        if (run_.of.what == design::snf_sw) return software_logging::steal_no_force;
+        const bool undoes = run_.of.what == design::undo_clwb ||
+                            (run_.of.what == design::unsafe_base && run_.of.unsafe_values == logged_values::undo);
+        return undoes ? software_logging::undo : software_logging::redo;
+    }
+
+    const crashed_run& run_;
+    const machine_config& config_;
+    software_log_layout layout_;
+    port::log_region region_{};
+};
+
+struct crashed {
+    verdict found{};
+    std::uint64_t laps = 0;
+    double lines_early = 0, records_lost = 0;
+};
+crashed crashes_of(const crashed_run& run) {
+    const machine_config config = machine_of(run);
+    simulation_options options = options_of(run);
+    test::crash_witness seen;
+    recovery_of recovery(run, config);
     options.attach = [&](simulated_machine& built) {
-        run.attach(built);
-        if (!built.registers.log_regions.empty()) region = built.registers.log_regions.front();
+        seen.attach(built);
+        recovery.find_log(built);
     };
     options.measured = [&](simulated_machine& built, time end) {
         built.memory.settle(end);  // what became durable until then is told
-        run.stop();
+        seen.stop();
     };
     const auto result = simulate(config, options, test::nobody_looks);
     EXPECT_TRUE(result) << result.problem().text();
     if (!result) return {};
     EXPECT_TRUE(result->verified);
-    return judge(run).crash(crashes, options.seed, [&](memory_image& image) {
-        if (has_logging_hardware(options.design)) {
-            const recovery_report report = recover(image, region, config.log);
-            return report.undone + report.redone;
-        }
-        const bool undoes = options.design == design::undo_clwb ||
-                            (options.design == design::unsafe_base && options.unsafe_values == logged_values::undo);
-        const auto values = undoes ? logged_values::undo : logged_values::redo;
-        const software_recovery_report report = recover_software_logs(image, options.threads, values);
-        return report.undone + report.redone;
-    });
-}
-
-simulation_options crashed_options(const std::string& workload, design what, std::uint32_t threads = 8) {
-    simulation_options options = test::small_run(workload, threads);
-    options.operations = 4000;
-    options.design = what;
-    return options;
-}
-
-struct crashed_run {
-    const char* workload;
-    const char* element;
-    design what;
-    std::uint32_t threads;
-    const char* l2_size = small_l2;
-};
-
-class Crash : public testing::TestWithParam<crashed_run> {};
-
-TEST_P(Crash, LeavesEachTransactionAsAWholeAndAllThatWereAcknowledged) {
-    simulation_options options = crashed_options(GetParam().workload, GetParam().what, GetParam().threads);
-    options.element = GetParam().element;
-    const verdict found = crashes_of(machine_with(GetParam().l2_size), options, 300);
-    EXPECT_EQ(found.crashes, 300u);
-    EXPECT_EQ(found.wrong, 0u);
-    EXPECT_GT(found.recovered, 0u);
-}
-
-std::vector<crashed_run> crashed_runs() {
-    std::vector<crashed_run> made;
-    for (const char* const workload : {"hash", "rbtree", "btree", "sps", "ssca2"}) {
-        made.push_back({workload, "int", design::fwb, 8});
-        made.push_back({workload, "int", design::redo_clwb, 8});
-        // With several threads it may be wrong, see below.
-        made.push_back({workload, "int", design::undo_clwb, 1});
-    }
-    made.push_back({"sps", "string", design::fwb, 8});
-    made.push_back({"hash", "string", design::redo_clwb, 8});
-    // Its stores miss while others write the same lines back.
-    made.push_back({"ssca2", "string", design::redo_clwb, 8, usual_l2});
+    crashed made{test::crash_judge(seen).crash(run.crashes, options.seed, recovery)};
+    made.laps = recovery.laps;
+    made.lines_early = result->number("log_lines_early");
+    made.records_lost = result->number("log_records_lost");
     return made;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Crash, testing::ValuesIn(crashed_runs()), [](const auto& of) {
-    std::string name = std::string(of.param.workload) + "_" + of.param.element + "_" +
-                       std::string(name_of(of.param.what)) + (of.param.l2_size == small_l2 ? "" : "_usual_l2");
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-});
-
-// A thread that writes a line back takes along what another one has just stored to it, whose old value is on its way
-// to the log.
-TEST(CrashOfUndoLogging, LeavesWrongWordsWhereThreadsShareLines) {
-    simulation_options options = crashed_options("ssca2", design::undo_clwb);
-    options.element = "string";
-    EXPECT_GT(crashes_of(machine_with(usual_l2), options, 300).wrong, 0u);
+std::string name_of_run(const crashed_run& run) {
+    return std::string(run.workload) + "_" + run.element + "_" + run.of.name + "_" + std::to_string(run.threads) +
+           (run.l2_size == small_l2 ? "" : "_usual_l2");
 }
+
+class Crash : public testing::TestWithParam<crashed_run> {};
+
+TEST_P(Crash, LeavesWhatTheDesignPromises) {
+    const crashed all = crashes_of(GetParam());
+    const verdict& found = all.found;
+    std::printf("%s: %llu crashes, %llu wrong, %llu lost up to %llu; log around %llu times; lines early %.0f, "
+                "records lost %.0f\n",
+                name_of_run(GetParam()).c_str(), static_cast<unsigned long long>(found.crashes),
+                static_cast<unsigned long long>(found.wrong), static_cast<unsigned long long>(found.lost),
+                static_cast<unsigned long long>(found.lost_most), static_cast<unsigned long long>(all.laps),
+                all.lines_early, all.records_lost);
+    EXPECT_EQ(found.crashes, GetParam().crashes);
+    if (GetParam().of.promised == promise::counted) return;
+    if (GetParam().of.promised == promise::none) {
+        EXPECT_GT(found.wrong + found.lost, 0u);
+        return;
+    }
+    EXPECT_EQ(found.wrong, 0u);
+    EXPECT_GT(found.recovered, 0u);
+    if (GetParam().of.promised == promise::all) {
+        EXPECT_EQ(found.lost, 0u);
+    }
+    if (test::at_full_length()) {
+        EXPECT_GE(all.laps, 10u);
+    }
+}
+
+const judged_design& named(std::string_view name) {
+    return *std::find_if(std::begin(judged_designs), std::end(judged_designs),
+                         [&](const judged_design& each) { return each.name == name; });
+}
+
+/// All designs with all workloads.
+std::vector<crashed_run> campaign() {
+    std::vector<crashed_run> made;
+    for (const judged_design& each : judged_designs) {
+        for (const char* const workload : {"hash", "rbtree", "btree", "sps", "ssca2"})
+            made.push_back({workload, "int", each});
+        for (const char* const workload : {"hash", "ssca2"}) made.push_back({workload, "string", each});
+    }
+    for (crashed_run& each : made) {
+        each.operations = 8000;
+        each.crashes = 10'000;
+    }
+    return made;
+}
+std::vector<crashed_run> crashed_runs() {
+    std::vector<crashed_run> made;
+    if (test::at_full_length()) made = campaign();
+    else
+        for (const judged_design& each : judged_designs) made.push_back({"hash", "int", each});
+    made.push_back({"rbtree", "int", named("snf_sw")});
+    made.push_back({"sps", "string", named("fwb")});
+    made.push_back({"btree", "int", undo_clwb_alone, 1});
+    made.push_back({"ssca2", "string", undo_clwb_of_shared_lines, 8, usual_l2, 4000});
+    // Its stores miss while others write the same lines back.
+    made.push_back({"ssca2", "string", named("redo_clwb"), 8, usual_l2, 1000});
+    made.push_back({"ssca2", "string", named("snf_sw"), 8, usual_l2, 1000});
+    return made;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Crash, testing::ValuesIn(crashed_runs()),
+                         [](const auto& of) { return name_of_run(of.param); });
 
 /// Counts what goes through the caches of the region that is only streamed to.
 class log_watch final : public port::store_commit {
 public:
     time commit(const port::store_event& event) override {
-        in_caches += event.where >= software_logs_begin ? 1u : 0u;
+        in_caches += event.where >= software_log_layout::begin ? 1u : 0u;
         return event.at;
     }
     std::uint64_t in_caches = 0;
 };
 
 TEST(SoftwareLog, GoesPastTheCachesAlsoWhileTheyAreWarmedUpAndBehindAChangeOfPhase) {
-    for (const design what : {design::redo_clwb, design::undo_clwb}) {
+    for (const design what : {design::redo_clwb, design::undo_clwb, design::snf_sw}) {
         log_watch seen;
-        simulation_options options = crashed_options("ssca2", what);
-        options.operations = 1000;
+        simulation_options options = test::small_run("ssca2", 8);
+        options.design = what;
         options.attach = [&](simulated_machine& built) { built.ports.on_store = &seen; };
         ASSERT_TRUE(simulate(test::small_machine(), options, test::nobody_looks));
         EXPECT_EQ(seen.in_caches, 0u) << name_of(what);
-    }
-}
-
-TEST(CrashOfUnsafeDesigns, LeavesWrongWords) {
-    EXPECT_GT(crashes_of(machine_with(small_l2), crashed_options("hash", design::non_pers), 100).wrong, 0u);
-    for (const logged_values values : {logged_values::undo, logged_values::redo}) {
-        simulation_options options = crashed_options("hash", design::unsafe_base);
-        options.unsafe_values = values;
-        EXPECT_GT(crashes_of(machine_with(small_l2), options, 100).wrong, 0u);
     }
 }
 

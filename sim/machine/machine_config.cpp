@@ -19,6 +19,7 @@ void for_each_part(Config& config, Take&& take) {
     take("controller.", config.memory.controller);
     take("dram.", config.memory.dram);
     take("log.", config.log);
+    take("software_log.", config.software_log);
 }
 
 /// Visitor that writes a line for each field.
@@ -81,6 +82,9 @@ std::optional<configuration_error> check(const machine_config& config) {
     range_check log("log.");
     log_config::visit_fields(config.log, log);
     if (auto error = std::move(log).error()) return error;
+    range_check software_log("software_log.");
+    software_log_config::visit_fields(config.software_log, software_log);
+    if (auto error = std::move(software_log).error()) return error;
     if (auto error = check(config.caches)) return error;
     return check(config.memory);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/base/result.hpp>
+#include <sim/base/software_log_config.hpp>
 #include <sim/cache/cache_config.hpp>
 #include <sim/core/core_config.hpp>
 #include <sim/logging/log_config.hpp>
@@ -26,6 +27,7 @@ struct machine_config {
     hierarchy_config caches{};
     memory_config memory{};
     log_config log{};
+    software_log_config software_log{};
     scheduling_config scheduling{};
 };
 

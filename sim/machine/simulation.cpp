@@ -26,7 +26,8 @@ double cpu_seconds() noexcept {
 /// A program with its address space and what it has written.
 class running_program {
 public:
-    static result<std::unique_ptr<running_program>> start(const simulation_options& options, std::uint64_t operations);
+    static result<std::unique_ptr<running_program>> start(const machine_config& config,
+                                                          const simulation_options& options, std::uint64_t operations);
 
     result<std::optional<int>> run_functionally(bool to_region_of_interest) {
         functional_memory memory(*space_);
@@ -85,11 +86,13 @@ std::string software_logging(const simulation_options& options) {
     case design::redo_clwb: return "redo";
     case design::undo_clwb: return "undo";
     case design::hwl: return "lines";
+    case design::snf_sw: return "snf";
     default: return "none";
     }
 }
 
-result<std::unique_ptr<running_program>> running_program::start(const simulation_options& options,
+result<std::unique_ptr<running_program>> running_program::start(const machine_config& config,
+                                                                const simulation_options& options,
                                                                 std::uint64_t operations) {
     auto made = std::make_unique<running_program>();
     made->name_ = options.program;
@@ -107,7 +110,9 @@ result<std::unique_ptr<running_program>> running_program::start(const simulation
     auto started = made->process_->start({options.program, "--operations", std::to_string(operations), "--footprint",
                                           std::to_string(options.footprint_bytes), "--threads",
                                           std::to_string(options.threads), "--seed", std::to_string(options.seed),
-                                          "--element", options.element, "--logging", software_logging(options)});
+                                          "--element", options.element, "--logging", software_logging(options), "--log",
+                                          std::string(name_of(config.software_log.place)),
+                                          "--log-bytes", std::to_string(config.software_log.bytes)});
     if (!started) return started.problem();
     return made;
 }
@@ -267,7 +272,7 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
                                    const simulation_progress& progress) {
     const std::uint64_t warm_up_transactions = warm_up_most(config, options);
     const std::uint64_t operations = warm_up_transactions + options.operations + options.operations / 4 + 1000;
-    auto guest = running_program::start(options, operations);
+    auto guest = running_program::start(config, options, operations);
     if (!guest) return guest.problem();
     progress("filling");
     if (auto filled = (*guest)->run_functionally(true); !filled) return filled.problem();
@@ -297,7 +302,7 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
     auto said = (*guest)->finish();
     if (!said) return said.problem();
     made.said = *said;
-    auto reference = running_program::start(options, operations);
+    auto reference = running_program::start(config, options, operations);
     if (!reference) return reference.problem();
     auto expected = (*reference)->finish();
     if (!expected) return expected.problem();

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 namespace holdfast::sim::test {
@@ -25,6 +26,9 @@ inline simulation_options small_run(const std::string& workload, std::uint32_t t
     options.operations = 1000;
     return options;
 }
+
+/// Under `make soak`, which sets HOLDFAST_SOAK.
+inline bool at_full_length() { return std::getenv("HOLDFAST_SOAK") != nullptr; }
 
 inline void nobody_looks(const char*) {}
 
