@@ -162,13 +162,12 @@ private:
 
     /// One thread needs no atomic operation, which would wait for its earlier fence.
     std::uint64_t draw(std::uint64_t count) noexcept {
-        if (software_logs.threads == 1 || planted == planted_fault::numbers_of_threads) {
-            const std::uint64_t drawn = own_drawn_;
-            own_drawn_ += count;
-            if (planted != planted_fault::numbers_of_threads) pacing.drawn = own_drawn_;
-            return first_number_ + drawn;
-        }
-        return first_number_ + __atomic_fetch_add(&pacing.drawn, count, __ATOMIC_ACQ_REL);
+        const std::uint64_t own = own_drawn_;
+        own_drawn_ += count;
+        if (software_logs.threads == 1) pacing.drawn = own_drawn_;
+        if (software_logs.threads == 1) return first_number_ + own;
+        const std::uint64_t drawn = __atomic_fetch_add(&pacing.drawn, count, __ATOMIC_ACQ_REL);
+        return first_number_ + (planted == planted_fault::numbers_of_threads ? own : drawn);
     }
 
     /// Behind the last record that there is room for.
@@ -209,7 +208,6 @@ private:
             const std::uint64_t helped = seen(each.helped);
             const std::uint64_t of_it = own > helped ? own : helped;
             if (last > of_it && of_it < home) home = of_it;
-            if (planted == planted_fault::commits_not_awaited) continue;
             const std::uint64_t before = drawn > last ? drawn - 1 : last;
             if (is_committing && before < home) home = before;
         }
@@ -244,7 +242,7 @@ private:
     std::uint64_t* queue_;
     std::uint64_t mask_;  ///< the log has as many records as the queue has entries, a power of two
     std::uint64_t first_number_;
-    std::uint64_t own_drawn_;  ///< where numbers need not be drawn from all threads'
+    std::uint64_t own_drawn_;  ///< how many numbers this thread drew
     std::uint64_t appended_;   ///< to the log, in records
     std::uint64_t freed_;      ///< of the thread's own log: the records before it may be overwritten
     std::uint64_t head_;       ///< durable

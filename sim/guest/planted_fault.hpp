@@ -5,13 +5,12 @@ namespace holdfast::guest {
 
 enum class planted_fault {
     none,
-    no_fence,              ///< stores do not wait for their records
-    stores_before_records, ///< they come in front of them: steal, and nothing to undo with
-    numbers_of_threads,    ///< each thread counts its transactions for itself
-    no_head,               ///< what is home is not said in the NVRAM
-    no_write_back,         ///< lines count as home when their turn has come, wherever they are
-    head_of_one_thread,    ///< what is home of one thread's transactions counts for all
-    commits_not_awaited,   ///< of the transactions that are just committing nobody thinks
+    no_fence,            ///< stores do not wait for their records
+    stores_at_once,      ///< they are not held back at all: steal, and nothing durable to undo with
+    numbers_of_threads,  ///< each thread counts its transactions for itself
+    no_head,             ///< what is home is not said in the NVRAM
+    no_write_back,       ///< lines count as home when their turn has come, wherever they are
+    head_of_one_thread,  ///< what is home of one thread's transactions counts for all
 };
 
 #ifndef HOLDFAST_PLANTED_FAULT

@@ -40,10 +40,13 @@ class steal_no_force_access : public write_set_access<steal_no_force_access, ste
 public:
     using write_set_access::write_set_access;
 
+    template <class T>
+    void store(T* home, const std::type_identity_t<T>& value) const noexcept {
+        write_set_access::store(home, value);
+        if (planted == planted_fault::stores_at_once) *home = value;
+    }
     void end() const noexcept {
         if (state_->words.size() == 0) return;
-        if (planted == planted_fault::stores_before_records)
-            for (const word_set::entry& each : state_->words) at_word(each.address) = each.value;
         append();
         if (planted != planted_fault::no_fence) fence_persists();  // 4
         state_->pacer.fenced();

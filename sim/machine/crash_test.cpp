@@ -221,6 +221,31 @@ std::vector<crashed_run> crashed_runs() {
     return made;
 }
 
+struct fault_run {
+    const char* fault;
+    const char* element = "int";
+    std::uint64_t crashes = 300;
+};
+class PlantedFault : public testing::TestWithParam<fault_run> {};
+
+TEST_P(PlantedFault, OfStealNoForceIsFound) {
+    const std::string program = "ssca2." + std::string(GetParam().fault);
+    crashed_run run{"ssca2", GetParam().element, named("snf_sw")};
+    run.crashes = GetParam().crashes;
+    run.program = program.c_str();
+    const crashed all = crashes_of(run);
+    std::printf("%s: %llu of %llu crashes wrong, %llu lost\n", program.c_str(),
+                static_cast<unsigned long long>(all.found.wrong), static_cast<unsigned long long>(all.found.crashes),
+                static_cast<unsigned long long>(all.found.lost));
+    EXPECT_GT(all.found.wrong + all.found.lost, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlantedFault,
+                         testing::Values(fault_run{"no_fence"}, fault_run{"stores_at_once", "string", 3000},
+                                         fault_run{"numbers_of_threads"}, fault_run{"no_head"},
+                                         fault_run{"no_write_back"}, fault_run{"head_of_one_thread"}),
+                         [](const auto& of) { return std::string(of.param.fault); });
+
 INSTANTIATE_TEST_SUITE_P(All, Crash, testing::ValuesIn(crashed_runs()),
                          [](const auto& of) { return name_of_run(of.param); });
 
