@@ -208,10 +208,12 @@ std::vector<crashed_run> campaign() {
 }
 std::vector<crashed_run> crashed_runs() {
     std::vector<crashed_run> made;
-    if (test::at_full_length()) made = campaign();
-    else
+    if (test::at_full_length()) {
+        made = campaign();
+    } else {
         for (const judged_design& each : judged_designs) made.push_back({"hash", "int", each});
-    made.push_back({"rbtree", "int", named("snf_sw")});
+        made.push_back({"rbtree", "int", named("snf_sw")});
+    }
     made.push_back({"sps", "string", named("fwb")});
     made.push_back({"btree", "int", undo_clwb_alone, 1});
     made.push_back({"ssca2", "string", undo_clwb_of_shared_lines, 8, usual_l2, 4000});
