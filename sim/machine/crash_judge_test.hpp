@@ -182,7 +182,7 @@ private:
         auto end = commits_.lower_bound(first_open);
         for (std::size_t i = 0; i < 2 * first_open_.size() && end != commits_.end(); ++i) ++end;
         std::optional<std::uint64_t> lost;
-        for (std::size_t window = 64; !lost && window <= 512; window *= 8) {
+        for (std::size_t window = 64; !lost && window <= 256; window *= 4) {
             auto begin = end;
             for (std::size_t i = 0; i < window && begin != commits_.begin(); ++i) --begin;
             lost = lost_between(begin, end, others, at);

@@ -66,13 +66,15 @@ public:
         if (behind_.on_persist) behind_.on_persist->became_durable(event);
         if (is_watching_) durable.emplace(event.at, event.what);
     }
-    /// Crashes come behind transactions that had begun before, and before a thread's last one: of those that are open
-    /// all is known.
+    /// Crashes come before a thread's last transaction: of those that are open all is known. And they come behind the
+    /// first ones: of a transaction that had begun before the run was watched not all is known, and who acknowledges
+    /// early may lose it, too.
     void stop() {
         is_watching_ = false;
         end = never;
         for (const auto& [hart, all] : of_harts) {
-            if (!all.front().whole) begin_at = std::max(begin_at, all.front().acknowledged);
+            const seen_transaction& early = all[std::min<std::size_t>(all.size() - 1, 24)];
+            if (early.acknowledged != never) begin_at = std::max(begin_at, early.acknowledged);
             const auto is_done = [](const seen_transaction& each) { return each.acknowledged != never; };
             const auto last = std::find_if(all.rbegin(), all.rend(), is_done);
             end = std::min(end, last == all.rend() ? time{} : last->acknowledged);
