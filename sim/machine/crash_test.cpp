@@ -251,6 +251,16 @@ INSTANTIATE_TEST_SUITE_P(All, PlantedFault,
 INSTANTIATE_TEST_SUITE_P(All, Crash, testing::ValuesIn(crashed_runs()),
                          [](const auto& of) { return name_of_run(of.param); });
 
+TEST(StealNoForce, FencesOnceATransactionAndWritesNothingBackWhileTheLogIsNotHalfFull) {
+    simulation_options options = test::small_run("hash", 1);
+    options.design = design::snf_sw;
+    const auto result = simulate(test::small_machine(), options, test::nobody_looks);
+    ASSERT_TRUE(result) << result.problem().text();
+    EXPECT_NEAR(result->number("persist_fences"), result->number("transactions"), 1);
+    EXPECT_EQ(result->number("line_write_backs"), 0);
+    EXPECT_GT(result->number("transactions"), 0);
+}
+
 /// Counts what goes through the caches of the region that is only streamed to.
 class log_watch final : public port::store_commit {
 public:
