@@ -306,8 +306,9 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
     sim_command.add_option("--design", asked.designs,
                            "What makes transactions durable: non-pers nothing; redo- and undo- the program's log of "
                            "new or of old values; unsafe-base the faster of the two, without write-backs and fences; "
-                           "hw-rlog and hw-ulog the same logs by hardware; fwb a log of both values by hardware, and "
-                           "scans that force lines home")
+                           "hw-rlog and hw-ulog the same logs by hardware; hwl a log of both values by hardware, and "
+                           "lines written back by the program; fwb the same log, and scans that force lines home; "
+                           "snf-sw the program's log of new values with one fence, and lines written back later")
         ->check(one_of(std::vector<std::string>(sim::design_names.begin(), sim::design_names.end())))
         ->delimiter(',')->capture_default_str();
     sim_command.add_option("--core", asked.cores, "Base settings of the cores")

@@ -34,6 +34,8 @@ constexpr judged_design judged_designs[] = {
     {"redo_clwb", design::redo_clwb, promise::all},
     {"snf_sw", design::snf_sw, promise::all},
     {"snf_sw_central", design::snf_sw, promise::all, {}, log_commit::durable, software_log_place::central},
+    {"hwl", design::hwl, promise::all},
+    {"hwl_instant", design::hwl, promise::in_order, log_safety::safe, log_commit::instant},
     {"fwb", design::fwb, promise::all},
     {"fwb_instant", design::fwb, promise::in_order, log_safety::safe, log_commit::instant},
     {"fwb_faithful", design::fwb, promise::counted, log_safety::faithful, log_commit::instant},
