@@ -38,6 +38,7 @@ struct sim_request {
     std::vector<std::string> workloads;
     std::vector<std::uint32_t> threads{1};
     std::vector<std::string> elements{"int"};
+    std::vector<std::string> keys{"uniform"};
     std::vector<std::string> cores{std::string(sim::core_names[0])};
     std::string footprint = "32MiB";
     std::uint64_t operations = 100'000;
@@ -98,9 +99,17 @@ sim::machine_config machine_of(const sim_request& asked, const std::string& core
     return machine;
 }
 
-std::vector<std::string> known_workloads() {
-    std::istringstream names(HOLDFAST_GUEST_WORKLOADS);
-    return {std::istream_iterator<std::string>(names), {}};
+std::vector<std::string> words_of(const char* text) {
+    std::istringstream words(text);
+    return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// The name of the program that runs a workload on such keys.
+std::string program_name(const std::string& workload, const std::string& keys) {
+    if (keys == "uniform") return workload;
+    const std::vector<std::string> known = words_of(HOLDFAST_GUEST_ZIPF_WORKLOADS);
+    if (std::find(known.begin(), known.end(), workload) != known.end()) return workload + "-" + keys;
+    throw wrong_usage("--keys is " + keys + ", but " + workload + " draws no keys, allowed is uniform");
 }
 
 /// FROM..TO, in cycles.
@@ -117,8 +126,8 @@ sim::trace_window window_of(const std::string& text) {
                                   sim::trace_window::longest));
 }
 
-/// The program of a workload: installed, it stands beside the command; built, where it was built.
-std::string guest_program(const std::string& workload) {
+/// A program by its name: installed, it stands beside the command; built, where it was built.
+std::string guest_program(const std::string& name) {
     if (!HOLDFAST_HAS_GUESTS) {
         fail(errc::not_found,
              "there are no programs for the simulated machine: riscv64-linux-gnu-g++ was missing when this command was "
@@ -127,10 +136,10 @@ std::string guest_program(const std::string& workload) {
     const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
     for (const auto& directory : {beside / HOLDFAST_GUEST_INSTALL_DIRECTORY,
                                   std::filesystem::path(HOLDFAST_GUEST_BUILD_DIRECTORY)}) {
-        if (std::filesystem::exists(directory / workload)) return (directory / workload).string();
+        if (std::filesystem::exists(directory / name)) return (directory / name).string();
     }
-    throw failure({errc::not_found, "the simulated machine's program '" + workload + "' is missing",
-                   (beside / HOLDFAST_GUEST_INSTALL_DIRECTORY / workload).string(), {}, {}, {}});
+    throw failure({errc::not_found, "the simulated machine's program '" + name + "' is missing",
+                   (beside / HOLDFAST_GUEST_INSTALL_DIRECTORY / name).string(), {}, {}, {}});
 }
 
 void apply(sim_case& to, const std::string& key, const std::string& value) {
@@ -175,23 +184,23 @@ std::vector<sim_case> cases_of(const sim_request& asked) {
     std::vector<sim_case> made;
     for (const std::string& workload : asked.workloads) {
         const std::uint64_t footprint = footprint_of(asked, workload);
-        for (const std::string& element : asked.elements) {
-            for (const std::string& core : asked.cores) {
-                for (const std::uint32_t threads : asked.threads) {
-                    for (const std::string& design : asked.designs) {
-                        sim_case one{workload, core, {}, machine_of(asked, core), {}};
-                        one.options = {.program = guest_program(workload),
-                                       .threads = threads,
-                                       .footprint_bytes = footprint,
-                                       .operations = asked.operations,
-                                       .seed = asked.seed,
-                                       .element = element,
-                                       .design = design_named(design)};
-                        made.push_back(std::move(one));
-                    }
-                }
-            }
-        }
+        const auto add = [&](const std::string& element, const std::string& keys, const std::string& core,
+                             std::uint32_t threads, const std::string& design) {
+            sim_case one{workload, core, keys, {}, machine_of(asked, core), {}};
+            one.options = {.program = guest_program(program_name(workload, keys)),
+                           .threads = threads,
+                           .footprint_bytes = footprint,
+                           .operations = asked.operations,
+                           .seed = asked.seed,
+                           .element = element,
+                           .design = design_named(design)};
+            made.push_back(std::move(one));
+        };
+        for (const std::string& element : asked.elements)
+            for (const std::string& keys : asked.keys)
+                for (const std::string& core : asked.cores)
+                    for (const std::uint32_t threads : asked.threads)
+                        for (const std::string& design : asked.designs) add(element, keys, core, threads, design);
     }
     for (const swept_setting& each : settings_of(asked)) made = swept(made, each);
     for (const sim_case& each : made) check_case(each);
@@ -292,7 +301,7 @@ int run_sim(const sim_request& asked) {
 void add_sim_options(CLI::App& sim_command, sim_request& asked) {
     sim_command.add_option("WORKLOAD", asked.workloads, "Workload to run (several run in turn)")
         ->required()
-        ->check(one_of(known_workloads()));
+        ->check(one_of(words_of(HOLDFAST_GUEST_WORKLOADS)));
     sim_command.add_option("--threads", asked.threads, "Harts of the machine, one for each thread")
         ->delimiter(',')->capture_default_str();
     sim_command.add_option("--footprint", asked.footprint,
@@ -302,6 +311,8 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
         ->check(CLI::Range(1, 100'000'000))->capture_default_str();
     sim_command.add_option("--element", asked.elements, "8 or 256 bytes")
         ->check(one_of({"int", "string"}))->delimiter(',')->capture_default_str();
+    sim_command.add_option("--keys", asked.keys, "All keys as frequent, or few of them most of the time: zipf, 0.99")
+        ->check(one_of({"uniform", "zipf"}))->delimiter(',')->capture_default_str();
     sim_command.add_option("--seed", asked.seed, "Seed of the workload's random numbers")->capture_default_str();
     sim_command.add_option("--design", asked.designs,
                            "What makes transactions durable: non-pers nothing; redo- and undo- the program's log of "
@@ -345,7 +356,7 @@ void add_sim_command(CLI::App& application, command_line& line) {
     auto* sim_command = application.add_subcommand("sim", "Run workloads on a simulated machine with NVRAM");
     add_sim_options(*sim_command, *asked);
     sim_command->footer("Numbers of the host begin with host_; all others are simulated and repeat exactly.\n"
-                        "Several workloads, threads, elements, designs, cores or values of --set form a sweep.");
+                        "Several workloads, threads, elements, keys, designs, cores or values of --set form a sweep.");
     auto* const operations = sim_command->get_option("--operations");
     sim_command->callback([asked, operations, &line] {
         if (asked->quick && operations->count() == 0) asked->operations = 20'000;

@@ -13,6 +13,7 @@ namespace holdfast::tools {
 struct sim_case {
     std::string workload;
     std::string core;
+    std::string keys;
     sim::simulation_options options;
     sim::machine_config machine;
     std::vector<std::pair<std::string, std::string>> settings;  ///< as they were given

@@ -112,6 +112,21 @@ TEST(SimCommand, AnOutputThatCannotBeWrittenIsFoundBeforeTheRun) {
     }
 }
 
+TEST(SimCommand, KeysAreAllAsFrequentOrFewOfThem) {
+    const json records = records_of("hash --keys uniform,zipf");
+    const auto number_of = [&](const std::string& metric, const std::string& keys) {
+        const auto found = std::find_if(records.begin(), records.end(), [&](const json& each) {
+            return each.at("metric") == metric && each.at("params").at("keys") == keys;
+        });
+        return found == records.end() ? -1.0 : found->at("value").get<double>();
+    };
+    for (const std::string keys : {"uniform", "zipf"}) EXPECT_EQ(number_of("verified", keys), 1) << keys;
+    EXPECT_LT(number_of("l2_read_misses", "zipf"), number_of("l2_read_misses", "uniform"));
+    const sim_run none = run_of("ssca2 --keys zipf");
+    EXPECT_EQ(none.status, 2);
+    EXPECT_EQ(none.text, "holdfast sim: --keys is zipf, but ssca2 draws no keys, allowed is uniform\n");
+}
+
 TEST(SimCommand, TheFootprintOfThePaperIsToldAndMayBeAskedFor) {
     const json records = records_of("hash ssca2");
     for (const auto& [workload, bytes] : {std::pair{"hash", 256 << 20}, std::pair{"ssca2", 16 << 20}}) {

@@ -92,7 +92,7 @@ std::string number_text(double value) {
 }
 
 std::string setting_name(const sim_case& ran) {
-    std::string text;
+    std::string text = ran.keys == "uniform" ? "" : "keys=" + ran.keys;
     for (const auto& [key, value] : ran.settings) text += (text.empty() ? "" : ", ") + key + "=" + value;
     return text;
 }
@@ -105,7 +105,7 @@ void print_sim_table(const std::vector<sim_outcome>& outcomes, bool all_numbers)
     bool has_settings = false;
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
         for (const column& each : sim_columns()) rows[i + 1].push_back(each.text(outcomes[i]));
-        has_settings = has_settings || !outcomes[i].ran.settings.empty();
+        has_settings = has_settings || !setting_name(outcomes[i].ran).empty();
     }
     if (has_settings) {
         rows[0].emplace_back("settings");
@@ -137,6 +137,7 @@ void write_sim_records(const std::vector<sim_outcome>& outcomes, const std::stri
                        {"operations", each.ran.options.operations},
                        {"seed", each.ran.options.seed},
                        {"element", each.ran.options.element},
+                       {"keys", each.ran.keys},
                        {"core", each.ran.core}};
         if (each.ran.options.design != sim::design::non_pers) {
             const promise given = promise_of(each.ran);

@@ -39,7 +39,8 @@ public:
     }
 
     /// Swaps `swaps` pairs drawn at random from [first, first + count). Inside a transaction.
-    void swap_random(random& numbers, std::uint64_t swaps, std::uint64_t first, std::uint64_t count) const {
+    template <class Numbers>
+    void swap_random(Numbers& numbers, std::uint64_t swaps, std::uint64_t first, std::uint64_t count) const {
         std::uint64_t* const entries = memory_.load(&root_->entries) + first;
         constexpr std::uint64_t chunk = 64;
         std::uint64_t* homes[2 * chunk];

@@ -10,9 +10,10 @@
 namespace holdfast::bench {
 
 struct figure {
-    std::string file;
+    std::string file;  ///< empty: there is a table only
     std::string title;
     std::string caption;
+    std::string table{};  ///< HTML, below it
 };
 
 /// A paper on the page. `introduction` and `table` are HTML.
@@ -29,5 +30,6 @@ struct paper_section {
 paper_section draw_cltx(const std::vector<record>& records, const std::filesystem::path& directory);
 paper_section draw_cc_htm(const std::vector<record>& records, const std::filesystem::path& directory);
 paper_section draw_softwrap_lat(const std::vector<record>& records, const std::filesystem::path& directory);
+paper_section draw_steal_but_no_force(const std::vector<record>& records, const std::filesystem::path& directory);
 
 }  // namespace holdfast::bench

@@ -66,14 +66,19 @@ extent extent_of(const bar_panel& panel) {
 
 /// What a figure of several panels looks like, in pixels.
 struct layout {
-    std::size_t panels = 1;
+    std::size_t columns = 1;
+    std::size_t rows = 1;
     std::size_t key_rows = 0;  ///< of the key below all panels
     bool key_in_panels = true;
 
     static constexpr double width = 1200, panel_height = 470, title_height = 45, row_height = 22, key_margin = 16;
     double key_height() const { return key_rows == 0 ? 0 : static_cast<double>(key_rows) * row_height + key_margin; }
-    double height() const { return title_height + panel_height + key_height(); }
-    double panel_width() const { return width / static_cast<double>(panels); }
+    double height() const { return title_height + static_cast<double>(rows) * panel_height + key_height(); }
+    double panel_width() const { return width / static_cast<double>(columns); }
+    double left(std::size_t place) const { return static_cast<double>(place % columns) / static_cast<double>(columns); }
+    double bottom(std::size_t place) const {
+        return (key_height() + static_cast<double>(rows - 1 - place / columns) * panel_height) / height();
+    }
 };
 
 /// Rows of the key that fit above what is drawn in a panel.
@@ -83,9 +88,8 @@ constexpr std::size_t key_rows_logarithmic = 5, key_rows_linear = 2;
 template <class Panel>
 std::string head_of(const Panel& panel, const layout& of, std::size_t place, const std::string& x_label) {
     constexpr std::size_t axis_rows = 5;
-    const double width = 1 / static_cast<double>(of.panels);
-    std::string text = fmt::format("set origin {},{}\nset size {},{}\n", static_cast<double>(place) * width,
-                                   of.key_height() / of.height(), width, layout::panel_height / of.height());
+    std::string text = fmt::format("set origin {},{}\nset size {},{}\n", of.left(place), of.bottom(place),
+                                   1 / static_cast<double>(of.columns), layout::panel_height / of.height());
     text += fmt::format("set title {}\nset xlabel {}\nset ylabel {}\n", quoted(panel.title), quoted(x_label),
                         quoted(panel.y_label));
     text += fmt::format("unset logscale\nset tics nomirror out\nset ytics autofreq\nset bmargin {}\n", axis_rows);
@@ -246,10 +250,13 @@ std::string script_of(const std::vector<key_entry>& key, const layout& of) {
 
 }  // namespace
 
-void draw_svg(const std::string& path, const std::string& title, const std::vector<panel>& panels) {
+void draw_svg(const std::string& path, const std::string& title, const std::vector<panel>& panels,
+              std::size_t columns) {
     const auto key = common_key(panels);
     const std::size_t key_columns = key_columns_of(key);
-    const layout all{panels.size(), (key.size() + key_columns - 1) / key_columns, key.empty()};
+    if (columns == 0) columns = panels.size();
+    const std::size_t rows = (panels.size() + columns - 1) / columns;
+    const layout all{columns, rows, (key.size() + key_columns - 1) / key_columns, key.empty()};
     std::string script = "set terminal svg noenhanced font 'Helvetica,13' background 'white'";
     script += fmt::format(" size {},{}\n", layout::width, all.height());
     script += "set output " + quoted_path(path) + "\n";

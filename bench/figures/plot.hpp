@@ -50,9 +50,11 @@ struct line_panel {
 
 using panel = std::variant<bar_panel, line_panel>;
 
-/// Draws the panels side by side, under one title, as SVG; one without series leaves its place empty. A series that is
+/// Draws the panels side by side, or in rows of `columns`, under one title, as SVG; one without series leaves its place
+/// empty. A series that is
 /// in several panels is named once, in a key below them all. What is in the file depends on the arguments alone.
 /// Errors (failure): io, when gnuplot cannot be run or fails.
-void draw_svg(const std::string& path, const std::string& title, const std::vector<panel>& panels);
+void draw_svg(const std::string& path, const std::string& title, const std::vector<panel>& panels,
+              std::size_t columns = 0);
 
 }  // namespace holdfast::bench

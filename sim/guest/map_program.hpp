@@ -7,8 +7,8 @@
 #include <sim/guest/choose_access.hpp>
 #include <sim/guest/element.hpp>
 #include <sim/guest/heap.hpp>
+#include <sim/guest/keys.hpp>
 #include <sim/guest/parameters.hpp>
-#include <workload/random.hpp>
 
 namespace holdfast::guest {
 
@@ -55,8 +55,8 @@ private:
         return static_cast<std::uint64_t>(
             (static_cast<unsigned __int128>(static_cast<std::uint64_t>(key)) * given_.shards) >> 64);
     }
-    workload::random numbers_of(std::uint32_t thread) const noexcept {
-        return workload::random(given_.seed * most_threads + thread);
+    key_numbers numbers_of(std::uint32_t thread) const noexcept {
+        return key_numbers(given_.seed * most_threads + thread, keys_of_thread());
     }
     std::uint64_t operations_of(std::uint32_t thread) const noexcept {
         return given_.operations / given_.threads + (thread < given_.operations % given_.threads ? 1 : 0);
@@ -72,7 +72,7 @@ private:
         all_there_.arrive_and_wait();
         const Access logged(arena_, thread);
         if (thread == 0) begin_region_of_interest();
-        workload::random numbers = numbers_of(thread);
+        key_numbers numbers = numbers_of(thread);
         const std::uint64_t operations = operations_of(thread);
         const std::uint64_t keys = keys_of_thread();
         for (std::uint64_t i = 0; i < operations; ++i) toggle(logged, key(thread, numbers.below(keys)));
@@ -127,7 +127,7 @@ private:
         const std::uint64_t keys = keys_of_thread();
         auto* const present = static_cast<unsigned char*>(allocate_volatile(keys));
         for (std::uint64_t i = 0; i < keys; i += 2) present[i] = 1;
-        workload::random numbers = numbers_of(thread);
+        key_numbers numbers = numbers_of(thread);
         for (std::uint64_t i = operations_of(thread); i > 0; --i) present[numbers.below(keys)] ^= 1;
         for (std::uint64_t i = 0; i < keys; ++i) {
             const std::int64_t each = key(thread, i);

@@ -1,5 +1,6 @@
 // The guest program for workload/sps.hpp: each thread swaps entries of a range of its own.
 #include <sim/guest/choose_access.hpp>
+#include <sim/guest/keys.hpp>
 #include <sim/guest/lock.hpp>
 #include <sim/guest/parameters.hpp>
 #include <sim/guest/string_entries.hpp>
@@ -49,7 +50,7 @@ private:
         const std::uint64_t range = count_ / given_.threads;
         const std::uint64_t swaps =
             given_.operations / given_.threads + (thread < given_.operations % given_.threads ? 1 : 0);
-        holdfast::workload::random numbers(given_.seed * most_threads + thread);
+        key_numbers numbers(given_.seed * most_threads + thread, range);
         all_there_.arrive_and_wait();
         if (thread == 0) begin_region_of_interest();
         for (std::uint64_t i = 0; i < swaps; ++i) {
