@@ -56,7 +56,8 @@ bar_panel buffers(const simulated_runs& runs, unsigned threads) {
 
 std::string buffer_table(const simulated_runs& runs) {
     std::string text = "<table>\n<tr><th>threads</th><th>entries</th><th>the paper</th><th>instant, faithful</th>"
-                       "<th>durable, safe</th><th>instant, faithful, log in order</th><th>lines that were in the NVRAM before a record of theirs, faithful</th>"
+                       "<th>durable, safe</th><th>instant, faithful, log in order</th><th>lines in the NVRAM before a "
+                       "record of theirs, faithful</th>"
                        "<th>the same in a thousand lines of data</th></tr>\n";
     for (const unsigned threads : thread_counts)
         for (const unsigned entries : buffer_sizes) {

@@ -13,6 +13,7 @@ namespace {
 const char* const to_log = " 2>&1 >/dev/null";
 
 const char* const programs[] = {"hash", "rbtree", "btree", "sps", "ssca2"};
+const char* const kernels[] = {"ctree", "hashmap", "ycsb", "tpcc", "echo", "vacation", "memcached"};
 
 TEST(Workloads, LeaveTheSameImageOfTheArenaAsUnderQemu) {
     for (const char* const program : programs) {
@@ -35,6 +36,44 @@ TEST(Workloads, HoldTheSameAsUnderQemuWithAnyNumberOfThreads) {
             EXPECT_EQ(here, output_there(program, given)) << program << " with " << threads << " threads";
             EXPECT_NE(here.find("verified"), std::string::npos) << here;
         }
+    }
+}
+
+TEST(Workloads, OfWhispersKindHoldTheSameAsUnderQemu) {
+    for (const char* const program : kernels) {
+        for (const char* const threads : {"1", "8"}) {
+            for (const char* const element : {"int", "string"}) {
+                const arguments given{"--footprint", "200000", "--operations", "3000", "--threads", threads,
+                                      "--element", element};
+                const std::string here = output_here(program, given);
+                EXPECT_EQ(here, output_there(program, given)) << program << ", threads " << threads << ", " << element;
+                EXPECT_NE(here.find("verified"), std::string::npos) << here;
+            }
+        }
+    }
+}
+
+TEST(Workloads, HoldTheSameOnFrequentKeysAsUnderQemu) {
+    for (const std::string program : {"hash-zipf", "rbtree-zipf", "btree-zipf", "sps-zipf", "ctree-zipf",
+                                      "hashmap-zipf", "ycsb-zipf", "tpcc-zipf", "echo-zipf", "memcached-zipf"}) {
+        const arguments given{"--footprint", "200000", "--operations", "3000", "--threads", "4"};
+        const std::string here = output_here(program, given);
+        EXPECT_EQ(here, output_there(program, given)) << program;
+        EXPECT_NE(here.find("verified"), std::string::npos) << here;
+    }
+}
+
+TEST(Workloads, OfWhispersKindHoldTheSameHoweverTheyLog) {
+    for (const char* const program : kernels) {
+        const arguments given{"--footprint", "100000", "--operations", "1000", "--threads", "2", "--logging"};
+        const auto logged = [&](const char* how) {
+            arguments all = given;
+            all.push_back(how);
+            return output_here(program, all);
+        };
+        const std::string expected = logged("none");
+        EXPECT_NE(expected.find("verified"), std::string::npos) << expected;
+        for (const char* const how : {"undo", "redo"}) EXPECT_EQ(logged(how), expected) << program << ", " << how;
     }
 }
 

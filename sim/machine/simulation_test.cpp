@@ -57,6 +57,15 @@ INSTANTIATE_TEST_SUITE_P(All, Workloads,
                                     "_" + std::get<2>(of.param);
                          });
 
+/// Several harts and both elements are enough: what else is different was tried above.
+INSTANTIATE_TEST_SUITE_P(OfWhispersKind, Workloads,
+                         testing::Combine(testing::Values("ctree", "hashmap", "ycsb", "tpcc", "echo", "vacation",
+                                                          "memcached"),
+                                          testing::Values(4u), testing::Values("int", "string")),
+                         [](const auto& of) {
+                             return std::string(std::get<0>(of.param)) + "_" + std::get<2>(of.param);
+                         });
+
 TEST(Simulation, SmallFootprintsFitIntoL2AndAreVerifiedToo) {
     const auto result = simulate(machine_config{}, small_run("hash", 2), nobody_looks);
     ASSERT_TRUE(result) << result.problem().text();
