@@ -57,6 +57,8 @@ private:
 
 const std::vector<std::string_view> without_hardware{ideal_design, base_design, fencing_designs[0], fencing_designs[1],
                                                      "snf-sw"};
+const std::vector<std::string_view> compared_with_hardware{ideal_design, fencing_designs[0], fencing_designs[1],
+                                                           "snf-sw"};
 const std::vector<std::string_view> hardware{"hw-rlog", "hw-ulog", logged_design, forced_design};
 
 /// All designs on these workloads, as three sweeps.
@@ -113,12 +115,14 @@ void add_variations(std::vector<simulated_campaign>& to, bool quick) {
     const std::vector<std::string> operations{quick ? "40000" : "100000"};
     for (std::size_t i = 1; i < variations().size(); ++i) {
         const variation& each = variations()[i];
+        if (quick && !each.is_quick) continue;
         const auto like = [&](const char* part) {
             sweep made(fmt::format("variation-{}{}", i, part), workloads);
             made.with("--threads", threads).with("--operations", operations);
             return made;
         };
-        if (!each.of_the_log) to.push_back(like("-software").designs(without_hardware).machine(each.settings).done());
+        if (!each.of_the_log)
+            to.push_back(like("-software").designs(compared_with_hardware).machine(each.settings).done());
         to.push_back(like("-safe")
                          .designs({logged_design, forced_design})
                          .machine(both(safe_machine(), each.settings))
@@ -165,17 +169,17 @@ std::vector<contender> contenders() {
 
 const std::vector<variation>& variations() {
     static const std::vector<variation> all{
-        {"as it is: records of 64 bytes, 64 log entries, marks, array", {}, false},
-        {"records of 32 bytes", {{record_key, "packed"}}, true},
-        {"records merged by line", {{record_key, "merged"}}, true},
-        {"16 log entries of the controller", {{"controller.log_entries", "16"}}, false},
-        {"256 log entries", {{"controller.log_entries", "256"}}, false},
-        {"a row hit takes 4 ns", {{"nvram.row_hit_ns", "4"}}, false},
-        {"drain marks_block", {{"controller.drain", "marks_block"}}, false},
-        {"drain idle", {{"controller.drain", "idle"}}, false},
-        {"durable in the controller", {{"controller.persist", "controller"}}, false},
-        {"the smaller core", {{"core", "small"}}, false},
-        {"keys zipf 0.99", {{"keys", "zipf"}}, false},
+        {"as it is: records of 64 bytes, 64 log entries, marks, array", {}, false, true},
+        {"records of 32 bytes", {{record_key, "packed"}}, true, true},
+        {"records merged by line", {{record_key, "merged"}}, true, true},
+        {"16 log entries of the controller", {{"controller.log_entries", "16"}}, false, false},
+        {"256 log entries", {{"controller.log_entries", "256"}}, false, false},
+        {"a row hit takes 4 ns", {{"nvram.row_hit_ns", "4"}}, false, true},
+        {"drain marks_block", {{"controller.drain", "marks_block"}}, false, true},
+        {"drain idle", {{"controller.drain", "idle"}}, false, false},
+        {"durable in the controller", {{"controller.persist", "controller"}}, false, true},
+        {"the smaller core", {{"core", "small"}}, false, false},
+        {"keys zipf 0.99", {{"keys", "zipf"}}, false, false},
     };
     return all;
 }
@@ -193,13 +197,18 @@ machine_settings with_scans(bool scanning) {
 
 std::vector<simulated_campaign> campaigns(bool quick) {
     std::vector<simulated_campaign> made;
-    const std::vector<std::string> many{quick ? "60000" : "100000"};
+    const std::vector<std::string> many{quick ? "50000" : "100000"};
     const std::vector<std::string> all(microbenchmarks.begin(), microbenchmarks.end());
     if (quick) {
         add_comparison(made, "microbenchmarks", {"hash", "sps"}, {"1", "8"}, {"int"}, many);
     } else {
         add_comparison(made, "microbenchmarks", all, {"1", "8"}, {"int", "string"}, many);
         add_comparison(made, "threads", {"hash", "sps"}, {"2", "4"}, {"int"}, many);
+    }
+    if (quick) {
+        add_comparison(made, "kernels", {"hashmap", "ycsb"}, {"1"}, {"int"}, many);
+    } else {
+        add_comparison(made, "kernels", {kernels.begin(), kernels.end()}, {"1", "8"}, {"int"}, many);
     }
     add_buffers(made, quick, many);
     add_log_sizes(made, quick, many);

@@ -48,6 +48,7 @@ struct variation {
     const char* title;
     machine_settings settings;
     bool of_the_log = false;  ///< software has no such setting
+    bool is_quick = false;    ///< a quick sweep has it, too
 };
 const std::vector<variation>& variations();
 

@@ -1,10 +1,14 @@
 // Whole workloads, here and under qemu: what is left in memory, how many instructions, every register on the way.
 #include <sim/front/guest_test_support.hpp>
 
+#include <sim/base/address_map.hpp>
+#include <sim/base/line.hpp>
 #include <workload/random.hpp>
 
 #include <array>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 
 namespace holdfast::sim::test {
 namespace {
@@ -74,6 +78,61 @@ TEST(Workloads, OfWhispersKindHoldTheSameHoweverTheyLog) {
         const std::string expected = logged("none");
         EXPECT_NE(expected.find("verified"), std::string::npos) << expected;
         for (const char* const how : {"undo", "redo"}) EXPECT_EQ(logged(how), expected) << program << ", " << how;
+    }
+}
+
+/// Stops what has lost its way.
+struct impatient_observer {
+    void retired(hart& at, const retired_instruction&) {
+        ++at.local_time;
+        if (++count > 5'000'000) at.stop = hart_stop::paused;
+    }
+    std::uint64_t count = 0;
+};
+
+/// The arena's lines by their addresses.
+std::map<std::uint64_t, line_data> lines_of_arena(const address_space& space) {
+    std::map<std::uint64_t, line_data> lines;
+    for (std::uint64_t page = arena_begin.value; space.find<1>(page, readable) != nullptr;
+         page += address_space::page_bytes) {
+        const std::byte* const bytes = space.find<1>(page, readable);
+        for (std::uint64_t at = 0; at < address_space::page_bytes; at += line_bytes)
+            std::memcpy(lines[page + at].data(), bytes + at, line_bytes);
+    }
+    return lines;
+}
+
+/// What the program says when a line that its operations changed is as it was before them.
+std::string output_without_a_line(const char* program, const arguments& given, std::uint64_t seed) {
+    guest_run<impatient_observer> guest(program);
+    const auto go_on = [&](custom_operation until) {
+        guest.memory.pause_behind(until);
+        return machine<functional_memory, impatient_observer>(*guest.running, guest.memory, guest.observer).run();
+    };
+    guest.memory.pause_behind(custom_operation::region_of_interest_begin);
+    EXPECT_TRUE(guest.run(given));
+    const auto before = lines_of_arena(guest.space);
+    EXPECT_TRUE(go_on(custom_operation::region_of_interest_end));
+    std::vector<std::uint64_t> changed;
+    for (const auto& [at, line] : lines_of_arena(guest.space))
+        if (before.at(at) != line) changed.push_back(at);
+    EXPECT_GT(changed.size(), 100u) << program;
+    const std::uint64_t lost = changed[workload::random(seed).below(changed.size())];
+    std::memcpy(guest.space.find<1>(lost, writable), before.at(lost).data(), line_bytes);
+    static_cast<void>(go_on({}));
+    return guest.output;
+}
+
+TEST(Workloads, OfWhispersKindFindThatALineWasLost) {
+    for (const char* const program : kernels) {
+        const arguments given{"--footprint", "200000", "--operations", "1500"};
+        const std::string expected = output_here(program, given);
+        std::uint64_t found = 0;
+        constexpr std::uint64_t tries = 6;
+        for (std::uint64_t seed = 1; seed <= tries; ++seed)
+            if (output_without_a_line(program, given, seed) != expected) ++found;
+        // A block that was freed may have anything.
+        EXPECT_GE(found, tries * 2 / 3) << program;
     }
 }
 
