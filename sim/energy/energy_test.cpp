@@ -1,4 +1,4 @@
-#include <sim/energy/energy.hpp>
+#include <sim/energy/logging_overhead.hpp>
 #include <sim/memory/nvram_dimm.hpp>
 
 #include <gtest/gtest.h>
@@ -56,6 +56,30 @@ TEST(Energy, ACachePaysForLinesThatComeAndGoAndAMissForTheTags) {
     counters.write_backs = 1;
     counters.sets_walked = 4;
     EXPECT_DOUBLE_EQ(energy_of(counters, {100, 200, 1}), 9 * 100.0 + 5 * 200.0 + 6 * 1.0);
+}
+
+TEST(Energy, OfARecordInTheLogBufferIsAWaysShareOfAnL1WrittenAndRead) {
+    EXPECT_DOUBLE_EQ(buffer_energy_pj(64, cache_config{}), (81.3 + 81.6) / 8);
+    EXPECT_DOUBLE_EQ(buffer_energy_pj(3 * 32, cache_config{}), 1.5 * (81.3 + 81.6) / 8);
+}
+
+TEST(Energy, OfAStateBitIsItsShareOfTheTagWhereverTagsAreLookedAt) {
+    cache_counters counters;
+    counters.reads = 5;
+    counters.writes = 3;
+    counters.sets_walked = 2;
+    // 64 sets of 64 bytes: 36 bits of an address, valid and dirty.
+    EXPECT_DOUBLE_EQ(state_energy_pj(counters, cache_config{}, {81.3, 81.6, 0.76}), 10 * 0.76 / 38);
+    // 8,192 sets: 29 bits.
+    EXPECT_DOUBLE_EQ(state_energy_pj(counters, hierarchy_config{}.l2, {431, 464, 8.2}), 10 * 8.2 / 31);
+}
+
+TEST(Energy, TheHardwareOfThePaperNeedsABitForEachLineThatCanBeDirty) {
+    const logging_overhead made = overhead_of(hierarchy_config{}, 15, 64);
+    EXPECT_EQ(lines_with_state(hierarchy_config{}), 131'072u + 2'048u);
+    EXPECT_EQ(made.state_bytes, 16'640u);
+    EXPECT_EQ(made.buffer_bytes, 960u);
+    EXPECT_EQ(paper_overhead.state_bytes * 8, 6'144u);
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ inline std::uint64_t lines_with_state(const hierarchy_config& caches) noexcept {
 }
 
 inline logging_overhead overhead_of(const hierarchy_config& caches, std::uint32_t buffer_entries,
-                                    std::uint64_t record_bytes) noexcept {
+                                    std::uint64_t bytes_of_record) noexcept {
     logging_overhead made;
-    made.buffer_bytes = buffer_entries * record_bytes;
+    made.buffer_bytes = buffer_entries * bytes_of_record;
     made.state_bytes = (lines_with_state(caches) + 7) / 8;
     return made;
 }

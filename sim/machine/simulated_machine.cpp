@@ -1,6 +1,6 @@
 #include <sim/machine/simulated_machine.hpp>
 
-#include <sim/energy/energy.hpp>
+#include <sim/energy/logging_overhead.hpp>
 
 namespace holdfast::sim {
 namespace {
@@ -81,6 +81,12 @@ std::vector<statistic> energy_of(const simulated_machine& machine) {
     return {{"nvram_energy_pj", "pJ", nvram},
             {"l1_energy_pj", "pJ", l1},
             {"l2_energy_pj", "pJ", l2}};
+}
+
+double state_bits_energy_pj(const simulated_machine& machine, const hierarchy_config& caches) {
+    const energy_table table;
+    return state_energy_pj(sum_of(machine.caches, &core_counters::data), caches.dl1, table.l1) +
+           state_energy_pj(machine.caches.l2_counters(), caches.l2, table.l2);
 }
 
 }  // namespace holdfast::sim

@@ -41,5 +41,7 @@ void take_back(const simulated_machine& machine, const address_space& space);
 counter_list counters_of(const simulated_machine& machine);
 /// Dynamic energy of NVRAM and caches until now, in picojoules.
 std::vector<statistic> energy_of(const simulated_machine& machine);
+/// What a bit more beside each tag of a cache for data has taken, in picojoules.
+double state_bits_energy_pj(const simulated_machine& machine, const hierarchy_config& caches);
 
 }  // namespace holdfast::sim

@@ -2,7 +2,7 @@
 #include <sim/machine/simulation.hpp>
 
 #include <sim/core/log_operation.hpp>
-#include <sim/energy/energy.hpp>
+#include <sim/energy/logging_overhead.hpp>
 #include <sim/front/functional_memory.hpp>
 #include <sim/front/machine.hpp>
 #include <sim/machine/simulated_machine.hpp>
@@ -201,9 +201,34 @@ std::optional<problem> add_log_statistics(std::vector<statistic>& to, const logg
     return std::nullopt;
 }
 
+/// Of NVRAM and caches, and of what logging hardware adds: its buffer, and where there are scans the state bits.
+std::vector<statistic> energy_until_now(const simulated_machine& built, const logging_hardware* hardware,
+                                        const machine_config& config, design what) {
+    std::vector<statistic> all = energy_of(built);
+    if (hardware == nullptr) return all;
+    const double buffer_pj = buffer_energy_pj(hardware->log().counters().bytes, config.caches.dl1);
+    all.push_back({"log_buffer_energy_pj", "pJ", config.log.buffer_entries == 0 ? 0 : buffer_pj});
+    const double bits_pj = what == design::fwb ? state_bits_energy_pj(built, config.caches) : 0;
+    all.push_back({"state_bits_energy_pj", "pJ", bits_pj});
+    return all;
+}
+
+/// Of the core and of all that `energy_until_now` has.
+void add_energy(std::vector<statistic>& to, double instructions, const std::vector<statistic>& before,
+                const std::vector<statistic>& after) {
+    double sum_pj = instructions * energy_table{}.core_pj_per_instruction;
+    to.push_back({"core_energy_pj", "pJ", sum_pj});
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        to.push_back({after[i].name, after[i].unit, after[i].value - before[i].value});
+        sum_pj += to.back().value;
+    }
+    to.push_back({"energy_pj", "pJ", sum_pj});
+}
+
 /// The detailed phase. Its statistics go into `into`.
-std::optional<problem> measure(running_program& guest, simulated_machine& built, const machine_config& config,
-                               const simulation_options& options, simulation_result& into) {
+std::optional<problem> measure(running_program& guest, simulated_machine& built, const logging_hardware* hardware,
+                               const machine_config& config, const simulation_options& options,
+                               simulation_result& into) {
     guest.restart_clocks(config.scheduling.quantum_cycles);
     core_memory memory(config.core, config.caches, built.placement, guest.space(), built.caches, built.registers);
     memory.pause_behind_transactions(options.operations);
@@ -218,7 +243,7 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
         built.ports.on_bank = &*trace;
     }
     const counter_list before = counters_of(built);
-    const std::vector<statistic> energy_before = energy_of(built);
+    const auto energy_before = energy_until_now(built, hardware, config, options.design);
     const double began_s = cpu_seconds();
     const auto status = machine<core_memory, scoreboard>(guest.process(), memory, board).run();
     const double took_s = cpu_seconds() - began_s;
@@ -253,14 +278,8 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
     const std::vector<statistic> below = counters_of(built).since(before);
     into.statistics.insert(into.statistics.end(), below.begin(), below.end());
     const double instructions = into.statistics.front().value;
-    double energy_pj = instructions * energy_table{}.core_pj_per_instruction;
-    into.statistics.push_back({"core_energy_pj", "pJ", energy_pj});
-    const std::vector<statistic> energy = energy_of(built);
-    for (std::size_t i = 0; i < energy.size(); ++i) {
-        into.statistics.push_back({energy[i].name, energy[i].unit, energy[i].value - energy_before[i].value});
-        energy_pj += into.statistics.back().value;
-    }
-    into.statistics.push_back({"energy_pj", "pJ", energy_pj});
+    add_energy(into.statistics, instructions, energy_before,
+               energy_until_now(built, hardware, config, options.design));
     into.host = {{"host_instructions_per_s", "1/s", instructions / took_s},
                  {"host_detailed_cpu_s", "s", took_s}};
     return std::nullopt;
@@ -288,7 +307,8 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
         const auto warmed = warm(**guest, built, warm_up_transactions);
         if (!warmed) return warmed.problem();
         progress("measuring");
-        if (auto failed = measure(**guest, built, config, options, made)) return *failed;
+        const logging_hardware* const attached = hardware ? &*hardware : nullptr;
+        if (auto failed = measure(**guest, built, attached, config, options, made)) return *failed;
         if (hardware) {
             if (auto failed = add_log_statistics(made.statistics, *hardware)) return *failed;
         }

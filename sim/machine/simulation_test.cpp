@@ -66,6 +66,26 @@ INSTANTIATE_TEST_SUITE_P(OfWhispersKind, Workloads,
                              return std::string(std::get<0>(of.param)) + "_" + std::get<2>(of.param);
                          });
 
+TEST(Simulation, EnergyOfTheLogBufferAndTheStateBitsIsPartOfTheSum) {
+    simulation_options options = small_run("hash", 1);
+    options.design = design::fwb;
+    const auto result = simulate(small_machine(), options, nobody_looks);
+    ASSERT_TRUE(result) << result.problem().text();
+    double sum = 0;
+    for (const char* const each : {"core", "nvram", "l1", "l2", "log_buffer", "state_bits"}) {
+        const double energy = number_of(*result, std::string(each) + "_energy_pj");
+        EXPECT_GT(energy, 0) << each;
+        sum += energy;
+    }
+    EXPECT_DOUBLE_EQ(number_of(*result, "energy_pj"), sum);
+    EXPECT_DOUBLE_EQ(number_of(*result, "log_buffer_energy_pj"),
+                     number_of(*result, "log_bytes") / 64 * (81.3 + 81.6) / 8);
+    options.design = design::hw_ulog;
+    const auto without_scans = simulate(small_machine(), options, nobody_looks);
+    ASSERT_TRUE(without_scans) << without_scans.problem().text();
+    EXPECT_EQ(number_of(*without_scans, "state_bits_energy_pj"), 0);
+}
+
 TEST(Simulation, SmallFootprintsFitIntoL2AndAreVerifiedToo) {
     const auto result = simulate(machine_config{}, small_run("hash", 2), nobody_looks);
     ASSERT_TRUE(result) << result.problem().text();
