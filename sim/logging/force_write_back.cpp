@@ -58,7 +58,8 @@ void force_write_back::walk_one(bool all) {
     const walked_set walked = next_set_ < in_data
                                   ? walker_.walk_data(core, next_set_ / cores_, walked_until_, visit)
                                   : walker_.walk_l2(next_set_ - in_data, walked_until_, visit);
-    walked_until_ = std::max(walked.tags_done, walked.accepted);
+    const time began = std::exchange(walked_until_, std::max(walked.tags_done, walked.accepted));
+    log_.tell({port::log_event::kind::scanned, {}, walked.forced, began, walked_until_});
     counters_.lines_forced += walked.forced;
     ++next_set_;
 }

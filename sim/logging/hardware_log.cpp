@@ -13,6 +13,7 @@ hardware_log::hardware_log(const log_config& config, port::ports& attached, port
     attached.on_persist = this;
     attached.on_transaction = this;
     attached.on_log = this;
+    attached_ = &attached;
 }
 
 time hardware_log::create(hart_id, const port::log_region& region, time at) {
@@ -108,6 +109,7 @@ time hardware_log::append(open_transaction& of, const log_record& record, time a
         at = left;
     } else {
         in_buffer_.push_back(left);
+        tell({port::log_event::kind::buffered, record.where.line(), 0, at, left});
     }
     note_combined(spot.place, bytes, left);
     counters_.buffer_wait += at - asked;
@@ -177,12 +179,14 @@ port::permission hardware_log::leave(const port::write_back_event& event) {
     if (goes) return {std::max(event.at, durable_at_), false};
     if (config_.safety == log_safety::faithful) return {event.at, false};
     held_.push_back(event.line);
+    facts.held_since = event.at;
     counters_.lines_held += 1;
     return {event.at, true};
 }
 
 time hardware_log::press(address line, time at) {
     std::erase(held_, line);
+    tell_held(line, at);
     return flush(at);
 }
 
@@ -216,6 +220,12 @@ void hardware_log::note_durable_units(address line, byte_mask mask) {
         durable_ = std::max(durable_, slots_[ring_->slot_at(line)].durable);
 }
 
+/// A hart that is ahead may have brought the line later than its records are durable.
+void hardware_log::tell_held(address line, time until) {
+    const time since = lines_[line.value].held_since;
+    tell({port::log_event::kind::held, line, 0, since, std::max(since, until)});
+}
+
 void hardware_log::release_held(time at) {
     for (std::size_t i = 0; i < held_.size();) {
         const address line = held_[i];
@@ -225,6 +235,7 @@ void hardware_log::release_held(time at) {
         }
         held_[i] = held_.back();
         held_.pop_back();
+        tell_held(line, at);
         memory_.nvram().release(line, at);
     }
 }

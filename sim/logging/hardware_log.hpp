@@ -97,6 +97,11 @@ public:
     /// All lines stored to before `to` are home, durably, at `at`: the head moves there then, or as far as it may.
     void move_head(position to, time at);
 
+    /// For timelines.
+    void tell(const port::log_event& event) const {
+        if (attached_->on_logging) attached_->on_logging->happened(event);
+    }
+
     /// Why the log took no record any more, if it did not: a transaction is longer than it, it is too short for scans,
     /// or a region is no log. The run is void from then on.
     const std::optional<problem>& failure() const noexcept { return failure_; }
@@ -109,6 +114,7 @@ private:
         position home = 0;    ///< the same of what the NVRAM has
         std::deque<position> leaving{};  ///< of what the controller has accepted, in order
         std::uint32_t merging = 0;       ///< records that wait for more stores to it, of one transaction each
+        time held_since{};
     };
     /// What a place in the ring has.
     struct slot {
@@ -146,8 +152,10 @@ private:
     bool is_needed(const slot& record) const;
     void note_durable_units(address line, byte_mask mask);
     void release_held(time at);
+    void tell_held(address line, time until);
 
     log_config config_;
+    const port::ports* attached_ = nullptr;
     port::control_registers& registers_;
     memory_system& memory_;
     std::optional<log_ring> ring_{};

@@ -38,7 +38,7 @@ std::string with_address(std::string text, address where) { return std::move(tex
 
 }  // namespace
 
-run_trace::run_trace(const machine_config& config, const hart_placement& placement, trace_window window)
+run_trace::run_trace(const machine_config& config, const hart_placement& placement, trace_window window, bool with_log)
     : clock_(config.core.clock),
       l1_latency_(config.caches.dl1.latency),
       last_load_(placement.harts, answered_by::l1) {
@@ -58,11 +58,20 @@ run_trace::run_trace(const machine_config& config, const hart_placement& placeme
         lanes.push_back("core " + std::to_string(core) + ": DL1");
     }
     l2_ = lanes.size();
-    lanes.push_back("L2");
-    read_queue_ = lanes.size();
-    lanes.push_back("NVRAM read queue");
-    write_queue_ = lanes.size();
-    lanes.push_back("NVRAM write queue");
+    const auto add = [&lanes](const char* name) {
+        lanes.push_back(name);
+        return lanes.size() - 1;
+    };
+    add("L2");
+    log_buffer_ = held_lines_ = scans_ = l2_;
+    if (with_log) {
+        log_buffer_ = add("log buffer");
+        scans_ = add("scans");
+        held_lines_ = add("held lines");
+    }
+    read_queue_ = add("NVRAM read queue");
+    write_queue_ = add("NVRAM write queue");
+    log_queue_ = with_log ? add("NVRAM log queue") : write_queue_;
     first_bank_ = lanes.size();
     for (std::uint32_t bank = 0; bank < config.memory.nvram.banks; ++bank) {
         lanes.push_back("NVRAM bank " + std::to_string(bank));
@@ -129,10 +138,30 @@ void run_trace::access(const port::bank_event& event) {
     const std::string name = kind + (event.row_hit ? ", row hit" : ", conflict");
     const std::string detail = with_address("line", event.line) + ", row " + std::to_string(event.row) + ", bank " +
                                std::to_string(event.bank);
-    made_.spans.push_back({event.is_write ? write_queue_ : read_queue_, name, event.queued, event.end, colour,
+    const std::size_t queue = is_log ? log_queue_ : event.is_write ? write_queue_ : read_queue_;
+    made_.spans.push_back({queue, name, event.queued, event.end, colour,
                            timeline_part{event.begin, event.end}, detail});
     if (!is_seen(event.begin, event.end)) return;  // it waits in the window, and is served behind it
     made_.spans.push_back({first_bank_ + event.bank, name, event.begin, event.end, colour, {}, detail});
+}
+
+void run_trace::happened(const port::log_event& event) {
+    if (!is_seen(event.begin, event.end)) return;
+    using enum port::log_event::kind;
+    switch (event.what) {
+    case buffered:
+        made_.spans.push_back({log_buffer_, with_address("record of", event.line), event.begin, event.end,
+                               timeline_colour::log, {}, {}});
+        return;
+    case held:
+        made_.spans.push_back({held_lines_, with_address("line", event.line), event.begin, event.end,
+                               timeline_colour::write, {}, "until its records are durable"});
+        return;
+    case scanned:
+        made_.spans.push_back({scans_, "a set, lines forced: " + std::to_string(event.forced), event.begin, event.end,
+                               event.forced == 0 ? timeline_colour::work : timeline_colour::write, {}, {}});
+        return;
+    }
 }
 
 }  // namespace holdfast::sim

@@ -17,19 +17,21 @@ struct trace_window {
     static constexpr cycle longest = 100'000;
 };
 
-class run_trace final : public core_watch, public port::cache_watch, public port::bank_watch {
+class run_trace final : public core_watch, public port::cache_watch, public port::bank_watch, public port::log_watch {
 public:
-    /// Requires: window.from < window.to.
-    run_trace(const machine_config& config, const hart_placement& placement, trace_window window);
+    /// `with_log`: there is logging hardware, which has lanes of its own. Requires: window.from < window.to.
+    run_trace(const machine_config& config, const hart_placement& placement, trace_window window, bool with_log);
 
     void executed(const instruction_event& event) override;
     void drained(const drain_event& event) override;
     void accessed(const l1_event& event) override;
     void happened(const port::cache_event& event) override;
     void access(const port::bank_event& event) override;
+    void happened(const port::log_event& event) override;
 
     /// Lanes: instructions and store queue of each hart, the L1s of each core that has one, L2, the controller's
-    /// queues, banks. Writes that wait in the controller when the run ends are not in it.
+    /// queues, banks; with logging hardware its buffer, scans, held lines, and the controller's queue of the log.
+    /// Writes that wait in the controller when the run ends are not in it.
     timeline collected(std::string title) && {
         made_.title = std::move(title);
         return std::move(made_);
@@ -50,7 +52,7 @@ private:
 
     core_clock clock_;
     time l1_latency_;
-    std::size_t first_l1_, l2_, read_queue_, write_queue_, first_bank_;
+    std::size_t first_l1_, l2_, log_buffer_, held_lines_, scans_, read_queue_, write_queue_, log_queue_, first_bank_;
     /// How the last load of each core was answered, which is told before its instruction is.
     std::vector<answered_by> last_load_;
     timeline made_{};

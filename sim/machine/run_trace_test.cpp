@@ -72,6 +72,36 @@ TEST(RunTrace, HasEveryInstructionStoreAndAccessThatTheCountersHave) {
     EXPECT_EQ(accesses - conflicts, counter("nvram_read_row_hits") + counter("nvram_write_row_hits"));
 }
 
+TEST(RunTrace, LanesOfTheLogHaveWhatItsCountersHave) {
+    simulation_options options = test::small_run("hash", 2);
+    options.operations = 2000;
+    options.design = design::fwb;
+    machine_config machine = test::small_machine();
+    machine.log.bytes = 64 << 10;
+    machine.log.scan_period = ns(20'000);
+    const auto plain = simulate(machine, options, test::nobody_looks);
+    options.trace = everything;
+    const auto run = simulate(machine, options, test::nobody_looks);
+    ASSERT_TRUE(run) << run.problem().text();
+    ASSERT_TRUE(plain) << plain.problem().text();
+    EXPECT_EQ(text_of_statistics(*run), text_of_statistics(*plain)) << "looking on changes nothing";
+    const auto counter = [&](std::string_view name) { return counter_of(*run, name); };
+    const timeline& seen = *run->trace;
+    EXPECT_EQ(spans(seen, "log buffer"), counter("log_records") + counter("log_commit_records"));
+    EXPECT_EQ(spans(seen, "held lines"), counter("log_lines_held"));
+    EXPECT_GT(spans(seen, "held lines"), 0u);
+    std::uint64_t forced = 0;
+    for (const timeline_span& each : seen.spans) {
+        EXPECT_LE(each.begin, each.end) << each.name;
+        const std::size_t number = each.name.find("forced: ");
+        if (number != std::string::npos) forced += std::stoul(each.name.substr(number + 8));
+    }
+    EXPECT_EQ(forced, counter("log_lines_forced"));
+    EXPECT_GT(forced, 0u);
+    EXPECT_GT(spans(seen, "NVRAM log queue"), 0u);
+    EXPECT_EQ(spans(seen, "NVRAM log queue") + spans(seen, "write queue"), counter("nvram_writes"));
+}
+
 TEST(RunTrace, StagesOfAnInstructionFollowEachOtherAndCommitsAreInOrder) {
     const auto run = traced_run(everything, 1);
     ASSERT_TRUE(run) << run.problem().text();

@@ -236,11 +236,12 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
                      [&built](time now) { built.settle(now); });
     std::optional<run_trace> trace;
     if (options.trace) {
-        trace.emplace(config, built.placement, *options.trace);
+        trace.emplace(config, built.placement, *options.trace, hardware != nullptr);
         memory.set_watch(*trace);
         board.set_watch(*trace);
         built.ports.on_cache = &*trace;
         built.ports.on_bank = &*trace;
+        built.ports.on_logging = &*trace;
     }
     const counter_list before = counters_of(built);
     const auto energy_before = energy_until_now(built, hardware, config, options.design);
@@ -267,6 +268,7 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
     if (trace) {
         built.ports.on_cache = nullptr;
         built.ports.on_bank = nullptr;
+        built.ports.on_logging = nullptr;
         if (cycles <= options.trace->from) {
             return problem{"the run ended before the window to be traced", options.program,
                            "more than " + std::to_string(options.trace->from) + " cycles", std::to_string(cycles)};

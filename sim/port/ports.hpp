@@ -173,6 +173,21 @@ public:
     virtual void happened(const cache_event& event) = 0;
 };
 
+/// What logging hardware did, for timelines. It changes nothing.
+struct log_event {
+    enum class kind : std::uint8_t { buffered, held, scanned };
+    kind what{};
+    address line{};            ///< that the record is of, or that is held
+    std::uint64_t forced = 0;  ///< lines of a set that was scanned
+    time begin{}, end{};
+};
+
+class log_watch {
+public:
+    virtual ~log_watch() = default;
+    virtual void happened(const log_event& event) = 0;
+};
+
 /// What is attached; the machine has one of these and hands it to its components.
 struct ports {
     store_commit* on_store = nullptr;
@@ -183,6 +198,7 @@ struct ports {
     time_passing* on_time = nullptr;
     bank_watch* on_bank = nullptr;
     cache_watch* on_cache = nullptr;
+    log_watch* on_logging = nullptr;
 };
 
 /// (f) The registers that logging hardware reads and writes: the transaction of each hart, head and tail of the log.
