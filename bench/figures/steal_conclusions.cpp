@@ -154,9 +154,14 @@ std::optional<figure> draw_conclusions(const simulated_runs& runs) {
     for (const conclusion& each : conclusions) text += fmt::format("<th>{}</th>", each.title);
     text += "</tr>\n";
     for (const variation& changed : variations()) {
-        text += fmt::format("<tr><td>{}</td>", changed.title);
-        for (const conclusion& each : conclusions) text += cell_of(numbers_of(runs, each, changed, places), each);
-        text += "</tr>\n";
+        std::string row;
+        bool was_run = false;
+        for (const conclusion& each : conclusions) {
+            const numbers all = numbers_of(runs, each, changed, places);
+            was_run |= all.are_there;
+            row += cell_of(all, each);
+        }
+        if (was_run) text += fmt::format("<tr><td>{}</td>{}</tr>\n", changed.title, row);
     }
     text += "</table>\n<ul>\n";
     for (const conclusion& each : conclusions) text += sentence_of(runs, each, places);
