@@ -112,7 +112,7 @@ void add_variations(std::vector<simulated_campaign>& to, bool quick) {
     const std::vector<std::string> workloads =
         quick ? std::vector<std::string>{"sps"} : std::vector<std::string>{"hash", "sps"};
     const std::vector<std::string> threads = quick ? std::vector<std::string>{"8"} : std::vector<std::string>{"1", "8"};
-    const std::vector<std::string> operations{quick ? "40000" : "100000"};
+    const std::vector<std::string> operations{quick ? "50000" : "100000"};
     for (std::size_t i = 1; i < variations().size(); ++i) {
         const variation& each = variations()[i];
         if (quick && !each.is_quick) continue;
