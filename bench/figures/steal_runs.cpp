@@ -111,8 +111,8 @@ void add_log_sizes(std::vector<simulated_campaign>& to, bool quick, const std::v
 void add_variations(std::vector<simulated_campaign>& to, bool quick) {
     const std::vector<std::string> workloads =
         quick ? std::vector<std::string>{"sps"} : std::vector<std::string>{"hash", "sps"};
-    const std::vector<std::string> threads = quick ? std::vector<std::string>{"8"} : std::vector<std::string>{"1", "8"};
-    const std::vector<std::string> operations{quick ? "50000" : "100000"};
+    const std::vector<std::string> threads = quick ? std::vector<std::string>{"1"} : std::vector<std::string>{"1", "8"};
+    const std::vector<std::string> operations{quick ? "30000" : "100000"};
     for (std::size_t i = 1; i < variations().size(); ++i) {
         const variation& each = variations()[i];
         if (quick && !each.is_quick) continue;
@@ -197,7 +197,7 @@ machine_settings with_scans(bool scanning) {
 
 std::vector<simulated_campaign> campaigns(bool quick) {
     std::vector<simulated_campaign> made;
-    const std::vector<std::string> many{quick ? "50000" : "100000"};
+    const std::vector<std::string> many{quick ? "30000" : "100000"};
     const std::vector<std::string> all(microbenchmarks.begin(), microbenchmarks.end());
     if (quick) {
         add_comparison(made, "microbenchmarks", {"hash", "sps"}, {"1", "8"}, {"int"}, many);
