@@ -21,7 +21,7 @@ const std::string golden_path = std::string(HOLDFAST_TEST_DIRECTORY) + "/budgets
 const std::vector<std::string> heading{
     "# Sums over so many operations, each a transaction, after as many to warm up.",
     "# checkpoint: bringing home everything above it.",
-    "# engine      level   medium structure operation  times wr.backs fences streamed written syncs"};
+    "# engine       level   medium structure operation  times wr.backs fences streamed written syncs"};
 
 bool is_about_files(const std::string& line) { return line.find(" file ") != std::string::npos; }
 

@@ -39,7 +39,7 @@ struct ledger {
               std::uint64_t times, const persist::counters& spent) {
         const auto printed = [](std::uint64_t number) { return static_cast<unsigned long long>(number); };
         char line[200];
-        std::snprintf(line, sizeof line, "%-13.13s %-7.7s %-5.5s %-9s %-10s %5llu %8llu %6llu %8llu %7llu %5llu",
+        std::snprintf(line, sizeof line, "%-14.14s %-7.7s %-5.5s %-9s %-10s %5llu %8llu %6llu %8llu %7llu %5llu",
                       engine.c_str(), std::string(name_of(durability)).c_str(), medium.c_str(), structure.c_str(),
                       operation.c_str(), printed(times), printed(spent.write_backs), printed(spent.fences),
                       printed(spent.streamed_bytes), printed(spent.written_bytes), printed(spent.syncs));

@@ -29,8 +29,10 @@
 #pragma once
 
 #include <holdfast/engine/combining_mutex.hpp>
-#include <holdfast/engine/planted.hpp>
 #include <holdfast/engine/run.hpp>
+#ifdef HOLDFAST_OBSERVED
+#include <holdfast/engine/planted.hpp>
+#endif
 
 #include <cxxabi.h>
 
@@ -223,10 +225,12 @@ private:
     /// False: nobody is committed, and everybody has been told why.
     bool seal() noexcept(persist::noexcept_seam) {
         if (succeeded_ == 0) return false;
+#ifdef HOLDFAST_OBSERVED
         if (count_ > 1) {
             if (is_planted(planted::combined_record_torn)) transaction_.plant_torn_record();
             if (is_planted(planted::result_before_fence)) answer_others_early();
         }
+#endif
         try {
             auto problem = transaction_.seal().give_error();
             combined_call& last = *calls_[count_ - 1];

@@ -20,6 +20,8 @@
 // Invariants: those of redo, and of the pacer.
 #include <holdfast/engine/steal_no_force.hpp>
 
+#include <holdfast/log/pacer.hpp>
+
 namespace holdfast {
 
 result<void> steal_no_force_transaction::settle() {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <holdfast/engine/redo.hpp>
-#include <holdfast/log/pacer.hpp>
 
 namespace holdfast {
 

@@ -1,6 +1,8 @@
 // What steal_no_force has that redo has not: who writes back what commits leave dirty, and when.
 #include <holdfast/engine/engine_test_support.hpp>
 #include <holdfast/engine/steal_no_force.hpp>
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/log/pacer.hpp>
 
 #include <array>
 #include <mutex>
