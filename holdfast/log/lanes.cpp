@@ -241,6 +241,7 @@ lane_log::taking lane_log::take_segments(lane& held, std::uint32_t how_many) {
     if (how_many > 1) held.part_.resize(format::record_bytes(segments_.geometry().segment_payload_words()) / 8);
     std::unique_lock guard(mutex_);
     for (unsigned waits = 0; segments_.free_count() < how_many; ++waits) {
+        stay_below_next(held);
         if (late_ != nullptr) {
             guard.unlock();
             late_->bring_some_home();
@@ -270,9 +271,13 @@ lane_log::taking lane_log::take_segments(lane& held, std::uint32_t how_many) {
     return taking::taken;
 }
 
-void lane_log::free_segments(lane& held) {
-    // Until its sequence is drawn, a commit need not hold back what has come home since.
+/// Until its sequence is drawn, a commit need not hold back what has come home since.
+void lane_log::stay_below_next(lane& held) noexcept {
     if (!held.sequence_drawn_) held.in_flight_.store(next_.load(), std::memory_order_seq_cst);
+}
+
+void lane_log::free_segments(lane& held) {
+    stay_below_next(held);
     reclaim_shared_lanes();
     if (!options_.logs_new_values) return;
     truncate_locked();
@@ -353,15 +358,26 @@ void lane_log::reclaim_shared_lanes() {
     }
 }
 
+/// Up to where this thread may read records of a segment. The newest one may be under way: a lane says that it was sent
+/// before its fence, and until then others may see the bytes of an earlier lap in its place. Requires: commits up to
+/// `up_to` have given their lanes back.
+std::uint64_t lane_log::readable_bytes(std::uint32_t index, std::uint64_t up_to) noexcept {
+    const auto& segment = segments_[index];
+    // In the other order than note_sent: what is read here is of the record that ends at `used`, or of a later one.
+    const std::uint64_t used = segment.used_bytes.load(std::memory_order_acquire);
+    if (segment.last_sequence.load(std::memory_order_acquire) <= up_to) return used;
+    return std::min(used, segment.last_begin.load(std::memory_order_acquire));
+}
+
 std::uint64_t lane_log::find_not_home(std::vector<stretch>& found) {
     const std::lock_guard guard(mutex_);
     found.clear();
     found.reserve(segments_.count());
     const std::uint64_t below_all = lowest_in_flight() - 1;
     for (std::uint32_t index = 0; index < segments_.count(); ++index) {
-        const std::uint64_t used = segments_[index].used_bytes.load(std::memory_order_acquire);
+        const std::uint64_t end = readable_bytes(index, below_all);
         const std::uint64_t begin = std::max<std::uint64_t>(segments_[index].home_bytes, format::segment_header_bytes);
-        if (begin < used) found.push_back({index, begin, used});
+        if (begin < end) found.push_back({index, begin, end});
     }
     return below_all;
 }
@@ -375,8 +391,7 @@ void lane_log::write_homes_back(std::uint64_t up_to) {
     const std::uint64_t from = truncated();
     for (std::uint32_t index = 0; index < segments_.count(); ++index) {
         if (is_planted(planted::lane_truncated_alone) && index != lanes_->front().segment_) continue;
-        stretch records{index, format::segment_header_bytes,
-                        segments_[index].used_bytes.load(std::memory_order_acquire)};
+        stretch records{index, format::segment_header_bytes, readable_bytes(index, up_to)};
         for_each_record(records, from, [](auto&&...) { return true; });
         for_each_record(records, up_to, [this](const std::uint64_t* payload, std::uint64_t words) {
             write_homes_back(payload, words);

@@ -50,6 +50,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace holdfast {
@@ -292,6 +293,7 @@ private:
     }
     enum class taking : std::uint8_t { taken, not_now, never };
     taking take_segments(lane& held, std::uint32_t how_many);
+    void stay_below_next(lane& held) noexcept;
     void free_segments(lane& held);
     bool others_pin_segments(const lane& held) const noexcept;
     /// The record's homes are stored: from here on a kill leaves nothing to replay.
@@ -310,6 +312,7 @@ private:
     void empty_segment(std::uint32_t index);
     void retire_filled(lane& held);
     void give_filled_back(lane& held) noexcept;
+    std::uint64_t readable_bytes(std::uint32_t index, std::uint64_t up_to) noexcept;
     std::byte* segment_address(std::uint32_t index) const noexcept {
         return pool_ + segments_.geometry().segment_offset(index);
     }
@@ -414,12 +417,14 @@ inline void lane_log::send(lane& held, std::uint64_t* record, std::uint64_t payl
 }
 
 inline void lane_log::note_sent(lane& held, std::uint64_t sequence, std::uint64_t end, bool is_last) noexcept {
-    held.position_ = end;
+    const std::uint64_t begin = std::exchange(held.position_, end);
     held.claim_ = 0;
     if (retires_at_once_) return;
     if (is_last) held.ended_ = sequence;
     auto& filled = segments_[held.segment_];
-    filled.last_sequence.store(sequence, std::memory_order_relaxed);
+    // What was there before passed this lane's last fence.
+    filled.last_begin.store(begin, std::memory_order_release);
+    filled.last_sequence.store(sequence, std::memory_order_release);
     filled.used_bytes.store(end, std::memory_order_release);
 }
 

@@ -4,7 +4,8 @@
 //      each of the next segments makes the commit that takes it do a share, once its locks are free. A share is what is
 //      left of the round, divided by the segments that are free: so the round ends before the log is full.
 //   2. A round begins: choose S', below all commits in flight. Records up to it, in whatever segment, are to come home.
-//   3. Read these records, and gather their lines. Homes were stored before the lanes were given back.
+//   3. Read these records, and gather their lines. Homes were stored before the lanes were given back. No record is
+//      read whose lane may not have fenced it: what another thread sees in its place can be of an earlier lap.
 //   4. Write the lines back, each once, in the order of their addresses.
 //   5. FENCE, in each step: the next one may be another thread's, whose fence would not order what this one wrote back.
 //      Orders the lines before step 6: were S durable first, a cut would lose those commits.
@@ -73,8 +74,7 @@ void pacer::step_if_free() {
     const std::unique_lock lock(pacing_, std::try_to_lock);
     if (!lock.owns_lock()) return;
     is_due_.store(false, std::memory_order_relaxed);
-    if (!in_round_.load(std::memory_order_relaxed) && !begin_round()) return;
-    step(share(lanes_.room()));
+    if (in_round_.load(std::memory_order_relaxed) || begin_round()) step(share(lanes_.room()));
     // In a round the next segment makes the next step due.
     if (!in_round_.load(std::memory_order_relaxed)) note_room(lanes_.room());
 }

@@ -18,7 +18,7 @@ namespace holdfast {
 /// How a pacer works; fixed while a pool is open.
 struct pacer_options {
     persist::line_path lines{};
-    std::uint32_t percent = 50;      ///< of the log that is in use when a round begins; 0: after each commit
+    std::uint32_t percent = 50;      ///< of the log that is in use when a round begins; 0: any
     std::uint64_t least_share = 64;  ///< lines that a commit sees to, at least, when it takes a step
     bool in_background = false;      ///< a separate thread takes all steps; otherwise commits do, in turn
 };

@@ -137,6 +137,44 @@ TEST_F(Pacer, ACommitInFlightHoldsARoundBack) {
     EXPECT_EQ(log_->truncated(), 3u);
 }
 
+/// What other threads see where a record was streamed, until its lane has fenced it: the bytes of an earlier lap.
+class hidden_record {
+public:
+    hidden_record(std::byte* place, const std::vector<std::byte>& earlier)
+        : place_(place), sent_(place, place + earlier.size()) {
+        std::copy(earlier.begin(), earlier.end(), place_);
+    }
+    ~hidden_record() { std::copy(sent_.begin(), sent_.end(), place_); }
+    hidden_record(const hidden_record&) = delete;
+    hidden_record& operator=(const hidden_record&) = delete;
+
+private:
+    std::byte* place_;
+    std::vector<std::byte> sent_;
+};
+
+TEST_F(Pacer, ReadsNoRecordThatItsLaneHasNotFenced) {
+    make({.percent = 0});
+    commit_number(1);
+    std::byte* const second = pool_.segment(0) + format::segment_header_bytes + 64;
+    // As long as the segment, under a sequence that is below all.
+    std::vector<std::uint64_t> earlier(8);
+    seal_record(earlier.data(), 3, 1, 0, 1, format::record_kind::redo, 0);
+    const auto* const first = reinterpret_cast<const std::byte*>(earlier.data());
+    auto& lane = log_->acquire();
+    ASSERT_TRUE(append(*log_, lane, run(pool_.offset(9), {5, 5})));
+    {
+        const hidden_record hidden(second, {first, first + 64});
+        std::thread([&] { pacer_->step_if_free(); }).join();
+    }
+    EXPECT_EQ(log_->truncated(), 1u);
+    log_->release(lane);
+    const auto before = persist::thread_counters();
+    pacer_->step_if_free();
+    EXPECT_EQ((persist::thread_counters() - before).write_backs, 2u) << "its line, and the truncation point";
+    EXPECT_EQ(log_->truncated(), 2u);
+}
+
 TEST_F(Pacer, WhoFindsTheLogFullBringsARoundHome) {
     make({.percent = 100});
     for (std::uint64_t number = 1; number <= 40 * records_of_segment; ++number) commit_number(number);

@@ -29,6 +29,7 @@ public:
     struct segment {
         std::atomic<std::uint64_t> used_bytes{0};      ///< published after each append; 0: free
         std::atomic<std::uint64_t> last_sequence{0};   ///< of the newest record in it
+        std::atomic<std::uint64_t> last_begin{0};      ///< where that one begins
         std::atomic<bool> full{false};                 ///< no lane will append again
         std::uint64_t home_bytes = 0;  ///< the homes of the records before this are durable; the pacer's
     };

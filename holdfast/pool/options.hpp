@@ -71,7 +71,8 @@ struct lag_options {
 /// Options of steal_no_force at `power` on byte-addressable media; otherwise it has nothing to pace.
 struct pace_options {
     /// Part of the log that is in use before its lines are written back. The larger, the more commits share a
-    /// write-back, and the fewer are left to share the work. 0: all is written back after each commit.
+    /// write-back, and the fewer are left to share the work. 0: a round begins whenever one can, behind each commit or,
+    /// with a thread, behind each segment of the log.
     std::uint32_t percent = 50;
     /// cooperative: a commit, after its locks are free.
     retiring write_back = retiring::automatic;
