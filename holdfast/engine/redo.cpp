@@ -26,7 +26,7 @@
 
 namespace holdfast {
 
-result<void> redo_transaction::commit() {
+result<void> redo_commit::commit() {
     if (pool_->homes_are_private()) return commit_in_group();
     lane_log& log = *pool_->lanes();
     result<void> reserved;

@@ -25,7 +25,7 @@
 namespace holdfast {
 
 result<void> steal_no_force_transaction::settle() {
-    result<void> settled = redo_transaction::settle();
+    result<void> settled = redo_commit::settle();
     if (pacer* const pacing = pool_->pacing(); pacing != nullptr && pacing->is_due()) [[unlikely]]
         pacing->step_if_free();  // 9
     return settled;

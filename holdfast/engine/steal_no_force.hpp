@@ -6,7 +6,7 @@
 namespace holdfast {
 
 /// A transaction of the steal_no_force engine. One per thread, reused.
-class steal_no_force_transaction final : public redo_transaction {
+class steal_no_force_transaction final : public redo_commit {
 public:
     /// As redo's; then, with the caller's locks free, a step of the pacer if one is due.
     result<void> settle();
