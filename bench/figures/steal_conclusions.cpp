@@ -77,7 +77,7 @@ constexpr std::array conclusions{
     conclusion{"not the paper's: fwb is faster than snf-sw", 1,
                [](const simulated_runs& runs, const place& at) {
                    return ratio(of_hardware(runs, at, forced_design, measure::throughput),
-                                of_software(runs, at, "snf-sw", measure::throughput));
+                                of_software(runs, at, stealing_design, measure::throughput));
                }},
 };
 

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 
 namespace holdfast::bench::steal {
 namespace {
@@ -12,10 +11,6 @@ namespace {
 constexpr const char* record_key = "log.record";
 constexpr const char* bytes_key = "log.bytes";
 constexpr const char* period_key = "log.scan_period_ns";
-
-bool has_design(std::string_view name) {
-    return std::find(sim::design_names.begin(), sim::design_names.end(), name) != sim::design_names.end();
-}
 
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
@@ -32,12 +27,8 @@ public:
         made_.arguments.insert(made_.arguments.end(), {option, joined(values)});
         return *this;
     }
-    /// Of the designs those that there are.
     sweep& designs(const std::vector<std::string_view>& wanted) {
-        std::vector<std::string> known;
-        for (const auto& each : wanted)
-            if (has_design(each)) known.emplace_back(each);
-        return with("--design", known);
+        return with("--design", {wanted.begin(), wanted.end()});
     }
     sweep& machine(const machine_settings& settings) {
         for (const auto& [key, value] : settings) {
@@ -56,10 +47,10 @@ private:
 };
 
 const std::vector<std::string_view> without_hardware{ideal_design, base_design, fencing_designs[0], fencing_designs[1],
-                                                     "snf-sw"};
+                                                     stealing_design};
 const std::vector<std::string_view> compared_with_hardware{ideal_design, fencing_designs[0], fencing_designs[1],
-                                                           "snf-sw"};
-const std::vector<std::string_view> hardware{"hw-rlog", "hw-ulog", logged_design, forced_design};
+                                                           stealing_design};
+const std::vector<std::string_view> hardware{new_values_design, old_values_design, logged_design, forced_design};
 
 /// All designs on these workloads, as three sweeps.
 void add_comparison(std::vector<simulated_campaign>& to, const std::string& name,
@@ -148,23 +139,20 @@ const machine_settings& slow_log_machine() {
     return made;
 }
 
-std::vector<contender> contenders() {
-    const std::vector<contender> all{
+const std::vector<contender>& contenders() {
+    static const std::vector<contender> all{
         {ideal_design, nullptr, "non-pers", colour::grey},
         {fencing_designs[0], nullptr, fencing_designs[0].data(), colour::blue},
         {fencing_designs[1], nullptr, fencing_designs[1].data(), colour::sky},
-        {"hw-rlog", &paper_machine(), "hw-rlog, instant, faithful", colour::ochre},
-        {"hw-ulog", &paper_machine(), "hw-ulog, instant, faithful", colour::brown},
+        {new_values_design, &paper_machine(), "hw-rlog, instant, faithful", colour::ochre},
+        {old_values_design, &paper_machine(), "hw-ulog, instant, faithful", colour::brown},
         {logged_design, &paper_machine(), "hwl, instant, faithful", colour::pink},
         {logged_design, &safe_machine(), "hwl, durable, safe", colour::purple},
         {forced_design, &paper_machine(), "fwb, instant, faithful", colour::vermilion},
         {forced_design, &safe_machine(), "fwb, durable, safe", colour::wine},
-        {"snf-sw", nullptr, "snf-sw", colour::green},
+        {stealing_design, nullptr, "snf-sw", colour::green},
     };
-    std::vector<contender> known;
-    for (const auto& each : all)
-        if (has_design(each.design)) known.push_back(each);
-    return known;
+    return all;
 }
 
 const std::vector<variation>& variations() {

@@ -31,10 +31,15 @@ struct contender {
     const char* title;
     const char* colour;
 };
-/// Those whose designs this simulator has, in the paper's order. unsafe-base is what they are compared with.
-std::vector<contender> contenders();
-inline constexpr std::string_view base_design = "unsafe-base", ideal_design = "non-pers", forced_design = "fwb",
-                                  logged_design = "hwl";
+/// In the paper's order, and ours. unsafe-base is what they are compared with.
+const std::vector<contender>& contenders();
+inline constexpr std::string_view base_design = sim::name_of(sim::design::unsafe_base),
+                                  ideal_design = sim::name_of(sim::design::non_pers),
+                                  new_values_design = sim::name_of(sim::design::hw_rlog),
+                                  old_values_design = sim::name_of(sim::design::hw_ulog),
+                                  logged_design = sim::name_of(sim::design::hwl),
+                                  forced_design = sim::name_of(sim::design::fwb),
+                                  stealing_design = sim::name_of(sim::design::snf_sw);
 /// Software that writes lines back and waits.
 inline constexpr std::array fencing_designs{sim::name_of(sim::design::redo_clwb), sim::name_of(sim::design::undo_clwb)};
 

@@ -122,7 +122,7 @@ std::string statements::log_waits(unsigned threads) const {
         return bytes && rate ? std::optional(*bytes * *rate / 1e9) : std::nullopt;
     }));
     const auto without_scans =
-        geometric_mean(of_all("hw-ulog", &paper_machine(), threads, [this](const simulated_run& one) {
+        geometric_mean(of_all(old_values_design, &paper_machine(), threads, [this](const simulated_run& one) {
             return times_ideal(one, measure::throughput);
         }));
     return fmt::format("Scans are under way {:.0f} % of the time, and reads wait for what they write back; hw-ulog, "

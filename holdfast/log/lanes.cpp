@@ -86,7 +86,7 @@ lane_log::lane_log(std::byte* pool, std::uint64_t pool_bytes, log_geometry geome
       instance_(next_instance()),
       next_(options.last_sequence + 1),
       truncated_(options.last_sequence),
-      touched_(pool_bytes) {
+      touched_(pool, pool_bytes, options.lines, site::log_truncate_home) {
     if (const auto point = read_truncation_point(pool + geometry.offset)) truncation_slot_ = point->slot;
     std::uint32_t index = 0;
     for (lane& each : *lanes_) each.index_ = index++;
@@ -394,31 +394,11 @@ void lane_log::write_homes_back(std::uint64_t up_to) {
         stretch records{index, format::segment_header_bytes, readable_bytes(index, up_to)};
         for_each_record(records, from, [](auto&&...) { return true; });
         for_each_record(records, up_to, [this](const std::uint64_t* payload, std::uint64_t words) {
-            write_homes_back(payload, words);
+            touched_.add_homes_of(payload, words);
             return true;
         });
     }
-}
-
-void lane_log::write_homes_back(const std::uint64_t* payload, std::uint64_t payload_words) {
-    const auto is_first_of = [this](std::uint64_t line) {
-        try {
-            return touched_.insert(line);
-        } catch (const std::bad_alloc&) {
-            // Then it may be written back more than once.
-            return true;
-        }
-    };
-    const std::uint64_t* at = payload;
-    const std::uint64_t* end = at + payload_words;
-    while (at < end) {
-        const format::entry each = format::entry_of(*at);
-        const std::uint64_t last = (each.offset + each.words * 8 - 1) / 64;
-        for (std::uint64_t line = each.offset / 64; line <= last; ++line)
-            if (is_first_of(line))
-                persist::write_back(options_.lines, pool_ + line * 64, 64, site::log_truncate_home);
-        at += 1 + each.words;
-    }
+    touched_.write_back();
 }
 
 void lane_log::persist_truncation(std::uint64_t sequence) {
@@ -470,7 +450,6 @@ void lane_log::truncate_locked() {
     if (sequence <= truncated()) return;
     if (options_.persists && options_.logs_new_values && late_ == nullptr) {
         write_homes_back(sequence);
-        touched_.clear();
         // Orders every home line before S: were S durable first, a cut would lose those commits.
         persist::fence(options_.lines, site::log_truncate_home_fence);
     }

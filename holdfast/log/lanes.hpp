@@ -38,10 +38,10 @@
 #include <holdfast/base/result.hpp>
 #include <holdfast/log/early.hpp>
 #include <holdfast/log/late_homes.hpp>
-#include <holdfast/log/line_set.hpp>
 #include <holdfast/log/record.hpp>
 #include <holdfast/log/segments.hpp>
 #include <holdfast/log/sites.hpp>
+#include <holdfast/log/touched_lines.hpp>
 #include <holdfast/persist/seam.hpp>
 
 #include <atomic>
@@ -325,7 +325,6 @@ private:
     std::uint64_t choose_truncation_point() noexcept;
     std::uint64_t choose_trimming_point() noexcept;
     void write_homes_back(std::uint64_t up_to);
-    void write_homes_back(const std::uint64_t* payload, std::uint64_t payload_words);
     void persist_truncation(std::uint64_t sequence);
     void begin_segment(lane& held, std::uint32_t index) noexcept;
     void leave_segment(lane& held);
@@ -366,7 +365,7 @@ private:
     std::atomic<std::uint32_t> unwritten_{0};  ///< records in parts whose segments are taken and not written yet
     unsigned truncation_slot_ = 0;  ///< the slot that holds the current point
     late_homes* late_ = nullptr;
-    line_set touched_;
+    touched_lines touched_;
 };
 
 template <class F>

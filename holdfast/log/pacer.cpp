@@ -27,6 +27,7 @@
 #include <holdfast/persist/seam.hpp>
 
 #include <algorithm>
+#include <thread>
 
 namespace holdfast {
 namespace {
@@ -43,18 +44,7 @@ pacer::pacer(const std::byte* homes, std::uint64_t pool_bytes, lane_log& lanes, 
       home_(lanes.truncated()),
       touched_(homes, pool_bytes, options.lines, site::pace_home) {
     records_.reserve(lanes.room().of);
-    if (options.in_background) thread_ = start_without_signals([this] { pace_in_background(); });
-}
-
-pacer::~pacer() {
-    if (!thread_.joinable()) return;
-    const cancellation_held uncancelled;
-    {
-        const std::lock_guard lock(sleeping_);
-        stops_ = true;
-    }
-    woken_.notify_all();
-    thread_.join();
+    if (options.in_background) worker_.start([this] { finish_round(); });
 }
 
 // ---- 1.
@@ -67,7 +57,8 @@ bool pacer::needs_round(const log_room& now) const noexcept {
 
 void pacer::note_room(const log_room& now) noexcept {
     if (!in_round_.load(std::memory_order_relaxed) && !needs_round(now)) return;
-    if (!is_due_.exchange(true, std::memory_order_relaxed) && thread_.joinable()) wake();
+    if (worker_.is_there()) return worker_.wake();
+    is_due_.store(true, std::memory_order_relaxed);
 }
 
 void pacer::step_if_free() {
@@ -116,11 +107,7 @@ void pacer::gather(std::uint64_t& lines) {
     for (; next_ < records_.size() && lines != 0; ++next_) {
         const bool is_read = lanes_.for_each_record(
             records_[next_], target_, [&](const std::uint64_t* payload, std::uint64_t words) {
-                for (const std::uint64_t* at = payload; at < payload + words;) {
-                    const format::entry entry = format::entry_of(*at);
-                    touched_.add(entry.offset, entry.words);
-                    at += 1 + entry.words;
-                }
+                touched_.add_homes_of(payload, words);
                 lines -= std::min(lines, format::record_bytes(words) / persist::line_bytes);
                 return lines != 0;
             });
@@ -159,25 +146,6 @@ void pacer::bring_home() {
 void pacer::bring_some_home() {
     const cancellation_held uncancelled;
     finish_round();
-}
-
-// ---- The thread
-
-void pacer::wake() noexcept {
-    const std::lock_guard lock(sleeping_);
-    woken_.notify_one();
-}
-
-void pacer::pace_in_background() {
-    for (;;) {
-        {
-            std::unique_lock lock(sleeping_);
-            woken_.wait(lock, [this] { return stops_ || is_due_.load(std::memory_order_relaxed); });
-            if (stops_) return;
-            is_due_.store(false, std::memory_order_relaxed);
-        }
-        finish_round();
-    }
 }
 
 }  // namespace holdfast

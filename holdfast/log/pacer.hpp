@@ -2,15 +2,14 @@
 // protocol stands in pacer.cpp.
 #pragma once
 
+#include <holdfast/base/background_worker.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/late_homes.hpp>
 #include <holdfast/log/touched_lines.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 namespace holdfast {
@@ -23,19 +22,18 @@ struct pacer_options {
     bool in_background = false;      ///< a separate thread takes all steps; otherwise commits do, in turn
 };
 
-/// Of a pool at `power` on byte-addressable media whose commits store their homes and write nothing back.
+/// Of a pool at `power` on byte-addressable media whose commits store their homes and write nothing back. Destroyed, it
+/// ends its thread; what is not home stays in the log.
 class pacer final : public late_homes {
 public:
     /// `homes`: the pool's bytes. `lanes` is the log of the commits; both live as long as the pool is open. Throws
     /// std::bad_alloc.
     pacer(const std::byte* homes, std::uint64_t pool_bytes, lane_log& lanes, const pacer_options& options);
-    /// Ends the thread; what is not home stays in the log.
-    ~pacer();
     pacer(const pacer&) = delete;
     pacer& operator=(const pacer&) = delete;
 
-    /// Whether a commit that has let its locks go should take a step. Thread-safe.
-    bool is_due() const noexcept { return is_due_.load(std::memory_order_relaxed) && !thread_.joinable(); }
+    /// Whether a commit that has let its locks go should take a step; never, where a thread does. Thread-safe.
+    bool is_due() const noexcept { return is_due_.load(std::memory_order_relaxed); }
     /// A share of a round, unless another thread is at it. What holds if the process dies inside: all records of the
     /// round are still in the log, until it has ended. Thread-safe.
     void step_if_free();
@@ -58,8 +56,6 @@ private:
     void end_round();
     void pass();
     bool finish_round();
-    void pace_in_background();
-    void wake() noexcept;
 
     lane_log& lanes_;
     pacer_options options_;
@@ -75,10 +71,7 @@ private:
     std::size_t next_ = 0;  ///< the first of them that was not read to the end
     touched_lines touched_;
 
-    std::mutex sleeping_;
-    std::condition_variable woken_;
-    bool stops_ = false;
-    std::thread thread_;
+    background_worker worker_;  ///< ends before what it works on
 };
 
 }  // namespace holdfast

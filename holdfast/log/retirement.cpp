@@ -32,6 +32,7 @@
 #include <bit>
 #include <chrono>
 #include <new>
+#include <thread>
 
 namespace holdfast {
 namespace {
@@ -85,25 +86,19 @@ retirement::retirement(std::byte* homes, std::uint64_t pool_bytes, lane_log& lan
       retired_(lanes.last_sequence()),
       touched_(homes, pool_bytes, options.lines, site::retire_home),
       pages_(pool_bytes / format::page_bytes + 1) {
-    if (options.in_background) thread_ = start_without_signals([this] { retire_in_background(); });
-}
-
-retirement::~retirement() {
-    if (!thread_.joinable()) return;
-    const cancellation_held uncancelled;
-    {
-        const std::lock_guard lock(sleeping_);
-        stops_ = true;
+    if (options.in_background) {
+        worker_.start([this] {
+            while (retire_if_free()) {
+            }
+        });
     }
-    woken_.notify_all();
-    thread_.join();
 }
 
 // ---- 1. and 3.
 
 void retirement::admit() {
     while (lanes_.last_sequence() - retired() >= room_) [[unlikely]] {
-        wake();
+        worker_.wake();
         if (!retire_if_free()) std::this_thread::yield();
     }
 }
@@ -150,7 +145,7 @@ void retirement::wait(std::uint64_t number) {
         if (!options_.waits_for_homes || !retire_if_free()) std::this_thread::yield();
     }
     if (options_.backlog == 0 || number <= retired() + options_.backlog) return;
-    if (thread_.joinable()) return wake();
+    if (worker_.is_there()) return worker_.wake();
     retire_if_free();
 }
 
@@ -290,27 +285,7 @@ void retirement::grow(std::uint64_t pool_bytes) {
 }
 
 void retirement::note_room(const log_room& now) noexcept {
-    if (now.free < now.of / 2) wake();
-}
-
-// ---- The thread
-
-void retirement::wake() noexcept {
-    if (!sleeps_.load(std::memory_order_relaxed) || !sleeps_.exchange(false)) return;
-    const std::lock_guard lock(sleeping_);
-    woken_.notify_one();
-}
-
-void retirement::retire_in_background() {
-    for (;;) {
-        while (retire_if_free()) {
-        }
-        std::unique_lock lock(sleeping_);
-        if (stops_) return;
-        sleeps_.store(true);
-        woken_.wait(lock, [this] { return stops_ || !sleeps_.load(); });
-        if (stops_) return;
-    }
+    if (now.free < now.of / 2) worker_.wake();
 }
 
 }  // namespace holdfast

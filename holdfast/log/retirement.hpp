@@ -2,16 +2,15 @@
 // The protocol stands in retirement.cpp.
 #pragma once
 
+#include <holdfast/base/background_worker.hpp>
 #include <holdfast/log/lanes.hpp>
 #include <holdfast/log/late_homes.hpp>
 #include <holdfast/log/touched_lines.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 namespace holdfast {
@@ -68,8 +67,6 @@ public:
     /// `homes`: the pool's bytes as the medium has them. `lanes` is the log of the commits; both live as long as the
     /// pool is open.
     retirement(std::byte* homes, std::uint64_t pool_bytes, lane_log& lanes, const retirement_options& options);
-    /// Ends the thread; what is not home stays in the log.
-    ~retirement();
     retirement(const retirement&) = delete;
     retirement& operator=(const retirement&) = delete;
 
@@ -132,8 +129,6 @@ private:
     void bring_batch_home(std::uint64_t first, std::uint64_t last);
     void store_homes(std::uint64_t first, std::uint64_t last);
     void note_stored(std::uint64_t offset, std::uint64_t words);
-    void retire_in_background();
-    void wake() noexcept;
 
     std::byte* homes_;
     lane_log& lanes_;
@@ -153,11 +148,7 @@ private:
     touched_lines touched_;
     std::vector<bool> pages_;
 
-    std::mutex sleeping_;
-    std::condition_variable woken_;
-    std::atomic<bool> sleeps_{false};
-    bool stops_ = false;
-    std::thread thread_;
+    background_worker worker_;  ///< ends before what it works on
 };
 
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 // Lines whose homes were stored and are to be written back together, each once.
 #pragma once
 
+#include <holdfast/format/log_record.hpp>
 #include <holdfast/log/line_set.hpp>
 #include <holdfast/persist/line_path.hpp>
 #include <holdfast/persist/seam.hpp>
@@ -27,6 +28,14 @@ public:
             } catch (const std::bad_alloc&) {
                 persist::write_back_one(lines_, homes_ + line * persist::line_bytes, where_);
             }
+        }
+    }
+    /// The same for each entry of a record.
+    void add_homes_of(const std::uint64_t* payload, std::uint64_t payload_words) {
+        for (const std::uint64_t* at = payload; at < payload + payload_words;) {
+            const format::entry each = format::entry_of(*at);
+            add(each.offset, each.words);
+            at += 1 + each.words;
         }
     }
     std::uint64_t count() const noexcept { return touched_.count(); }

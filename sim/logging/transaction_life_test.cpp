@@ -18,6 +18,13 @@ struct Life : testing::Test {
         machine.settle(now);
     }
     void commit(hart_id hart) { now = machine.commit(hart, now); }
+    /// 10 and 11 to words of two lines.
+    void commit_two_words() {
+        begin(first, 1);
+        store(first, 0, 10);
+        store(first, 8, 11);
+        commit(first);
+    }
     /// What is stored is home, or would be if the log let it.
     void force_home(std::uint64_t number) {
         now = machine.caches.force_write_back(machine.word(number), now);
@@ -104,10 +111,7 @@ TEST_F(Life, OfALogThatGrowsByWhatIsNoRegionIsAnErrorThatNamesIt) {
 }
 
 TEST_F(Life, OfATransactionThatIsGivenUpIsStoresOfTheOldValuesAndACommit) {
-    begin(first, 1);
-    store(first, 0, 10);
-    store(first, 8, 11);
-    commit(first);
+    commit_two_words();
     begin(first, 1);
     store(first, 0, 20);
     store(first, 0, 21);
@@ -125,10 +129,7 @@ TEST_F(Life, OfATransactionThatIsGivenUpIsStoresOfTheOldValuesAndACommit) {
 }
 
 TEST_F(Life, OfATransactionThatIsCutWhileItIsGivenUpEndsWithTheOldValues) {
-    begin(first, 1);
-    store(first, 0, 10);
-    store(first, 8, 11);
-    commit(first);
+    commit_two_words();
     begin(first, 1);
     store(first, 0, 20);
     store(first, 8, 22);

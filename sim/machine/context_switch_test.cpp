@@ -2,49 +2,19 @@
 // registers, crashed at many moments of one run.
 #include <sim/guest/context_switch.hpp>
 #include <sim/logging/recovery.hpp>
+#include <sim/machine/crash_witness_test.hpp>
 #include <sim/machine/simulated_machine.hpp>
 #include <sim/machine/small_run_test.hpp>
 
 #include <gtest/gtest.h>
 
-#include <map>
 
 namespace holdfast::sim {
 namespace {
 
-/// What became durable when, over the image at the beginning; in front of the hardware that is attached already.
-class history final : public port::persisted, public port::time_passing {
-public:
-    void attach(simulated_machine& to) {
-        machine_ = &to;
-        behind_ = to.ports;
-        to.ports.on_persist = this;
-        to.ports.on_time = this;
-        region = to.registers.log_regions.front();
-    }
-    void became_durable(const port::persist_event& event) override {
-        behind_.on_persist->became_durable(event);
-        if (is_measured_) durable.emplace(event.at, event.what);
-    }
-    void reached(time at) override { behind_.on_time->reached(at); }
-    void measured_begin() override {
-        behind_.on_time->measured_begin();
-        is_measured_ = true;
-        copy(machine_->memory.nvram().image(), at_first);
-    }
-    static void copy(const memory_image& from, memory_image& to) {
-        from.for_each_page([&](address page, std::span<const std::byte> bytes) { to.write_bytes(page, bytes); });
-    }
-
-    memory_image at_first{};
-    std::multimap<time, line_write> durable{};
-    port::log_region region{};
-
-private:
-    simulated_machine* machine_ = nullptr;
-    port::ports behind_{};
-    bool is_measured_ = false;
-};
+void copy(const memory_image& from, memory_image& to) {
+    from.for_each_page([&](address page, std::span<const std::byte> bytes) { to.write_bytes(page, bytes); });
+}
 
 std::uint64_t word_in(const memory_image& image, address where) {
     std::uint64_t value = 0;
@@ -67,16 +37,20 @@ TEST_P(ThreadsThatShareHarts, HaveTransactionsOfTheirOwnAfterACrash) {
     ASSERT_FALSE(set(config, "cache.dl1.size", "1KiB"));
     ASSERT_FALSE(set(config, "cache.l2.size", "4KiB"));
     ASSERT_FALSE(set(config, "log.bytes", "16KiB"));
-    history run;
+    test::crash_witness run;
+    port::log_region region{};
     simulation_options options = switching_run(GetParam());
-    options.attach = [&](simulated_machine& built) { run.attach(built); };
+    options.attach = [&](simulated_machine& built) {
+        run.attach(built);
+        region = built.registers.log_regions.front();
+    };
     options.measured = [](simulated_machine& built, time end) { built.memory.settle(end); };
     const auto result = simulate(config, options, test::nobody_looks);
     ASSERT_TRUE(result) << result.problem().text();
     EXPECT_TRUE(result->verified) << result->said;
 
     memory_image durable;
-    history::copy(run.at_first, durable);
+    copy(run.at_first, durable);
     const std::uint32_t threads = GetParam() * threads_of_a_hart;
     std::vector<std::uint64_t> newest(threads);
     std::uint64_t undone = 0, writes = 0;
@@ -84,8 +58,8 @@ TEST_P(ThreadsThatShareHarts, HaveTransactionsOfTheirOwnAfterACrash) {
         durable.write(what);
         if (++writes % 61 != 0) continue;
         memory_image survives;
-        history::copy(durable, survives);
-        undone += recover(survives, run.region, config.log).undone;
+        copy(durable, survives);
+        undone += recover(survives, region, config.log).undone;
         for (std::uint32_t thread = 0; thread < threads; ++thread) {
             const std::uint64_t value = word_in(survives, word_of_thread(thread, 0));
             for (std::uint32_t word = 1; word < words_of_a_thread; ++word)
