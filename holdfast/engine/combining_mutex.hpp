@@ -1,5 +1,5 @@
-// A lock under which threads share the cost of a commit. Owns: the lock, and the threads that wait for it. What its
-// holder does with the functions of others is combining.hpp.
+// A lock under which threads share the cost of a commit. Owns: the lock, the threads that wait for it, and the
+// publication list. What its holder does with the functions of others is combining.hpp.
 //
 // The lock is one word: free, or held, or held with a chain of the threads that arrived since somebody looked.
 //   1. A thread that finds it free takes it. Otherwise it puts itself on the chain, which only a held lock has.
@@ -9,13 +9,30 @@
 // After its last access to the word, or after an answer, a releasing thread touches neither the lock nor the thread
 // that it answered: either may be gone.
 //
-// Memory order: an arrival releases what the thread wrote, and taking the chain acquires it; an answer releases what
-// the holder wrote, and the thread that waits acquires it.
+// The publication list spares both sides the word, whose line would travel twice for each call, and the locked
+// instructions for an answer. A line takes about as long to another core as half a fence.
+//   a. A thread whose last call another one has run does not look at the lock: it posts the next call in its record of
+//      the list, and looks at that alone.
+//   b. Who begins a group looks at the records once, and fetches what a posted one names. A record that the group
+//      before answered is left out: its thread cannot be back yet, and looking would take the line away from it.
+//   c. Only the holder takes a call from a record, so that needs no locked instruction; and only the thread that
+//      posted it empties the record, or the holder that finds the thread on the chain.
+//   d. The answer is a store to the record: its thread does not sleep. If none comes within a few microseconds, the
+//      thread puts itself on the chain as well, and sleeps there if it must. Its request stays posted: a holder takes
+//      it from where it finds it first. A thread that is on the chain waits until it is taken off, even if its record
+//      has the answer by then. Whoever takes it off tells it so; or, if the request is in the group of this very
+//      holder, clears the record, and the group answers the thread itself.
+//   e. At times the thread looks at the word: if the lock is free, nobody will come, and it takes the lock itself.
+//
+// Memory order: an arrival, or posting, releases what the thread wrote, and taking the chain, or the record, acquires
+// it; an answer releases what the holder wrote, and the thread that waits acquires it. All else that holders change is
+// ordered by the lock.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace holdfast {
 
@@ -23,8 +40,9 @@ class combining_mutex;
 
 namespace detail {
 
-/// A thread that waits for a combining_mutex. The object is on that thread's stack until it is answered. The answer has
-/// a line of its own: the thread polls it, while another thread reads the rest.
+class publication_record;
+
+/// A thread that waits for a combining_mutex. The object is on that thread's stack until it is answered.
 class alignas(64) waiting_thread {
 public:
     enum class answer : int {
@@ -33,6 +51,7 @@ public:
         leads,      ///< the lock is the thread's own now
         served,     ///< the holder has done what the thread waited for, and recorded the result
         committed,  ///< the same, and it succeeded: there is nothing else to read
+        in_record,  ///< the answer stands in the record that the thread posted its request in
     };
 
     /// `combines_in`: threads that name the same thing let the holder serve them; nullptr: the thread wants the lock.
@@ -52,9 +71,42 @@ private:
     answer wait() noexcept;
 
     std::atomic<answer> answer_{answer::none};
-    alignas(64) const void* combines_in_;
-    waiting_thread* next_ = nullptr;  ///< in the chain, or of those taken off it
+    const void* combines_in_;
+    waiting_thread* next_ = nullptr;         ///< in the chain, or of those taken off it
+    publication_record* posted_ = nullptr;  ///< of a thread on the chain: where its request stands, too
 };
+
+/// A place of the publication list. One line: whoever sees a request has all of it that must be known at once.
+class alignas(64) publication_record {
+public:
+    /// Whether the answer to the request that the holder took from here is to be given here.
+    bool is_taken() const noexcept { return stage_.load(std::memory_order_relaxed) == stage::taken; }
+    /// `served` or `committed`. Requires: is_taken(); the lock is still held.
+    void give(waiting_thread::answer what) noexcept {
+        stage_.store(what == waiting_thread::answer::committed ? stage::committed : stage::served,
+                     std::memory_order_release);
+    }
+    waiting_thread& request() const noexcept { return *request_; }
+
+private:
+    friend class holdfast::combining_mutex;
+    enum class stage : std::uint32_t { empty, being_written, posted, taken, served, committed };
+    static constexpr std::size_t places_of_function = 4;
+
+    stage now() const noexcept { return stage_.load(std::memory_order_acquire); }
+    bool is_answered() const noexcept { return now() >= stage::served; }
+    /// Who may: step c.
+    void clear() noexcept { stage_.store(stage::empty, std::memory_order_release); }
+    void fetch() const noexcept;
+
+    std::atomic<stage> stage_{stage::empty};
+    bool is_listed_ = false;  ///< of whoever has taken the record: holders look at it
+    waiting_thread* request_ = nullptr;
+    const void* combines_in_ = nullptr;
+    const void* function_ = nullptr;
+    const void* touched_[places_of_function]{};  ///< the function's own first words: often what it refers to
+};
+static_assert(sizeof(publication_record) == 64, "a request is one line");
 
 }  // namespace detail
 
@@ -64,7 +116,8 @@ private:
 /// calls `atomically` with the same lock at the same time; docs/guide/combining.md says what that means. Outside
 /// transactions, together with other locks, and in engines that cannot take back a part of a transaction, it is a
 /// mutex like others: first come, first served, not recursive.
-/// Thread safety: all members. Requires: destroyed when nobody holds it or waits for it.
+/// Thread safety: all members. Requires: destroyed when nobody holds it or waits for it, and every call of `atomically`
+/// with it has returned.
 class combining_mutex {
 public:
     combining_mutex() = default;
@@ -88,50 +141,77 @@ public:
         hand_over();
     }
 
-    /// The number of threads that wait for it now. Requires: the calling thread holds it.
+    /// The number of threads that wait for it now, without those that have posted a call in the last few microseconds.
+    /// Requires: the calling thread holds it.
     std::size_t waiting() const noexcept;
 
     /// Waits until the thread holds the lock, or until a holder has served it. Returns true if it holds the lock.
-    bool lock_or_be_served(detail::waiting_thread& self) noexcept { return enter(self) || leads(self); }
+    bool lock_or_be_served(detail::waiting_thread& self) noexcept { return try_lock() || wait_on_chain(self); }
+    /// The same by way of the publication list. `function`: the bytes of what the holder is to run.
+    /// Requires: the answer does not come later than the lock is released.
+    bool lock_or_publish(detail::waiting_thread& self, std::span<const std::byte> function) noexcept {
+        if (ran_last_call != this && try_lock()) [[likely]]
+            return true;
+        return publish_and_wait(self, function);
+    }
+
+    // What follows requires that the calling thread holds the lock.
+
     /// The thread that waits longest, if it combines in `where`; it waits no longer for the lock, but for the caller's
-    /// answer. Requires: the calling thread holds the lock.
+    /// answer.
     detail::waiting_thread* take_waiting(const void* where) noexcept {
         if (waiting_ == nullptr && word_.load(std::memory_order_relaxed) == held) [[likely]]
             return nullptr;
         return take_first(where);
     }
-    /// The same, and if nobody waits, for a moment longer than a thread needs that was just served and comes again:
-    /// only where more threads than the `served` ones so far came when the lock was last held.
-    detail::waiting_thread* take_expected(const void* where, unsigned served) noexcept {
-        detail::waiting_thread* const waiting = take_waiting(where);
-        return waiting != nullptr || served >= crowd_ ? waiting : linger(where);
+    /// Step b: which requests take_published() will return.
+    void look_at_records() noexcept {
+        posted_ = 0;
+        const std::uint32_t listed = listed_.load(std::memory_order_relaxed);
+        if (listed != 0) [[unlikely]]
+            look_at(listed & ~answered_);
+        answered_ = 0;
     }
-    /// How many threads were served while the lock was held. Requires: the calling thread holds it and releases it now.
-    void note_served(unsigned served) noexcept {
-        const bool somebody_waits = waiting_ != nullptr || word_.load(std::memory_order_relaxed) != held;
-        const unsigned seen = served + (somebody_waits ? 1 : 0);
-        if (seen != crowd_) crowd_ = seen;
+    /// A request that was seen and combines in `where`; nullptr: there is none. The caller answers it before it
+    /// releases the lock, in its record if that is still taken, and else the thread itself at any time.
+    detail::publication_record* take_published(const void* where) noexcept {
+        return posted_ == 0 ? nullptr : take_first_published(where);
     }
-    /// Forgets who waits: in a forked child these threads do not exist. Requires: the calling thread holds the lock.
+    /// Forgets who waits: in a forked child these threads do not exist.
     void forget_waiting() noexcept;
 
 private:
     static constexpr std::uintptr_t free = 0;
     static constexpr std::uintptr_t held = 1;  ///< the address of whoever arrived last is added to it
+    static constexpr unsigned record_count = 8;
+
+    /// The lock whose holder ran this thread's last call. Only compared: it may be gone.
+    static inline constinit thread_local const combining_mutex* ran_last_call = nullptr;
 
     bool enter(detail::waiting_thread& self) noexcept;
-    static bool leads(detail::waiting_thread& self) noexcept {
-        return self.wait() == detail::waiting_thread::answer::leads;
+    bool wait_on_chain(detail::waiting_thread& self) noexcept {
+        return enter(self) || self.wait() == detail::waiting_thread::answer::leads;
     }
     void wait_for_lock() noexcept;
+    bool publish_and_wait(detail::waiting_thread& self, std::span<const std::byte> function) noexcept;
+    detail::publication_record* post(detail::waiting_thread& self, std::span<const std::byte> function) noexcept;
+    bool wait_for_answer(const detail::publication_record& record) const noexcept;
+    bool wait_on_chain_too(detail::waiting_thread& self, detail::publication_record& record) noexcept;
+    void look_at(std::uint32_t records) noexcept;
     void hand_over() noexcept;
+    detail::waiting_thread* first_on_chain() noexcept;
     detail::waiting_thread* first_waiting() noexcept;
     detail::waiting_thread* take_first(const void* where) noexcept;
-    detail::waiting_thread* linger(const void* where) noexcept;
+    detail::publication_record* take_first_published(const void* where) noexcept;
 
     std::atomic<std::uintptr_t> word_{free};
-    detail::waiting_thread* waiting_ = nullptr;  ///< the holder's: taken off the chain, who came first is first
-    unsigned crowd_ = 1;  ///< the holder's: how many threads were there when the lock was last released
+    std::atomic<std::uint32_t> listed_{0};  ///< of the records: used at some time
+    // The holder's.
+    detail::waiting_thread* waiting_ = nullptr;  ///< taken off the chain, who came first is first
+    std::uint32_t posted_ = 0;                   ///< of the records: seen posted, and not taken yet
+    std::uint32_t answered_ = 0;                 ///< of the records: taken by the last group
+
+    detail::publication_record records_[record_count];
 };
 
 }  // namespace holdfast
