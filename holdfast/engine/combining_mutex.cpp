@@ -23,16 +23,22 @@ constexpr unsigned yields_before_sleep = 20;
 
 /// Of a thread that has posted a call: as long as a holder takes that commits, answers and comes again, several times;
 /// and how often it looks at the lock meanwhile.
-#ifdef HOLDFAST_OBSERVED
-constexpr unsigned looks_at_record = 3;
-#else
-constexpr unsigned looks_at_record = 100;
-#endif
+[[maybe_unused]] constexpr unsigned looks_at_record = 100;
 constexpr unsigned looks_between_those_at_lock = 40;
 
+unsigned looks_of_this_call() noexcept {
+#ifdef HOLDFAST_OBSERVED
+    // Of threads that the explorer schedules the holder of the moment finds every other call on the chain, and the next
+    // holder the rest in their records.
+    static constinit thread_local bool waits_for_next_holder = true;
+    waits_for_next_holder = !waits_for_next_holder;
+    return waits_for_next_holder ? 3 : 0;
+#else
+    return looks_at_record;
+#endif
+}
 void pause_before_look() noexcept {
 #ifdef HOLDFAST_OBSERVED
-    // A thread that the explorer schedules lets the holder come to the next group.
     std::this_thread::yield();
 #else
     stm::relax_processor();
@@ -127,7 +133,8 @@ publication_record* combining_mutex::post(waiting_thread& self, std::span<const 
 
 /// False: none came for a while, or there is no holder.
 bool combining_mutex::wait_for_answer(const publication_record& record) const noexcept {
-    for (unsigned looks = 1; looks <= looks_at_record; ++looks) {
+    const unsigned most = looks_of_this_call();
+    for (unsigned looks = 1; looks <= most; ++looks) {
         if (record.is_answered()) return true;
         if (looks % looks_between_those_at_lock == 0 && word_.load(std::memory_order_relaxed) == free) return false;
         pause_before_look();
