@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <thread>
 
 namespace holdfast {
@@ -32,7 +31,7 @@ unsigned looks_of_this_call() noexcept {
     // holder the rest in their records.
     static constinit thread_local bool waits_for_next_holder = true;
     waits_for_next_holder = !waits_for_next_holder;
-    return waits_for_next_holder ? 3 : 0;
+    return waits_for_next_holder ? 8 : 0;
 #else
     return looks_at_record;
 #endif
@@ -126,7 +125,8 @@ publication_record* combining_mutex::post(waiting_thread& self, std::span<const 
     own.request_ = &self;
     own.combines_in_ = self.combines_in();
     own.function_ = function.data();
-    std::memcpy(own.touched_, function.data(), std::min(function.size(), sizeof own.touched_));
+    std::copy_n(function.begin(), std::min(function.size(), sizeof own.touched_),
+                std::as_writable_bytes(std::span(own.touched_)).begin());
     own.stage_.store(publication_record::stage::posted, std::memory_order_release);
     return &own;
 }
