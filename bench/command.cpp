@@ -41,6 +41,14 @@ constexpr auto suite_names = [] {
     return names;
 }();
 
+/// Everything is measured as often as it ever is, and hardly for a moment.
+void shorten(batch_limits& limits) {
+    limits.wanted_ns /= 16;
+    limits.longest_ns /= 16;
+    limits.laps = 0;
+    limits.more_repetitions = 0;
+}
+
 report run_suite(const suite& wanted, const options& options) {
     scratch space(options.directory);
     report records;
@@ -50,6 +58,10 @@ report run_suite(const suite& wanted, const options& options) {
     for (const auto& set_up : plan) {
         bar.show(std::string(wanted.name) + ": setting up", 0);
         auto one = set_up();
+        if (options.trial) {
+            shorten(one.limits);
+            one.title += "   a trial: the times mean nothing";
+        }
         play(one, records, bar);
     }
     if (wanted.conclude != nullptr) wanted.conclude(records);
@@ -109,6 +121,8 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
     std::vector<std::string> names(suite_names.begin(), suite_names.end());
     bench->add_option("SUITE", all->suite, "What to measure")->required()->check(tools::one_of(names));
     bench->add_flag("--quick", all->asked.quick, "Fewer cases, shorter batches: half a minute to three minutes");
+    bench->add_flag("--trial", all->asked.trial,
+                    "Batches of a moment: shows that a suite runs, the times mean nothing");
     bench->add_option("--json", all->asked.json_path, "Write the records to this file as a JSON array")
         ->type_name("FILE");
     bench->add_option("--dir", all->asked.directory, "Directory for pools on an ordinary file")

@@ -19,7 +19,7 @@ using nlohmann::json;
 /// Runs a suite and reads its records.
 json records_of(const std::string& suite, const std::set<std::string>& engines) {
     const std::string file = suite + "-records.json";
-    std::string line = "'" HOLDFAST_COMMAND "' bench " + suite + " --quick --json " + file;
+    std::string line = "'" HOLDFAST_COMMAND "' bench " + suite + " --quick --trial --json " + file;
     for (const auto& each : engines) line += " --engine " + each;
     EXPECT_EQ(std::system((line + " >/dev/null").c_str()), 0) << line;
     std::ifstream written(file);
