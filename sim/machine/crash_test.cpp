@@ -36,6 +36,7 @@ struct judged_design {
 };
 constexpr judged_design judged_designs[] = {
     {"redo_clwb", design::redo_clwb, promise::all},
+    {"redo_clwb_central", design::redo_clwb, promise::all, {}, log_commit::durable, software_log_place::central},
     {"snf_sw", design::snf_sw, promise::all},
     {"snf_sw_central", design::snf_sw, promise::all, {}, log_commit::durable, software_log_place::central},
     {"hwl", design::hwl, promise::all},
@@ -53,10 +54,14 @@ constexpr judged_design judged_designs[] = {
     {"hw_ulog", design::hw_ulog, promise::none, log_safety::faithful, log_commit::instant},
     {"non_pers", design::non_pers, promise::none},
     {"undo_clwb", design::undo_clwb, promise::counted},
+    {"undo_clwb_central", design::undo_clwb, promise::counted, {}, log_commit::durable, software_log_place::central},
 };
 /// A thread that writes a line back takes along what another one has just stored to it, whose old value is on its way
 /// to the log. So it keeps its promise with one thread, or where no line is shared.
 constexpr judged_design undo_clwb_alone{"undo_clwb", design::undo_clwb, promise::all};
+constexpr judged_design undo_clwb_central_of_own_lines{"undo_clwb_central_own_lines", design::undo_clwb,
+                                                       promise::all, {}, log_commit::durable,
+                                                       software_log_place::central};
 constexpr judged_design undo_clwb_of_shared_lines{"undo_clwb", design::undo_clwb, promise::none};
 
 /// So small that lines leave all the time.
@@ -232,9 +237,12 @@ std::vector<crashed_run> crashed_runs() {
     made.push_back({"hash", "int", named("snf_sw"), 1});
     made.push_back({"sps", "string", named("fwb")});
     made.push_back({"btree", "int", undo_clwb_alone, 1});
+    made.push_back({"hash", "int", undo_clwb_central_of_own_lines});
+    made.push_back({"btree", "int", undo_clwb_central_of_own_lines, 8, small_l2, 2000, 1000});
     made.push_back({"ssca2", "string", undo_clwb_of_shared_lines, 8, usual_l2, 4000});
     // Its stores miss while others write the same lines back.
     made.push_back({"ssca2", "string", named("redo_clwb"), 8, usual_l2, 1000});
+    made.push_back({"ssca2", "string", named("redo_clwb_central"), 8, usual_l2, 1000});
     made.push_back({"ssca2", "string", named("snf_sw"), 8, usual_l2, 1000});
     return made;
 }
@@ -287,14 +295,17 @@ public:
 };
 
 TEST(SoftwareLog, GoesPastTheCachesAlsoWhileTheyAreWarmedUpAndBehindAChangeOfPhase) {
-    for (const design what : {design::redo_clwb, design::undo_clwb, design::snf_sw}) {
-        log_watch seen;
-        simulation_options options = test::small_run("ssca2", 8);
-        options.design = what;
-        options.attach = [&](simulated_machine& built) { built.ports.on_store = &seen; };
-        ASSERT_TRUE(simulate(test::small_machine(), options, test::nobody_looks));
-        EXPECT_EQ(seen.in_caches, 0u) << name_of(what);
-    }
+    for (const software_log_place place : {software_log_place::thread, software_log_place::central})
+        for (const design what : {design::redo_clwb, design::undo_clwb, design::snf_sw}) {
+            log_watch seen;
+            simulation_options options = test::small_run("ssca2", 8);
+            options.design = what;
+            options.attach = [&](simulated_machine& built) { built.ports.on_store = &seen; };
+            machine_config config = test::small_machine();
+            config.software_log.place = place;
+            ASSERT_TRUE(simulate(config, options, test::nobody_looks));
+            EXPECT_EQ(seen.in_caches, 0u) << name_of(what) << ", " << name_of(place);
+        }
 }
 
 }  // namespace
