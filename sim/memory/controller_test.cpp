@@ -40,9 +40,9 @@ protected:
         image.read_bytes(arena + offset, {&found, 1});
         return std::to_integer<std::uint8_t>(found);
     }
-    time append(std::uint64_t offset, std::size_t bytes, time at) {
+    time append(std::uint64_t offset, std::size_t bytes, time at, std::uint32_t log = 0) {
         const std::vector<std::byte> record(bytes, std::byte{7});
-        return controller().append(arena + offset, record, at);
+        return controller().append(arena + offset, record, at, log);
     }
 
     memory_config config_;
@@ -326,6 +326,22 @@ TEST_F(Controller, AsPersistPointItEndsAFlushWhenItHasAcceptedEveryLineOfTheLog)
     // A hart that is ahead has appended a line later than the one that flushes now.
     append(0, 64, ns(1000));
     EXPECT_EQ(controller().flush(ns(500)), ns(1000));
+}
+
+TEST_F(Controller, OfSeveralLogsAFlushOfOneLeavesTheOthersInTheBufferUnlessTheirOrderIsKept) {
+    for (const log_order order : {log_order::any, log_order::kept}) {
+        config_.controller.log_order = order;
+        nvram_controller several(config_, {});
+        const std::vector<std::byte> half(32, std::byte{7});
+        several.append(arena + row, half, ns(0), 1);
+        several.append(arena, half, ns(0), 0);
+        const time flushed = several.flush_log(0, ns(10));
+        EXPECT_GE(flushed, ns(310));
+        several.settle(ns(1000));
+        EXPECT_EQ(byte_in(several.image(), 0), 7);
+        EXPECT_EQ(byte_in(several.image(), row), order == log_order::kept ? 7 : 0);
+        EXPECT_EQ(several.flush_log(1, ns(1000)), order == log_order::kept ? ns(1000) : ns(1300));
+    }
 }
 
 TEST_F(Controller, LogFirstPassesTheWaitingWrites) {
