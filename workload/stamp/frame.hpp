@@ -7,14 +7,14 @@
 //   P(Access, root_type*, given) makes its input, private, from the seed in its parameters
 //   bool begin(threads)          makes the shared data of a run. Outside a transaction, one thread. False when a
 //                                transaction failed
-//   void work(Thread& me)        the run, on each thread, which `me` is (stamp_thread): what is measured
+//   void work(Thread& me)        the run on each thread, which `me` is (stamp_thread): what is measured
 //   check_report check()         whether the result is right, without trusting the code under test; `count` says of
 //                                how many things. After the work of all threads, one thread
 //   std::uint64_t hash()         of the result: with one thread the same in every form
 //   bool end()                   takes the shared data away: the root is all zero. False when a transaction failed
 //
-// and, if what it does depends on how threads are interleaved, `std::uint64_t units()`, how many pieces of work the last
-// run had, and `static constexpr const char* unit`, what one is called. It can run any number of times.
+// and, if what it does depends on how threads are interleaved, `std::uint64_t units()`, how many pieces of work the
+// last run had, and `static constexpr const char* unit`, what one is called. It can run any number of times.
 //
 // The shared data are all that is reached from the root, and only Access is used on them: in the persistent forms they
 // are in a pool. What is private, and why, stands at the head of each program.

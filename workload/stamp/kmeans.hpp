@@ -80,6 +80,7 @@ public:
         for (std::uint64_t& each : center_of_) each = none;
         start_at(centers_);
         iterations_ = 0;
+        counted_ = 0;
         return memory_.atomically([&] {
             memory_.store(&root_->block, memory_.allocate(given_.clusters * stride_ + line_bytes));
             memory_.store(&root_->changed, 0);
@@ -123,6 +124,7 @@ public:
                 means[center * given_.dimensions + k] += static_cast<double>(point(i)[k]);
         }
         report.problem = problem_of_means(members, means);
+        if (report.ok() && counted_ != given_.points * iterations_) report.problem = "a point was lost, or came twice";
         if (report.ok() && !is_as_good_as_reference()) report.problem = "a sequential reference differs by a percent";
         return report;
     }
@@ -233,6 +235,7 @@ private:
             }
         });
         members_[center] = members;
+        counted_ += members;
     }
 
     template <class Number>
@@ -310,6 +313,7 @@ private:
     private_array<float> centers_before_;     ///< of the last iteration
     private_array<std::uint64_t> members_;    ///< how many points each center was moved by
     std::uint64_t iterations_ = 0;
+    std::uint64_t counted_ = 0;  ///< points, in all iterations
     bool goes_on_ = false;
 };
 

@@ -1,5 +1,6 @@
 // What holds of every STAMP program.
 #include <workload/plain_access_test.hpp>
+#include <workload/stamp/forgetful_access_test.hpp>
 #include <workload/stamp/programs.hpp>
 #include <workload/stamp/run_test.hpp>
 
@@ -11,6 +12,7 @@
 
 #include <set>
 #include <string>
+#include <type_traits>
 
 namespace holdfast::workload {
 namespace {
@@ -58,6 +60,35 @@ TEST(StampPrograms, ProgramsCanRunAgain) {
             EXPECT_TRUE(program.end());
         }
         EXPECT_EQ(hashes.size(), 1u);
+    });
+}
+
+/// Whether the check of a run without its transaction number `lost`, of those of the work, finds something.
+template <class Parameters>
+bool finds_lost(const Parameters& given, std::uint64_t lost) {
+    using program_type = typename Parameters::template program<test::forgetful_access>;
+    typename program_type::root_type root{};
+    test::forgetting how;
+    program_type program(test::forgetful_access(how), &root, given);
+    EXPECT_TRUE(program.begin(1));
+    how.lost = how.begun + lost;
+    test::work_on_threads(program, 1);
+    how.lost = 0;
+    const bool found = !program.check().ok();
+    EXPECT_TRUE(program.end());
+    return found;
+}
+
+/// Not every loss is one: a later transaction may do the same, and some only prepare what follows.
+TEST(StampPrograms, ACheckFindsALostTransaction) {
+    each_small_set([](auto given) {
+        // Most segments come many times, and losing one of them is no loss.
+        if constexpr (std::is_same_v<decltype(given), genome_parameters>) given.segments = given.gene_length / 2;
+        const std::uint64_t transactions = test::run_stamp(plain_access(), given, 1).transactions;
+        std::uint64_t found = 0;
+        constexpr std::uint64_t tries = 10;
+        for (std::uint64_t i = 0; i < tries; ++i) found += finds_lost(given, 1 + i * transactions / tries) ? 1u : 0u;
+        EXPECT_GT(found, 0u);
     });
 }
 

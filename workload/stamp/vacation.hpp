@@ -58,7 +58,7 @@ public:
         for (std::uint64_t i = mine.first; i < mine.last && !me.failed(); ++i) {
             const vacation_task task = tasks.next();
             vacation_balance change;
-            me.atomically(memory_, [&] { change = clients_.run(task); });
+            me.atomically(memory_, [&] { perform(task, change); });
             changed_[me.number()].all += change;
         }
     }
@@ -98,6 +98,12 @@ private:
     struct alignas(64) change_of_client {
         vacation_balance all;
     };
+
+    /// A function of its own because of g++ 12: what a call returns in memory, into the frame that a block begins in,
+    /// is stored there with barriers and loaded from there without.
+    [[gnu::noinline]] void perform(const vacation_task& task, vacation_balance& change) const {
+        change = clients_.run(task);
+    }
 
     /// f(id) for all that there may be, a few in each transaction.
     template <class F>
