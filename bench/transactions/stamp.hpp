@@ -9,6 +9,7 @@
 #include <workload/plain_access.hpp>
 #include <workload/stamp/programs.hpp>
 
+#include <algorithm>
 #include <barrier>
 #include <cstdint>
 #include <string>
@@ -89,18 +90,31 @@ void count_words(const Parameters& given, const std::string& name, std::vector<o
     to.push_back({"writes_per_tx", "1", static_cast<double>(before.stores_inside) / transactions});
 }
 
+/// What a thread saw of its transactions in a run, which took `ns`.
+struct thread_seen {
+    transactions_seen transactions;
+    double ns = 0;
+};
+
+/// The share of the time of all threads that was in transactions, without what the clock took.
+inline double share_inside(const std::vector<thread_seen>& seen, double reading_ns) {
+    double inside_ns = 0, all_ns = 0;
+    for (const auto& [transactions, ns] : seen) {
+        const auto times = static_cast<double>(transactions.ended);
+        inside_ns += transactions.inside_ns - times * reading_ns;
+        all_ns += ns - 2 * times * reading_ns;
+    }
+    return std::clamp(inside_ns / all_ns, 0.0, 1.0);
+}
+
 /// How often transactions of this runtime begin in vain, and their share of all threads' time, in runs that are not
-/// measured otherwise.
+/// measured otherwise. The share is a median: in any run a thread may lose its processor in a transaction.
 template <class Access, class Parameters>
 void watch(Access memory, const Parameters& given, const std::string& name, thread_team& team, unsigned threads,
            std::vector<observation>& to) {
-    constexpr double long_enough_ns = 20e6;
+    constexpr std::size_t watched_runs = 9;
     const double reading_ns = clock_reading_ns();
     stamp_runs<watched_access<Access>, Parameters> runs(watched_access<Access>(memory), given, name, team, threads);
-    struct thread_seen {
-        transactions_seen transactions;
-        double ns;
-    };
     std::vector<thread_seen> seen(threads);
     const auto body = [&](unsigned thread, auto work) {
         seen_by_this_thread = {};
@@ -109,19 +123,19 @@ void watch(Access memory, const Parameters& given, const std::string& name, thre
         seen[thread] = {seen_by_this_thread, ns_since(begin)};
     };
     runs.run(body, true);  // the first transactions of the runtime
-    double all_ns = 0, inside_ns = 0, begun = 0, ended = 0;
-    while (all_ns < long_enough_ns) {
+    std::uint64_t begun = 0, ended = 0;
+    std::vector<double> shares;
+    while (shares.size() < watched_runs) {
         runs.run(body, false);
-        for (const auto& [transactions, ns] : seen) {
-            const auto times = static_cast<double>(transactions.ended);
-            begun += static_cast<double>(transactions.begun);
-            ended += times;
-            inside_ns += transactions.inside_ns - times * reading_ns;
-            all_ns += ns - 2 * times * reading_ns;
+        for (const thread_seen& each : seen) {
+            begun += each.transactions.begun;
+            ended += each.transactions.ended;
         }
+        shares.push_back(share_inside(seen, reading_ns));
     }
-    to.push_back({"aborts_per_tx", "1", (begun - ended) / ended});
-    to.push_back({"share_inside", "1", inside_ns / all_ns});
+    std::nth_element(shares.begin(), shares.begin() + watched_runs / 2, shares.end());
+    to.push_back({"aborts_per_tx", "1", static_cast<double>(begun - ended) / static_cast<double>(ended)});
+    to.push_back({"share_inside", "1", shares[watched_runs / 2]});
 }
 
 /// Answers the parent until it has no more batches: each is of whole runs, until it has at least as many transactions.

@@ -7,7 +7,7 @@ namespace holdfast::workload {
 
 /// What an attack contains. Letters from a to z, as all streams.
 struct stream_signatures {
-    static constexpr std::uint64_t count = 64;
+    static constexpr std::uint64_t count = 32;
     static constexpr std::uint64_t length = 12;
     char letters[count][length];
 
@@ -35,7 +35,7 @@ private:
 
 /// Stream `number` of those that a seed names, without those before it: from one to `packets_max` packets of equal
 /// length. An attack has a signature, which may lie in two packets. A stream that is none has no signature: twelve
-/// random letters are one of 64 once in 10^15 times.
+/// random letters are one of 32 once in 10^15 times.
 class stream_generator {
 public:
     static constexpr std::uint64_t packet_bytes = 32;

@@ -11,7 +11,8 @@
 // Shared are both queues, the tree and the lists. Private are the packets' letters, the text that a thread searches,
 // and the attacks that it found. The queues are where threads meet.
 //
-// In the published table transactions are short, have medium sets, take some of the time and meet often.
+// A transaction loads 19.2 and stores 4.6 words on average, and 32 percent of the time are in transactions (one
+// thread, `value`). In the published table they are short, have medium sets, take some of the time and meet often.
 #pragma once
 
 #include <workload/ds/map.hpp>

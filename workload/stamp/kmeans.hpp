@@ -11,7 +11,9 @@
 // centers' numbers and the centers, which change only while all other threads wait: most of the time goes into reading
 // them.
 //
-// In the published table transactions are short, have small sets, take little of the time and seldom meet.
+// A transaction loads and stores 17.0 words on average in kmeans-low and kmeans-high, of which 16 are floats, two in a
+// word of memory, and 38 and 55 percent of the time are in transactions (one thread, `value`). In the published table
+// they are short, have small sets, take little of the time and seldom meet.
 #pragma once
 
 #include <workload/gen/points.hpp>

@@ -34,6 +34,9 @@ TYPED_TEST_SUITE(SharedStamp, algorithms);
 TYPED_TEST(SharedStamp, TwoThreadsHaveTheRightResult) {
     each_stamp_set([](const auto& set) {
         if (set.size != std::string_view("small")) return;
+#ifdef HOLDFAST_FEW_PLACES
+        if (std::string_view(set.name).ends_with("-high")) return;
+#endif
         const ::testing::ScopedTrace trace(__FILE__, __LINE__, set.name);
         test::run_stamp(interrupted_access<TypeParam>(), set.parameters, 2);
     });

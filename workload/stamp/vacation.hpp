@@ -2,6 +2,10 @@
 //
 // Shared are the tables and the customers' lists. Private are the tasks, which each client draws for itself, and what
 // it has changed.
+//
+// A transaction loads 148.7 and stores 9.2 words on average in vacation-low, 198.9 and 12.1 in vacation-high, and 97
+// percent of the time are in transactions (one thread, `value`). In the published table they are of medium length, have
+// medium sets, take nearly all of the time and meet seldom or sometimes.
 #pragma once
 
 #include <workload/stamp/frame.hpp>
