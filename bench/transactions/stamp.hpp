@@ -113,6 +113,7 @@ template <class Access, class Parameters>
 void watch(Access memory, const Parameters& given, const std::string& name, thread_team& team, unsigned threads,
            std::vector<observation>& to) {
     constexpr std::size_t watched_runs = 9;
+    constexpr double longest_ns = 2e9;
     const double reading_ns = clock_reading_ns();
     stamp_runs<watched_access<Access>, Parameters> runs(watched_access<Access>(memory), given, name, team, threads);
     std::vector<thread_seen> seen(threads);
@@ -125,7 +126,8 @@ void watch(Access memory, const Parameters& given, const std::string& name, thre
     runs.run(body, true);  // the first transactions of the runtime
     std::uint64_t begun = 0, ended = 0;
     std::vector<double> shares;
-    while (shares.size() < watched_runs) {
+    const auto first = clock::now();
+    while (shares.empty() || (shares.size() < watched_runs && ns_since(first) < longest_ns)) {
         runs.run(body, false);
         for (const thread_seen& each : seen) {
             begun += each.transactions.begun;
@@ -133,9 +135,9 @@ void watch(Access memory, const Parameters& given, const std::string& name, thre
         }
         shares.push_back(share_inside(seen, reading_ns));
     }
-    std::nth_element(shares.begin(), shares.begin() + watched_runs / 2, shares.end());
+    std::sort(shares.begin(), shares.end());
     to.push_back({"aborts_per_tx", "1", static_cast<double>(begun - ended) / static_cast<double>(ended)});
-    to.push_back({"share_inside", "1", shares[watched_runs / 2]});
+    to.push_back({"share_inside", "1", shares[shares.size() / 2]});
 }
 
 /// Answers the parent until it has no more batches: each is of whole runs, until it has at least as many transactions.
