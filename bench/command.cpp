@@ -32,7 +32,8 @@ constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_
                                 suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
                                 suite{"lines", plan_lines},   suite{"wrap", plan_wrap},
                                 suite{"intset", plan_intset}, suite{"itm", plan_itm, conclude_itm},
-                                suite{"dnv-list", plan_dnv_list}, suite{"cchtm", plan_cchtm, conclude_cchtm},
+                                suite{"stamp", plan_stamp},   suite{"dnv-list", plan_dnv_list},
+                                suite{"cchtm", plan_cchtm, conclude_cchtm},
                                 suite{"ecc", plan_ecc},       suite{"memory", plan_memory}};
 
 constexpr auto suite_names = [] {
@@ -139,6 +140,9 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->check(tools::one_of({"measured", "streamed", "written_back"}))
         ->capture_default_str();
     bench->add_option("--engine", all->asked.engines, "Only this engine or rival, or none for the floors (repeatable)")
+        ->type_name("NAME");
+    bench->add_option("--case", all->asked.cases,
+                      "Of stamp only this program, by its usual name, as kmeans-low or kmeans-low++ (repeatable)")
         ->type_name("NAME");
     bench->add_option("--external", all->asked.external,
                       "Records of the same form that another program measured in the same minutes: shown beside\n"
