@@ -121,8 +121,8 @@ private:
     static void refuse(const gimple* call) {
         error_at(gimple_location(call),
                  "holdfast: the result of this call comes back in memory, where this compiler reads it in an atomic "
-                 "block before it is there; expected a result of at most 16 bytes, one that the function stores through "
-                 "a reference, or the call in a function that the block calls");
+                 "block before it is there; expected a result of at most 16 bytes, one that the function stores "
+                 "through a reference, or the call in a function that the block calls");
     }
 };
 
