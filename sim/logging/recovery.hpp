@@ -105,9 +105,11 @@ private:
             const bool is_redone = is_planted(planted_fault::redo_uncommitted) || !is_undone(each);
             if (is_redone && number_of(each) > home) committed.push_back(&each);
         }
-        const auto is_earlier = [this](auto* a, auto* b) { return number_of(*a) < number_of(*b); };
-        if (!is_planted(planted_fault::numbers_ignored))
-            std::stable_sort(committed.begin(), committed.end(), is_earlier);
+        // A transaction's records stand in the order in which they were found.
+        const auto is_earlier = [this](const found_record* a, const found_record* b) {
+            return number_of(*a) != number_of(*b) ? number_of(*a) < number_of(*b) : a < b;
+        };
+        if (!is_planted(planted_fault::numbers_ignored)) std::sort(committed.begin(), committed.end(), is_earlier);
         for (const found_record* const each : committed) {
             each->record.for_each_word([&](address where, std::uint8_t bytes, const logged_word& word) {
                 put(where, bytes, word.redo);

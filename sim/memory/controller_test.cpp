@@ -331,7 +331,8 @@ TEST_F(Controller, AsPersistPointItEndsAFlushWhenItHasAcceptedEveryLineOfTheLog)
 TEST_F(Controller, OfSeveralLogsAFlushOfOneLeavesTheOthersInTheBufferUnlessTheirOrderIsKept) {
     for (const log_order order : {log_order::any, log_order::kept}) {
         config_.controller.log_order = order;
-        nvram_controller several(config_, {});
+        const port::ports nothing;
+        nvram_controller several(config_, nothing);
         const std::vector<std::byte> half(32, std::byte{7});
         several.append(arena + row, half, ns(0), 1);
         several.append(arena, half, ns(0), 0);
