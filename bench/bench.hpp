@@ -17,10 +17,12 @@ namespace holdfast::bench {
 /// What the command line asks for.
 struct options {
     bool quick = false;                ///< at most 50 s a suite; leaves out what it must
+    bool trial = false;                ///< batches so short that they only show that the suite runs
     std::string json_path;             ///< records go there as a JSON array; empty: nowhere
     std::string directory = ".";       ///< where pools on an ordinary file are made
     std::uint32_t delay_ns = 0;        ///< added per written line on nvram
     std::vector<std::string> engines;  ///< only these engines, rivals and floors; empty: all
+    std::vector<std::string> cases;    ///< of suite stamp only these programs; empty: the usual ones
     std::vector<std::string> external;  ///< files of records that other programs measured, shown beside ours
 };
 
@@ -34,8 +36,8 @@ std::span<const std::string_view> suites() noexcept;
 /// Returns 0, 1 when something failed (said on standard error), 2 for an unknown suite.
 int run(const std::string& suite, const options& options);
 
-/// Adds `bench SUITE [--quick] [--json FILE] [--dir DIRECTORY] [--delay-ns N] [--engine E]... [--external FILE]...` to
-/// the command; when that was chosen, `chosen` is what runs the suite, and returns run's value.
+/// Adds `bench SUITE [--quick] [--trial] [--json FILE] [--dir DIRECTORY] [--delay-ns N] [--engine E]... [--case C]...
+/// [--external FILE]...` to the command; when that was chosen, `chosen` is what runs the suite, and returns its value.
 void add_bench_command(CLI::App& command, std::function<int()>& chosen);
 
 /// Adds `figures [--paper P] [--quick] [--records FILE]... [--out DIRECTORY]` in the same way: it runs the suites that

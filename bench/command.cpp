@@ -32,7 +32,8 @@ constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_
                                 suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
                                 suite{"lines", plan_lines},   suite{"wrap", plan_wrap},
                                 suite{"intset", plan_intset}, suite{"itm", plan_itm, conclude_itm},
-                                suite{"dnv-list", plan_dnv_list}, suite{"cchtm", plan_cchtm, conclude_cchtm},
+                                suite{"stamp", plan_stamp},   suite{"dnv-list", plan_dnv_list},
+                                suite{"cchtm", plan_cchtm, conclude_cchtm},
                                 suite{"ecc", plan_ecc},       suite{"memory", plan_memory}};
 
 constexpr auto suite_names = [] {
@@ -40,6 +41,14 @@ constexpr auto suite_names = [] {
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = all_suites[i].name;
     return names;
 }();
+
+/// Everything is measured as often as it ever is, and hardly for a moment.
+void shorten(batch_limits& limits) {
+    limits.wanted_ns /= 16;
+    limits.longest_ns /= 16;
+    limits.laps = 0;
+    limits.more_repetitions = 0;
+}
 
 report run_suite(const suite& wanted, const options& options) {
     scratch space(options.directory);
@@ -50,6 +59,10 @@ report run_suite(const suite& wanted, const options& options) {
     for (const auto& set_up : plan) {
         bar.show(std::string(wanted.name) + ": setting up", 0);
         auto one = set_up();
+        if (options.trial) {
+            shorten(one.limits);
+            one.title += "   a trial: the times mean nothing";
+        }
         play(one, records, bar);
     }
     if (wanted.conclude != nullptr) wanted.conclude(records);
@@ -109,6 +122,8 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
     std::vector<std::string> names(suite_names.begin(), suite_names.end());
     bench->add_option("SUITE", all->suite, "What to measure")->required()->check(tools::one_of(names));
     bench->add_flag("--quick", all->asked.quick, "Fewer cases, shorter batches: half a minute to three minutes");
+    bench->add_flag("--trial", all->asked.trial,
+                    "Batches of a moment: shows that a suite runs, the times mean nothing");
     bench->add_option("--json", all->asked.json_path, "Write the records to this file as a JSON array")
         ->type_name("FILE");
     bench->add_option("--dir", all->asked.directory, "Directory for pools on an ordinary file")
@@ -125,6 +140,9 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->check(tools::one_of({"measured", "streamed", "written_back"}))
         ->capture_default_str();
     bench->add_option("--engine", all->asked.engines, "Only this engine or rival, or none for the floors (repeatable)")
+        ->type_name("NAME");
+    bench->add_option("--case", all->asked.cases,
+                      "Of stamp only this program, by its usual name, as kmeans-low or kmeans-low++ (repeatable)")
         ->type_name("NAME");
     bench->add_option("--external", all->asked.external,
                       "Records of the same form that another program measured in the same minutes: shown beside\n"

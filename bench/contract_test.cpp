@@ -29,6 +29,7 @@ std::map<combination, double> by_combination(const report& from) {
 options quick(std::vector<std::string> engines) {
     options asked;
     asked.quick = true;
+    asked.trial = true;
     asked.delay_ns = 100;
     asked.engines = std::move(engines);
     return asked;

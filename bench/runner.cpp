@@ -27,17 +27,18 @@ double log_bytes_per_transaction(const batch& one) {
     return static_cast<double>(sent + medium.written_bytes) / static_cast<double>(one.transactions);
 }
 
-std::uint64_t batch_length(const batch& warm, const batch_limits& limits) {
+/// Each thread has a transaction at least.
+std::uint64_t batch_length(const batch& warm, const batch_limits& limits, unsigned threads) {
     const double each_ns = std::max(warm.ns / static_cast<double>(warm.transactions), 0.1);
     double wanted = limits.wanted_ns / each_ns;
     const double bytes = log_bytes_per_transaction(warm);
     if (bytes > 0) wanted = std::max(wanted, limits.laps * static_cast<double>(limits.log_bytes) / bytes);
     wanted = std::min(wanted, limits.longest_ns / each_ns);
-    return std::max<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1);
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(wanted), threads);
 }
 
 /// Runs ever longer batches until they say how long one transaction takes.
-counts warm_up(entry& one, const batch_limits& limits) {
+counts warm_up(entry& one, const batch_limits& limits, unsigned threads) {
     counts lengths;
     if (limits.fixed_transactions != 0) {
         for (const auto& name : one.cases) {
@@ -51,7 +52,7 @@ counts warm_up(entry& one, const batch_limits& limits) {
         for (const auto& name : one.cases) {
             const batch warm = one.measured->run(name, tries);
             longest_ns = std::max(longest_ns, warm.ns);
-            lengths[name] = batch_length(warm, limits);
+            lengths[name] = batch_length(warm, limits, threads);
         }
         if (longest_ns > limits.wanted_ns / 8 || tries > (1u << 26)) break;
     }
@@ -192,7 +193,7 @@ void play(match& wanted, report& to, progress& bar) {
     std::vector<counts> lengths;
     for (auto& one : wanted.entries) {
         bar.show(wanted.title + ": warming up " + one.engine, 0.1);
-        lengths.push_back(warm_up(one, wanted.limits));
+        lengths.push_back(warm_up(one, wanted.limits, wanted.threads));
     }
     std::vector<std::map<std::string, series>> measured(wanted.entries.size());
     std::vector<std::string> order;

@@ -24,6 +24,7 @@ std::vector<planned_match> plan_bounded_buffer(const options& wanted, scratch& s
 std::vector<planned_match> plan_lines(const options& wanted, scratch& space);
 std::vector<planned_match> plan_wrap(const options& wanted, scratch& space);
 std::vector<planned_match> plan_intset(const options& wanted, scratch& space);
+std::vector<planned_match> plan_stamp(const options& wanted, scratch& space);
 std::vector<planned_match> plan_itm(const options& wanted, scratch& space);
 std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space);
 std::vector<planned_match> plan_cchtm(const options& wanted, scratch& space);

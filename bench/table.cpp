@@ -109,6 +109,11 @@ struct observed_column {
 };
 constexpr observed_column observed_columns[]{{"loads_per_tx", "loads"},
                                              {"stores_per_tx", "stores"},
+                                             {"reads_per_tx", "reads"},
+                                             {"writes_per_tx", "writes"},
+                                             {"aborts_per_tx", "aborts"},
+                                             {"share_inside", "inside"},
+                                             {"ns_per_run", "ns/run"},
                                              {"mean_response_ns", "response"},
                                              {"p99_response_ns", "99 %"},
                                              {"mean_buffered_ns", "buffered"},

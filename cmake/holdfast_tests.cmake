@@ -42,14 +42,16 @@ endif()
 #              HOLDFAST_TEST_BASE_ADDRESS, since the usual addresses do not exist there; soak: runs in `make soak` only.
 #              Without a label it runs in `make test`, once.
 #   TIMEOUT    60 seconds unless told; multiplied under sanitizers and emulation and in `make soak`.
-# Under sanitizers HOLDFAST_FEW_PLACES is defined: run on fewer engines; and properties are tried in fewer cases.
+# Under sanitizers and emulation HOLDFAST_FEW_PLACES is defined: run on fewer engines; and under sanitizers properties are
+# tried in fewer cases.
 # The sources also have HOLDFAST_TEST_BASE_ADDRESS, an address that is free in every build.
 set(HOLDFAST_TEST_OPTIMIZATION "-O1" CACHE STRING "How long test programs are compiled, whatever the library is")
 
-# What many tests include, compiled once: holdfast_precompile_test_headers(target optimization headers...).
-function(holdfast_precompile_test_headers target optimization)
+# What many tests include, compiled once: holdfast_precompile_test_headers(target set_options optimization headers...),
+# where set_options is the function that gives those tests their options.
+function(holdfast_precompile_test_headers target set_options optimization)
     holdfast_add_precompiled(${target})
-    holdfast_set_options(${target})
+    cmake_language(CALL ${set_options} ${target})
     target_compile_options(${target} PRIVATE ${optimization})
     target_compile_definitions(${target} PRIVATE ${test_definitions})
     target_link_libraries(${target} PRIVATE holdfast GTest::gtest_main)
@@ -57,18 +59,22 @@ function(holdfast_precompile_test_headers target optimization)
                               <fstream> <functional> <map> <mutex> <optional> <random> <string> <thread> <vector> ${ARGN})
 endfunction()
 set(test_definitions HOLDFAST_TEST_BASE_ADDRESS=${test_base_address}ULL)
-if(HOLDFAST_SANITIZERS)
+if(HOLDFAST_SANITIZERS OR CMAKE_CROSSCOMPILING)
     list(APPEND test_definitions HOLDFAST_FEW_PLACES=1)
 endif()
-holdfast_precompile_test_headers(holdfast_test_headers ${HOLDFAST_TEST_OPTIMIZATION})
+holdfast_precompile_test_headers(holdfast_test_headers holdfast_set_options ${HOLDFAST_TEST_OPTIMIZATION})
 if(HOLDFAST_TEST_OPTIMIZATION STREQUAL "-O0")
     set(fast_test_headers holdfast_test_headers)
 else()
     set(fast_test_headers holdfast_fast_test_headers)
-    holdfast_precompile_test_headers(holdfast_fast_test_headers -O0)
+    holdfast_precompile_test_headers(holdfast_fast_test_headers holdfast_set_options -O0)
 endif()
-holdfast_precompile_test_headers(holdfast_engine_test_headers -O0 <holdfast/engine/engine_lists_test.hpp>
-                                 <holdfast/handle/test_pool.hpp>)
+holdfast_precompile_test_headers(holdfast_engine_test_headers holdfast_set_options -O0
+                                 <holdfast/engine/engine_lists_test.hpp> <holdfast/handle/test_pool.hpp>)
+# Under sanitizers what does not run is compiled for its warnings, without their instrumentation and without linking.
+if(HOLDFAST_SANITIZERS)
+    holdfast_precompile_test_headers(holdfast_checked_test_headers holdfast_set_warnings -O0)
+endif()
 
 # How a test of these options is compiled: at the library's own level of optimization tests would cost a compiler many
 # minutes. A macro: it reads what its caller was told.
@@ -85,6 +91,31 @@ macro(holdfast_set_test_optimization target)
     endif()
     target_compile_options(${target} PRIVATE ${optimization})
     target_precompile_headers(${target} REUSE_FROM ${headers})
+endmacro()
+
+# What a test of these options links, and what its sources know. Macros, as they read what their caller was told.
+macro(holdfast_set_test_libraries target)
+    target_compile_definitions(${target} PRIVATE ${test_definitions})
+    if(test_DIRECTORY)
+        target_compile_definitions(${target} PRIVATE HOLDFAST_TEST_DIRECTORY="${CMAKE_CURRENT_SOURCE_DIR}")
+    endif()
+    if(test_COMMAND)
+        target_compile_definitions(${target} PRIVATE HOLDFAST_COMMAND="$<TARGET_FILE:holdfast_command>")
+    endif()
+    set(library holdfast)
+    if(test_OBSERVED)
+        set(library holdfast_observed)
+    elseif(test_EXPLORED)
+        set(library holdfast_explored)
+    endif()
+    target_link_libraries(${target} PRIVATE ${test_LIBRARIES} ${library}
+                          $<$<BOOL:${test_PROPERTY}>:rapidcheck> GTest::gtest_main)
+endmacro()
+macro(holdfast_check_test target)
+    add_library(${target} OBJECT ${test_UNPARSED_ARGUMENTS})
+    holdfast_set_warnings(${target})
+    holdfast_set_test_libraries(${target})
+    target_precompile_headers(${target} REUSE_FROM holdfast_checked_test_headers)
 endmacro()
 
 function(holdfast_add_test name)
@@ -107,23 +138,15 @@ function(holdfast_add_test name)
         set(room ${HOLDFAST_TEST_ROOM})
     endif()
     set(target test_${room}_${name})
+    if(HOLDFAST_SANITIZERS AND NOT HOLDFAST_TEST_LABEL AND NOT "fast" IN_LIST test_LABELS)
+        holdfast_check_test(${target})
+        return()
+    endif()
     add_executable(${target} ${test_UNPARSED_ARGUMENTS})
     holdfast_set_options(${target})
     holdfast_set_test_optimization(${target})
-    target_compile_definitions(${target} PRIVATE ${test_definitions})
-    if(test_DIRECTORY)
-        target_compile_definitions(${target} PRIVATE HOLDFAST_TEST_DIRECTORY="${CMAKE_CURRENT_SOURCE_DIR}")
-    endif()
-    set(library holdfast)
-    if(test_OBSERVED)
-        set(library holdfast_observed)
-    elseif(test_EXPLORED)
-        set(library holdfast_explored)
-    endif()
-    target_link_libraries(${target} PRIVATE ${test_LIBRARIES} ${library}
-                          $<$<BOOL:${test_PROPERTY}>:rapidcheck> GTest::gtest_main)
+    holdfast_set_test_libraries(${target})
     if(test_COMMAND)
-        target_compile_definitions(${target} PRIVATE HOLDFAST_COMMAND="$<TARGET_FILE:holdfast_command>")
         add_dependencies(${target} holdfast_programs)
     endif()
     add_test(NAME ${room}.${name} COMMAND ${target})

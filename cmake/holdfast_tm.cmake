@@ -3,15 +3,17 @@
 # Flags for a source or target that contains atomic blocks. The first two are what correctness depends on: to g++ 12's
 # partial redundancy elimination the begin of a block changes no memory, so it moves loads of a block before it, or, behind
 # an inner block's end, puts loads of the outer one that no barrier is made of. The header cannot see such flags, hence the
-# definition. Optimization at link time drops the tables of instrumented functions, so such sources take no part in it;
-# and the checked forms of memcpy and its relatives do not compile in a block. The two warnings do not understand a begin
-# that returns twice, and the sized delete that the compiler declares itself.
-set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fgnu-tm -fno-lto -U_FORTIFY_SOURCE -Wno-clobbered
-    -Wno-mismatched-new-delete)
+# definition. On the third the compiler's life depends: where it sees that a pointer may be null it puts a trap, which it
+# cannot instrument in a block (expand_call_tm). Optimization at link time drops the tables of instrumented functions, so
+# such sources take no part in it; and the checked forms of memcpy and its relatives do not compile in a block. The two
+# warnings do not understand a begin that returns twice, and the sized delete that the compiler declares itself.
+set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fno-isolate-erroneous-paths-dereference -fgnu-tm -fno-lto
+    -U_FORTIFY_SOURCE -Wno-clobbered -Wno-mismatched-new-delete)
 set(HOLDFAST_TM_DEFINITIONS HOLDFAST_TM_FLAGS=1)
 
-# holdfast_find_tm_check(found): the plugin that refuses bit-fields in blocks and gives static variables of pools sections
-# of their own, compiled here since each version of g++ needs its own; "" where the compiler has no headers for plugins (Debian: gcc-12-plugin-dev), or makes code for another machine.
+# holdfast_find_tm_check(found): the plugin that refuses what g++ makes wrong in blocks and gives static variables of pools
+# sections of their own, compiled here since each version of g++ needs its own; "" where the compiler has no headers for
+# plugins (Debian: gcc-12-plugin-dev), or makes code for another machine.
 function(holdfast_find_tm_check found)
     set(source "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/holdfast_tm_check.cc")
     set(plugin "${CMAKE_BINARY_DIR}/holdfast_tm_check.so")
@@ -24,7 +26,8 @@ function(holdfast_find_tm_check found)
     if(NOT EXISTS "${headers}/include/gcc-plugin.h")
         get_property(said GLOBAL PROPERTY holdfast_tm_check_is_missing)
         if(NOT said)
-            message(STATUS "holdfast: bit-fields in atomic blocks are wrong and not refused: ${CMAKE_CXX_COMPILER} has no "
+            message(STATUS "holdfast: bit-fields and results in memory are wrong in atomic blocks and not refused: "
+                           "${CMAKE_CXX_COMPILER} has no "
                            "headers for plugins (Debian: gcc-12-plugin-dev)")
         endif()
         set_property(GLOBAL PROPERTY holdfast_tm_check_is_missing TRUE)
@@ -36,7 +39,7 @@ function(holdfast_find_tm_check found)
                                 "-I${headers}/include" "${source}" -o "${plugin}"
                         RESULT_VARIABLE status ERROR_VARIABLE problem)
         if(NOT status EQUAL 0)
-            message(WARNING "holdfast: the check for bit-fields in atomic blocks does not compile: ${problem}")
+            message(WARNING "holdfast: the check of atomic blocks does not compile: ${problem}")
             return()
         endif()
         set(HOLDFAST_TM_CHECK_MADE_WITH "${made_with}" CACHE INTERNAL "the compiler that made holdfast_tm_check.so")

@@ -1,6 +1,13 @@
-// A plugin of g++ that refuses bit-fields in atomic blocks. There g++ 12 loads and stores the whole bytes at the
+// A plugin of g++ that refuses what g++ 12 makes wrong in atomic blocks.
+//
+// It refuses bit-fields. There g++ 12 loads and stores the whole bytes at the
 // address of a bit-field, unshifted: neighbours are lost, within the object and behind it. Its optimizers make no such
 // address, so behind the pass that makes barriers each address of a bit-field is a barrier's.
+//
+// It refuses calls in atomic blocks whose result comes back in memory. The callee stores it with barriers, into a frame
+// that was there before the block began, so a runtime that holds stores back until commit has not stored it yet. g++
+// reads it there without a barrier, or copies it from there. In the instrumented form of a function all frames are the
+// transaction's own.
 //
 // It also gives each static variable of a dnv pool a section of its own, with the variable's name, so that a linker
 // script can put it at its old place (holdfast/dnv/holdfast_dnv.ld).
@@ -17,6 +24,7 @@
 #include <tree-pass.h>
 #include <cgraph.h>
 #include <diagnostic-core.h>
+#include <trans-mem.h>
 #include <stringpool.h>
 
 #include <string>
@@ -82,6 +90,42 @@ private:
 
 location_t check::last_refused_ = UNKNOWN_LOCATION;
 
+constexpr pass_data about_results = {GIMPLE_PASS, "holdfast_tm_results", OPTGROUP_NONE, TV_NONE, PROP_cfg, 0, 0, 0, 0};
+
+/// Before the passes that make barriers: those compute the blocks anew.
+class check_results : public gimple_opt_pass {
+public:
+    explicit check_results(gcc::context* context) : gimple_opt_pass(about_results, context) {}
+
+    unsigned int execute(function* checked) override {
+        if (decl_is_tm_clone(checked->decl)) return 0;
+        compute_transaction_bits();
+        basic_block block;
+        FOR_EACH_BB_FN(block, checked) {
+            if (!bb_in_transaction(block)) continue;
+            for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
+                if (has_result_in_memory(gsi_stmt(at))) refuse(gsi_stmt(at));
+        }
+        return 0;
+    }
+
+private:
+    static bool has_result_in_memory(const gimple* statement) {
+        if (!is_gimple_call(statement) || gimple_call_internal_p(statement)) return false;
+        const tree result = gimple_call_lhs(statement);
+        const tree declared = gimple_call_fndecl(statement);
+        // What is pure stores without barriers.
+        if (is_tm_pure(declared != NULL_TREE ? declared : gimple_call_fntype(statement))) return false;
+        return result != NULL_TREE && aggregate_value_p(TREE_TYPE(result), gimple_call_fntype(statement));
+    }
+    static void refuse(const gimple* call) {
+        error_at(gimple_location(call),
+                 "holdfast: the result of this call comes back in memory, where this compiler reads it in an atomic "
+                 "block before it is there; expected a result of at most 16 bytes, one that the function stores "
+                 "through a reference, or the call in a function that the block calls");
+    }
+};
+
 /// Behind the frontend, which has decided what there is.
 void name_sections(void*, void*) {
     static const char shared[] = "holdfast_dnv_statics";
@@ -99,8 +143,10 @@ void name_sections(void*, void*) {
 
 int plugin_init(plugin_name_args* name, plugin_gcc_version* compiler) {
     if (!plugin_default_version_check(compiler, &gcc_version)) return 1;
-    register_pass_info where = {new check(g), "tmmark", 1, PASS_POS_INSERT_AFTER};
-    register_callback(name->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &where);
+    register_pass_info before = {new check_results(g), "*tminit", 1, PASS_POS_INSERT_BEFORE};
+    register_callback(name->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &before);
+    register_pass_info behind = {new check(g), "tmmark", 1, PASS_POS_INSERT_AFTER};
+    register_callback(name->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &behind);
     register_callback(name->base_name, PLUGIN_ALL_IPA_PASSES_START, &name_sections, nullptr);
     return 0;
 }

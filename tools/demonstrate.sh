@@ -252,7 +252,7 @@ undisturbed_rate() {
     local began pool="$directory/undisturbed.pool" told="$directory/undisturbed"
     new_pool
     began=$(now_us)
-    timeout -s KILL 8 "$command" kv --level "$level" "$pool" load "$input" --batch "$batch" --threads "$threads" \
+    timeout --foreground -s KILL 8 "$command" kv --level "$level" "$pool" load "$input" --batch "$batch" --threads "$threads" \
         --ack "$told" --json >/dev/null 2>&1 || [[ $? -eq 137 ]] || fail "the undisturbed load failed"
     whole "$(wc -l <"$told") * 1e6 / ($(now_us) - $began)"
     rm -f "$pool"

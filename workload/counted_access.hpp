@@ -10,6 +10,13 @@ namespace holdfast::workload {
 struct access_counts {
     std::uint64_t loads = 0;
     std::uint64_t stores = 0;
+    std::uint64_t loads_inside = 0;   ///< of these, in transactions
+    std::uint64_t stores_inside = 0;
+
+    access_counts operator-(const access_counts& before) const noexcept {
+        return {loads - before.loads, stores - before.stores, loads_inside - before.loads_inside,
+                stores_inside - before.stores_inside};
+    }
 };
 
 /// `Access` with its loads and stores counted. One thread. The counts must outlive it.
@@ -36,7 +43,11 @@ public:
     void free(void* address) const { memory_.free(address); }
     template <class F>
     bool atomically(F&& f) const {
-        return memory_.atomically(f);
+        const access_counts before = *counts_;
+        const bool committed = memory_.atomically(f);
+        counts_->loads_inside += counts_->loads - before.loads;
+        counts_->stores_inside += counts_->stores - before.stores;
+        return committed;
     }
 
 private:

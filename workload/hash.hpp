@@ -20,15 +20,23 @@ struct hash_root {
     std::uint64_t count;
 };
 
+/// The same without the count, in which all changes would meet: for threads that share a table.
+struct hash_uncounted_root {
+    hash_node** buckets;
+    std::uint64_t bucket_count;  ///< a power of two
+};
+
 /// A map from 64-bit keys to 64-bit values.
 ///
 /// insert adds a key that is absent, update changes the value of one that is present, remove takes
 /// one away; each returns whether it did, and does nothing otherwise. get looks.
-/// All but get, check, create and prefill: inside a transaction. Thread safety: none.
-template <access Access>
+/// All but get, each, check, create and prefill: inside a transaction. Thread safety: none.
+template <access Access, class Root = hash_root>
 class hash_table {
+    static constexpr bool counted = requires(Root* root) { root->count; };
+
 public:
-    hash_table(Access memory, hash_root* root) noexcept : memory_(memory), root_(root) {}
+    hash_table(Access memory, Root* root) noexcept : memory_(memory), root_(root) {}
 
     /// Makes at least `buckets` empty buckets, in transactions of its own.
     /// Requires: outside a transaction; the root all zero. False when a transaction failed.
@@ -62,12 +70,12 @@ public:
         auto* made = static_cast<hash_node*>(memory_.allocate(sizeof(hash_node)));
         memory_.will_write(made);
         memory_.will_write(bucket);
-        memory_.will_write(&root_->count);
+        will_count();
         memory_.store(&made->key, key);
         memory_.store(&made->value, value);
         memory_.store(&made->next, memory_.load(bucket));
         memory_.store(bucket, made);
-        memory_.store(&root_->count, count() + 1);
+        if constexpr (counted) memory_.store(&root_->count, count() + 1);
         return true;
     }
 
@@ -87,9 +95,9 @@ public:
         }
         if (at == nullptr) return false;
         memory_.will_write(link);
-        memory_.will_write(&root_->count);
+        will_count();
         memory_.store(link, memory_.load(&at->next));
-        memory_.store(&root_->count, count() - 1);
+        if constexpr (counted) memory_.store(&root_->count, count() - 1);
         memory_.free(at);
         return true;
     }
@@ -100,9 +108,45 @@ public:
         return found != nullptr;
     }
 
-    std::uint64_t count() const { return memory_.load(&root_->count); }
+    std::uint64_t count() const
+        requires counted
+    {
+        return memory_.load(&root_->count);
+    }
+    std::uint64_t buckets() const { return memory_.load(&root_->bucket_count); }
 
-    /// Every node in its bucket, and as many as counted.
+    /// Calls f(key, value) for each entry of the buckets from `first` to before `last`. f may not change the table.
+    template <class F>
+    void each(std::uint64_t first, std::uint64_t last, F&& f) const {
+        hash_node* const* const table = memory_.load(&root_->buckets);
+        for (std::uint64_t i = first; i < last; ++i)
+            for (const hash_node* at = memory_.load(table + i); at != nullptr; at = memory_.load(&at->next))
+                f(memory_.load(&at->key), memory_.load(&at->value));
+    }
+
+    /// Takes away all entries of the buckets from `first` to before `last`.
+    void clear(std::uint64_t first, std::uint64_t last) const {
+        hash_node** const table = memory_.load(&root_->buckets);
+        for (std::uint64_t i = first; i < last; ++i) {
+            while (hash_node* const at = memory_.load(table + i)) {
+                memory_.store(table + i, memory_.load(&at->next));
+                memory_.free(at);
+                if constexpr (counted) memory_.store(&root_->count, count() - 1);
+            }
+        }
+    }
+
+    /// Takes the buckets away: the root is all zero. Requires: inside a transaction; no entries.
+    void dispose() const {
+        hash_node** const table = memory_.load(&root_->buckets);
+        if (table == nullptr) return;
+        memory_.will_write(root_);
+        memory_.store(&root_->buckets, nullptr);
+        memory_.store(&root_->bucket_count, 0);
+        memory_.free(table);
+    }
+
+    /// Every node in its bucket, and as many as counted where there is a count.
     check_report check() const {
         check_report report;
         const std::uint64_t buckets = memory_.load(&root_->bucket_count);
@@ -111,14 +155,26 @@ public:
             for (const hash_node* at = memory_.load(table + i); at != nullptr; at = memory_.load(&at->next)) {
                 if (bucket_of(memory_.load(&at->key)) != table + i)
                     return report.problem = "a node is in the wrong bucket", report;
-                if (++report.count > count()) return report.problem = "more nodes than counted, or a cycle", report;
+                ++report.count;
+                if (!count_is([&](std::uint64_t all) { return report.count <= all; }))
+                    return report.problem = "more nodes than counted, or a cycle", report;
             }
         }
-        if (report.count != count()) report.problem = "fewer nodes than counted";
+        if (!count_is([&](std::uint64_t all) { return report.count == all; }))
+            report.problem = "fewer nodes than counted";
         return report;
     }
 
 private:
+    void will_count() const {
+        if constexpr (counted) memory_.will_write(&root_->count);
+    }
+    template <class F>
+    bool count_is(F&& as_expected) const {
+        if constexpr (counted) return as_expected(count());
+        return true;
+    }
+
     hash_node** bucket_of(std::int64_t key) const {
         auto mixed = static_cast<std::uint64_t>(key);
         const std::uint64_t mask = memory_.load(&root_->bucket_count) - 1;
@@ -132,7 +188,7 @@ private:
     }
 
     Access memory_;
-    hash_root* root_;
+    Root* root_;
 };
 
 }  // namespace holdfast::workload

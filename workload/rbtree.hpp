@@ -31,7 +31,7 @@ struct rbtree_uncounted_root {
 ///
 /// insert adds a key that is absent, update changes the value of one that is present, remove takes
 /// one away; each returns whether it did, and does nothing otherwise. get looks.
-/// All but get, each, check and prefill: inside a transaction. Thread safety: none.
+/// All but get, first, each, check and prefill: inside a transaction. Thread safety: none.
 template <access Access, class Root = rbtree_root>
 class rbtree {
     static constexpr bool counted = requires(Root* root) { root->count; };
@@ -112,6 +112,15 @@ public:
         const node* const found = find(key);
         if (found != nullptr) value = memory_.load(&found->value);
         return found != nullptr;
+    }
+
+    /// The smallest key and its value. False if there is none.
+    bool first(std::int64_t& key, std::int64_t& value) const {
+        if (top() == nullptr) return false;
+        const node* const found = first_below(top());
+        key = memory_.load(&found->key);
+        value = memory_.load(&found->value);
+        return true;
     }
 
     /// Calls f(key, value) for each entry, in the order of the keys.

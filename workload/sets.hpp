@@ -47,6 +47,16 @@ public:
         return true;
     }
 
+    /// Takes the smallest key away. False if there is none.
+    bool take_first(std::int64_t& key) const {
+        set_node* const at = memory_.load(&root_->first);
+        if (at == nullptr) return false;
+        key = memory_.load(&at->key);
+        memory_.store(&root_->first, memory_.load(&at->next));
+        memory_.free(at);
+        return true;
+    }
+
     bool contains(std::int64_t key) const {
         const set_node* const at = memory_.load(link_to(key));
         return at != nullptr && memory_.load(&at->key) == key;

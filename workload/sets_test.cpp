@@ -1,3 +1,4 @@
+#include <workload/hash.hpp>
 #include <workload/places_test.hpp>
 #include <workload/random.hpp>
 #include <workload/rbtree.hpp>
@@ -80,6 +81,43 @@ TYPED_TEST(Sets, ATreeWithoutACountBehavesLikeASet) {
     auto* root = this->place.template make_root<rbtree_uncounted_root>();
     this->compare_with_model(map_as_set<rbtree<decltype(this->place.access()), rbtree_uncounted_root>>{
         {this->place.access(), root}});
+}
+
+TYPED_TEST(Sets, AHashTableWithoutACountBehavesLikeASet) {
+    auto* root = this->place.template make_root<hash_uncounted_root>();
+    const hash_table<decltype(this->place.access()), hash_uncounted_root> table(this->place.access(), root);
+    const std::int64_t blocks = this->place.live_blocks();
+    ASSERT_TRUE(table.create(16));
+    this->compare_with_model(map_as_set<hash_table<decltype(this->place.access()), hash_uncounted_root>>{table});
+    std::set<std::int64_t> seen;
+    ASSERT_TRUE(this->place.access().atomically([&] {
+        for (std::int64_t key = 0; key < 100; ++key) table.insert(key, -key);
+    }));
+    table.each(0, table.buckets(), [&](std::int64_t key, std::int64_t value) {
+        EXPECT_EQ(value, -key);
+        EXPECT_TRUE(seen.insert(key).second);
+    });
+    EXPECT_EQ(seen.size(), 100u);
+    ASSERT_TRUE(this->place.access().atomically([&] {
+        table.clear(0, table.buckets());
+        table.dispose();
+    }));
+    EXPECT_EQ(this->place.live_blocks(), blocks) << "the table was lost";
+}
+
+TYPED_TEST(Sets, TheFirstOfASortedListIsTheSmallest) {
+    auto* root = this->place.template make_root<list_set_root>();
+    const list_set set(this->place.access(), root);
+    const std::int64_t blocks = this->place.live_blocks();
+    for (const std::int64_t key : {5, -3, 8, 1})
+        ASSERT_TRUE(this->place.access().atomically([&] { EXPECT_TRUE(set.insert(key)); }));
+    std::int64_t key = 0;
+    for (const std::int64_t expected : {-3, 1, 5, 8}) {
+        ASSERT_TRUE(this->place.access().atomically([&] { EXPECT_TRUE(set.take_first(key)); }));
+        EXPECT_EQ(key, expected);
+    }
+    ASSERT_TRUE(this->place.access().atomically([&] { EXPECT_FALSE(set.take_first(key)); }));
+    EXPECT_EQ(this->place.live_blocks(), blocks) << "nodes were lost";
 }
 
 TEST(ListSet, ACheckFindsKeysOutOfOrderAndCycles) {

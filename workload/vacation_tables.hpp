@@ -105,6 +105,12 @@ public:
         return true;
     }
 
+    /// A relation with all its units, if none is used.
+    bool remove_relation(vacation_table table, std::uint64_t id) const {
+        vacation_relation* const known = find_relation(table, id);
+        return known != nullptr && remove_units(table, id, memory_.load(&known->total));
+    }
+
     /// What a unit costs; 0 if none is free.
     std::uint64_t offer(vacation_table table, std::uint64_t id) const {
         const vacation_relation* const known = find_relation(table, id);

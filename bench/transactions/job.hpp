@@ -2,9 +2,11 @@
 //
 //   PROGRAM intset STRUCTURE ELEMENTS UPDATES THREADS
 //   PROGRAM itm
+//   PROGRAM stamp NAME THREADS
 #pragma once
 
 #include <bench/transactions/sets.hpp>
+#include <bench/transactions/stamp.hpp>
 #include <bench/transactions/words.hpp>
 
 #include <sys/prctl.h>
@@ -23,6 +25,8 @@ int serve_transactions(Access memory, const std::vector<std::string>& arguments)
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const auto number = [&](std::size_t i) { return std::strtoull(arguments[i].c_str(), nullptr, 10); };
     if (arguments.size() == 2 && arguments[1] == "itm") return serve_words(memory);
+    if (arguments.size() == 4 && arguments[1] == "stamp")
+        return serve_stamp(memory, arguments[2], static_cast<unsigned>(number(3)));
     if (arguments.size() == 6 && arguments[1] == "intset")
         return serve_sets(memory, {arguments[2], number(3), number(4), static_cast<unsigned>(number(5))});
     child_failed("started by `holdfast bench` only");

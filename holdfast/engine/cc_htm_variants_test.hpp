@@ -34,12 +34,19 @@ namespace holdfast {
 
 #ifdef HOLDFAST_TEST_STAND_IN
 using cc_htm_variants = ::testing::Types<test::cc_htm_stood_in>;
+#elif defined(HOLDFAST_FEW_PLACES)
+// Each isolation and each kind of aliases once.
+using cc_htm_variants = ::testing::Types<cc_htm_hardware, cc_htm_table, cc_htm_versioned_sets>;
 #else
 using cc_htm_variants = ::testing::Types<cc_htm, cc_htm_versioned, cc_htm_hardware, cc_htm_table,
                                          cc_htm_versioned_table, cc_htm_sets, cc_htm_versioned_sets>;
 #endif
+#ifdef HOLDFAST_FEW_PLACES
+using cc_htm_variants_with_aliases = ::testing::Types<cc_htm_table, cc_htm_versioned_sets>;
+#else
 using cc_htm_variants_with_aliases =
     ::testing::Types<cc_htm_table, cc_htm_versioned_table, cc_htm_sets, cc_htm_versioned_sets>;
+#endif
 
 struct cc_htm_variant_names {
     template <class Engine>

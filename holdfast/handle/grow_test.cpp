@@ -56,11 +56,12 @@ struct data {
 /// Where an engine's pools may lie: each way in which homes reach the medium.
 template <class Engine>
 std::vector<pool_setup> places() {
-    pool_setup nvram{.bytes = 256 << 10}, killed = nvram, file = nvram;
-    killed.durability = level::process;
+    pool_setup nvram{.bytes = 256 << 10}, file = nvram;
     file.directory = ".";
     std::vector<pool_setup> all{nvram};
 #ifndef HOLDFAST_FEW_PLACES
+    pool_setup killed = nvram;
+    killed.durability = level::process;
     all.push_back(killed);
     killed.directory = ".";
     all.push_back(killed);

@@ -22,12 +22,12 @@ using persist::test::small_tmpfs;
 
 template <class Engine>
 std::vector<pool_setup> places() {
-    pool_setup nvram, killed;
-    killed.durability = level::process;
-    std::vector<pool_setup> all{nvram};
+    std::vector<pool_setup> all{pool_setup{}};
     pool_setup file{.directory = "."};
     if (Engine::description.power_on_files) all.push_back(file);
 #ifndef HOLDFAST_FEW_PLACES
+    pool_setup killed;
+    killed.durability = level::process;
     all.push_back(killed);
     killed.directory = ".";
     all.push_back(killed);

@@ -4,7 +4,7 @@
     compile_test.py COMPILER ROOT RUNTIME LIBRARY CHECK FLAG...
 
 ROOT: where holdfast/ is; RUNTIME, LIBRARY: the static libraries of the runtime and of holdfast; CHECK: the plugin that
-refuses bit-fields, or ""; FLAG: of atomic blocks.
+refuses what is wrong in blocks, or ""; FLAG: of atomic blocks.
 """
 
 import os
@@ -200,6 +200,48 @@ def check_bit_fields(directory):
         print("g++ has no headers for plugins: the check for bit-fields is not looked at")
 
 
+RESULTS = """#include <cstdio>
+struct three { long a, b, c; };
+struct two { long a, b; };
+three global;
+long v = 5, w;
+[[gnu::transaction_safe, gnu::noinline]] three by_value() { return {v, v + 1, v + 2}; }
+[[gnu::transaction_safe, gnu::noinline]] two in_registers() { return {v, v + 1}; }
+[[gnu::transaction_safe, gnu::noinline]] void by_reference(three& to) { to = {v, v + 1, v + 2}; }
+[[gnu::transaction_safe, gnu::noinline]] long in_function() { const three x = by_value(); return x.b; }
+[[gnu::transaction_pure, gnu::noinline]] three pure() { return {5, 6, 7}; }
+"""
+# Of results in memory what is refused, and what is not, since it is right: each leaves 6 in w.
+WRONG_RESULTS = ["global = by_value(); w = global.b;", "const three x = by_value(); w = x.b;", "w = by_value().b;"]
+RIGHT_RESULTS = ["w = in_registers().b;", "three x; by_reference(x); w = x.b;", "w = in_function();", "w = pure().b;",
+                 "global = pure(); w = global.b;"]
+
+
+def check_results_in_memory(directory):
+    """Results in memory are lost in blocks, and the plugin refuses them; the day on which they are right, it can go."""
+    program = os.path.join(directory, "result")
+    object_file = os.path.join(directory, "result.o")
+    checked = [f"-fplugin={CHECK}"] if CHECK else []
+    for level in ("-O0", "-O1", "-O2", "-O3"):
+        wrong = 0
+        for body in WRONG_RESULTS + RIGHT_RESULTS:
+            text = RESULTS + f"int main() {{ __transaction_atomic {{ {body} }} return w == 6 ? 0 : 3; }}\n"
+            compiled = [*BASE, *FLAGS, *DEFINED, level, "-c", write(directory, "result.cpp", text), "-o", object_file]
+            if body in WRONG_RESULTS and checked:
+                status, said = run([*compiled, *checked])
+                expect(status != 0 and "comes back in memory" in said, f"{body} is not refused at {level}", said)
+            status, said = run([*compiled, *(checked if body in RIGHT_RESULTS else [])])
+            expect(status == 0, f"{body} does not compile at {level}", said)
+            status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+            expect(status == 0, f"{body} does not link at {level}", said)
+            status = run([program])[0]
+            if body in RIGHT_RESULTS:
+                expect(status == 0, f"{body} is wrong at {level}")
+            elif status == 3:
+                wrong += 1
+        expect(wrong != 0, f"results in memory are right at {level}: the plugin and the guide's line are not needed")
+
+
 def check_foreign_flags(directory):
     """What distributions and build systems add in front of the flags does no harm; behind them it is refused, or named."""
     text = """#include <holdfast/itm/itm.hpp>
@@ -233,7 +275,7 @@ int main() { safe* now = step; __transaction_atomic { now(); } copy(v); return v
 def main():
     with tempfile.TemporaryDirectory() as directory:
         for check in (check_symbols, check_header, check_unsafe, check_libitm, check_unsafe_pointer, check_foreign_flags,
-                      check_bit_fields):
+                      check_bit_fields, check_results_in_memory):
             check(directory)
     print(f"{len(problems)} problems")
     return 1 if problems else 0

@@ -18,6 +18,7 @@ namespace holdfast::sim {
     X(head_a_scan_early, "the head moves to the tail of the scan's own beginning, not that of the one before")       \
     X(head_past_open, "the head moves past records of a transaction that is open")                                   \
     X(head_left_out, "the head moves in its register only")                                                          \
+    X(home_left_out, "heads of several logs move without a word up to which commit all is home")                     \
     X(room_not_awaited, "nobody waits for room in the ring, or asks for a scan")                                     \
     X(truncated_before_home, "the head moves behind a truncation while lines written back are still queued")         \
     X(fwb_bit_lost, "a line that moves to L2 counts as dirty since just now")                                        \
@@ -28,7 +29,8 @@ namespace holdfast::sim {
     X(undo_oldest_first, "recovery undoes oldest first")                                                             \
     X(undo_everything, "recovery undoes what has committed, too, and redoes nothing")                                \
     X(redo_uncommitted, "recovery redoes what has not committed")                                                    \
-    X(commits_not_told_apart, "recovery takes all records with one number for one transaction")
+    X(commits_not_told_apart, "recovery takes all records with one number for one transaction")                       \
+    X(numbers_ignored, "recovery redoes one log behind the other, not by the numbers of their commits")
 
 enum class planted_fault : std::uint8_t {
     nothing,

@@ -16,6 +16,8 @@ struct software_record {
     /// A mark has one of these in its lowest bits, where the address of a word has none, and above a number.
     static constexpr std::uint64_t committed = 1;  ///< of as many records before it as the number says
     static constexpr std::uint64_t retired = 2;    ///< nothing before it is needed any more
+    /// In a central log: a part of a transaction begins. The value is the transaction's number.
+    static constexpr std::uint64_t begun = 4;
     static constexpr unsigned number_shift = 3;
 
     static constexpr std::uint64_t made(std::uint64_t target, std::uint64_t lap) noexcept {
@@ -23,6 +25,10 @@ struct software_record {
     }
     static constexpr std::uint64_t commit_of(std::uint64_t records) noexcept {
         return committed | records << number_shift;
+    }
+    /// Of a part behind as many records of the same transaction.
+    static constexpr std::uint64_t begun_behind(std::uint64_t records) noexcept {
+        return begun | records << number_shift;
     }
     constexpr std::uint64_t address() const noexcept { return target & target_mask; }
     constexpr std::uint64_t lap() const noexcept { return target >> lap_shift; }
@@ -44,6 +50,8 @@ struct software_log_layout {
     std::uint32_t logs = 1;
     std::uint64_t records = 0;  ///< of each, a power of two
 
+    /// Several threads have one log.
+    constexpr bool is_central() const noexcept { return logs < threads; }
     constexpr std::uint64_t bytes() const noexcept { return records * sizeof(software_record); }
     constexpr std::uint64_t all_bytes() const noexcept { return heads_bytes + logs * bytes(); }
     constexpr address of(std::uint32_t log) const noexcept { return begin + heads_bytes + log * bytes(); }

@@ -1,4 +1,5 @@
-// Two ways to log by software that the hardware is compared with, each thread in a log of its own: undo and redo.
+// Two ways to log by software that the hardware is compared with, undo and redo. Each thread has a log of its own, or
+// all have a central one (central_log.hpp).
 //
 // undo, store:  1. Stream the old value to the log.  2. Store the new one.
 //       end:    3. Fence: no line may be home before its old values are in the log.
@@ -14,6 +15,7 @@
 #pragma once
 
 #include <sim/guest/access.hpp>
+#include <sim/guest/central_log.hpp>
 #include <sim/guest/record_ring.hpp>
 #include <sim/guest/word_set.hpp>
 
@@ -42,6 +44,7 @@ public:
         append(software_record::retired, 0);
         in_use_ = 1;
     }
+    void release() const noexcept {}
     bool is_empty() const noexcept { return in_use_ == 1; }
 
 private:
@@ -49,9 +52,18 @@ private:
     std::uint64_t in_use_;  ///< records, with the mark before them
 };
 
+/// Undo and redo in a central log have programs of their own: as accesses more of the others they would change where
+/// those have their code, and so what is measured of them.
+#ifdef HOLDFAST_CENTRAL_LOG
+using transaction_log = central_log;
+#else
+using transaction_log = software_log;
+#endif
+inline constexpr bool has_central_log = std::is_same_v<transaction_log, central_log>;
+
 /// What a thread that logs has in DRAM.
 struct logging_state {
-    software_log log;
+    transaction_log log;
     word_set words;  ///< the write set of a redo log
     word_set lines;  ///< that are to be written back
 
@@ -138,7 +150,7 @@ public:
         *home = value;  // 2
     }
     void end() const noexcept {
-        software_log& log = this->state_->log;
+        transaction_log& log = this->state_->log;
         if (log.is_empty()) return;
         if constexpr (ForcesLinesHome) {
             fence_persists();                       // 3
@@ -147,6 +159,7 @@ public:
         }
         log.retire();                                     // 6
         if constexpr (ForcesLinesHome) fence_persists();  // 7
+        log.release();
     }
 };
 
@@ -171,6 +184,7 @@ public:
         }
         mine.log.retire();                                // 7
         if constexpr (ForcesLinesHome) fence_persists();  // 8
+        mine.log.release();
     }
 };
 

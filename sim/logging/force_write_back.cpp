@@ -7,7 +7,7 @@ namespace holdfast::sim {
 void force_write_back::restart() noexcept {
     scanning_ = false;
     due_ = log_.config().scan_period;
-    tail_at_begin_ = tail_at_last_begin_ = log_.tail();
+    at_begin_ = at_last_begin_ = log_.cut();
     counters_ = {};
 }
 
@@ -22,10 +22,10 @@ void force_write_back::clean_all() {
 
 void force_write_back::reached(time now) {
     // So that two scans are through before the log is full.
-    const bool runs_short = log_.config().safety == log_safety::safe && log_.room() < log_.units() / 4 &&
+    const bool runs_short = log_.config().safety == log_safety::safe && log_.runs_short(4) &&
                             !is_planted(planted_fault::room_not_awaited);
     if (!scanning_ && (now >= due_ || runs_short)) begin_scan(now, runs_short);
-    if (scanning_ && runs_short && log_.room() < log_.units() / 8) {
+    if (scanning_ && runs_short && log_.runs_short(8)) {
         // Harts will wait for room before they meet the walker.
         while (next_set_ < sets()) walk_one(hurried_);
     }
@@ -42,7 +42,7 @@ void force_write_back::begin_scan(time at, bool hurried) {
     counters_.hurried += hurried ? 1 : 0;
     if (at > due_) counters_.late += at - due_;
     due_ = at + log_.config().scan_period;
-    tail_at_last_begin_ = std::exchange(tail_at_begin_, log_.tail());
+    at_last_begin_ = std::exchange(at_begin_, log_.cut());
 }
 
 // ---- 2. and 3.
@@ -72,7 +72,7 @@ void force_write_back::end_scan() {
     const bool early = is_planted(planted_fault::head_before_home);
     const time home = early ? walked_until_ : memory_.nvram().push_out(walked_until_);
     const bool all_are_home = hurried_ || is_planted(planted_fault::head_a_scan_early);
-    log_.move_head(all_are_home ? tail_at_begin_ : tail_at_last_begin_, home);
+    log_.move_heads(all_are_home ? at_begin_ : at_last_begin_, home);
 }
 
 }  // namespace holdfast::sim

@@ -9,7 +9,7 @@
 //   4. After a scan every line that was stored to before the scan before it began is home, or in the controller's
 //      queue. When that is durable, the log's head may move to where the tail was then.
 // A scan that begins because the log runs short forces every dirty line, and the head moves to where the tail was when
-// it began.
+// it began. Where each hart has a log this is said of all of them: a scan frees all, and one that runs short is enough.
 #pragma once
 
 #include <sim/cache/tag_walker.hpp>
@@ -66,7 +66,7 @@ private:
     std::uint64_t next_set_ = 0;
     time walked_until_{};   ///< in the scan that is under way
     time began_{}, due_{};
-    hardware_log::position tail_at_begin_ = 0, tail_at_last_begin_ = 0;
+    log_cut at_begin_{}, at_last_begin_{};
     scan_counters counters_{};
 };
 

@@ -8,26 +8,33 @@
 //      until the log is durable up to its newest record. Faithful: it goes, and is counted if it was too early.
 //   5. tx_commit makes a commit record. Instant: it is done when that is in the buffer. Durable: when it, and all
 //      before it, are at the persist point.
-//   6. The head moves when somebody says that what is before it is home, never past the first record of a transaction
+//   6. Heads move when somebody says that what is before them is home, never past the first record of a transaction
 //      that is open. Scans say so (force_write_back.hpp), or the program, by log_truncate, behind line write-backs:
-//      then the head moves when a quarter of the ring is left, after the controller's queue has gone to the array,
+//      then the heads move when a quarter of a ring is left, after the controller's queue has gone to the array,
 //      since a line that was written back may still wait there. Safe: an append for which there is no room waits for
 //      that, and if nobody can free any the log stops there: nothing is overwritten, and the run is an error.
 //      Faithful: it goes on, and is counted if it overwrote a record that recovery may need.
 //   7. log_grow puts one more region behind the tail (log_ring.hpp). The link to it is durable before a record is in
 //      it, since recovery would not look there.
-// A transaction is told by the number in its hart's register, so it may go on upon another hart.
+//
+// There is one log, or one for each hart, with a ring, head, tail and room of its own. They share log buffer and log
+// source. Records of one word may lie in several logs, so a commit draws a number, which orders it among those of all
+// harts: one that depends on another one draws later, and becomes durable later, since a commit is durable before its
+// program lets go of its locks. Instant commits have no such order; settings refuse them (log_config.hpp).
+// Before heads move, the number up to which all is home is durable: from then on one log may have lost the newer record
+// of a word while another one still has the older one.
+//
+// A transaction is told by the number in its hart's register, so it may go on upon another hart; its records are in the
+// log of the one that it began on.
 #pragma once
 
-#include <sim/base/planted.hpp>
 #include <sim/base/result.hpp>
 #include <sim/logging/log_config.hpp>
-#include <sim/logging/log_ring.hpp>
+#include <sim/logging/ring_log.hpp>
 #include <sim/memory/memory_system.hpp>
 
 #include <deque>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace holdfast::sim {
@@ -61,13 +68,19 @@ struct log_counters {
     }
 };
 
+/// A moment: where the logs ended, and the number of the last commit.
+struct log_cut {
+    std::vector<ring_log::position> tails{};
+    std::uint64_t commits = 0;
+};
+
 class hardware_log : public port::store_commit,
                      public port::write_back,
                      public port::persisted,
                      public port::transactions,
                      public port::log_control {
 public:
-    using position = log_ring::position;
+    using position = ring_log::position;
 
     /// Puts itself into the ports. All outlive it. The log is where log_create says, until then there is none.
     hardware_log(const log_config& config, port::ports& attached, port::control_registers& registers,
@@ -89,13 +102,16 @@ public:
     /// The measured phase begins: every line is home, and the log is empty.
     void restart();
 
-    // For whoever frees the ring.
-    position tail() const noexcept { return tail_; }
-    std::uint64_t units() const noexcept { return ring_->units(); }
-    /// Units that can be appended without anybody freeing some.
-    std::uint64_t room() const noexcept { return ring_->units() - (tail_ - head_); }
-    /// All lines stored to before `to` are home, durably, at `at`: the head moves there then, or as far as it may.
-    void move_head(position to, time at);
+    // For whoever frees the rings.
+    log_cut cut() const;
+    /// Whether a log has less room than its `part`-th part.
+    bool runs_short(std::uint64_t part) const noexcept;
+    /// All lines stored to before the cut are home, durably, at `at`: heads move there then, or as far as they may.
+    void move_heads(const log_cut& to, time at);
+
+    // Of all logs together, in units.
+    std::uint64_t units() const noexcept;
+    std::uint64_t room() const noexcept;
 
     /// For timelines.
     void tell(const port::log_event& event) const {
@@ -109,81 +125,56 @@ public:
     const log_config& config() const noexcept { return config_; }
 
 private:
-    struct line_facts {
-        position newest = 0;  ///< behind the newest record
-        position home = 0;    ///< the same of what the NVRAM has
-        std::deque<position> leaving{};  ///< of what the controller has accepted, in order
-        std::uint32_t merging = 0;       ///< records that wait for more stores to it, of one transaction each
-        time held_since{};
-    };
-    /// What a place in the ring has.
-    struct slot {
-        position appended = 0;  ///< and one more; 0: nothing
-        position before = 0;    ///< of the lap before, if that is not durable yet
-        position durable = 0;
-        address line{};
-        std::uint64_t transaction = 0;  ///< its number, from 1
-    };
     struct open_transaction {
         bool is_open = false;
+        std::size_t log = 0;
         position first = no_position;
         std::uint64_t bytes = 0;   ///< of its records
-        std::uint64_t number = 0;  ///< of all that ever began
+        std::uint64_t number = 0;  ///< of all that ever began in its log
         transaction_id id{};
         log_record merged{};  ///< that waits for more stores to its line
     };
-    static constexpr position no_position = ~position{0};
+    static constexpr position no_position = ring_log::no_position;
 
     time log_store(hart_id hart, const log_record& record, time at);
+    std::size_t log_number_of(hart_id hart) const;
     open_transaction& transaction_of(hart_id hart);
+    ring_log& log_of(const open_transaction& of) noexcept { return logs_[of.log]; }
     time append_merged(open_transaction& of, const log_record& record, time at);
     time append(open_transaction& of, const log_record& record, time at);
-    void note_appended(const log_record& record, std::uint64_t units, const open_transaction& of);
-    void note_combined(address place, std::uint64_t bytes, time at);
-    time flush(time at);
-    bool is_log(const port::log_region& region);
-    void write_head(position to, time at);
-    time wait_for_room(std::uint64_t units, time at);
-    position open_from() const;
-    position truncated_to() const;
-    void free_truncated(time at);
-    void stop_for_length();
-    void note_overwritten(position at);
-    bool is_needed(const slot& record) const;
-    void note_durable_units(address line, byte_mask mask);
+    time pass_buffer(ring_log& log, const log_record& record, address place, time at);
+    void stop_merging(address line, time at);
+    time flush(ring_log& log, time at);
+    time flush_all(time at);
     void release_held(time at);
-    void tell_held(address line, time until);
+
+    // Room.
+    bool is_log(const port::log_region& region, std::uint64_t logs);
+    void write_header(const ring_log& of, std::size_t offset, std::uint64_t value, time at);
+    time wait_for_room(std::size_t log, std::uint64_t units, time at);
+    position open_from(std::size_t log) const;
+    position head_at(std::size_t log, const log_cut& to) const;
+    bool may_move_heads(const log_cut& to) const;
+    void free_truncated(time at);
+    void stop_for_length(std::size_t log);
 
     log_config config_;
     const port::ports* attached_ = nullptr;
     port::control_registers& registers_;
     memory_system& memory_;
-    std::optional<log_ring> ring_{};
-    std::vector<slot> slots_{};
-    position tail_ = 0, head_ = 0;
-    position truncated_to_ = 0;  ///< where the tail was at the last log_truncate
-    position durable_ = 0;  ///< all before it is durable
-    time durable_at_{};
-    struct freed_part {
-        position to = 0;
-        time at{};
-    };
-    std::deque<freed_part> freed_{};  ///< heads to come
-    std::deque<time> in_buffer_{};    ///< when records leave it, the last `buffer_entries`
+    std::vector<ring_log> logs_{};  ///< one, or one of each hart
+    log_cut truncated_{};           ///< the last log_truncate
+    std::uint64_t commits_ = 0;     ///< numbers that were drawn
+    std::deque<time> in_buffer_{};  ///< when records leave it, the last `buffer_entries`
     time last_left_{};
-    /// A line of the log that waits in the write-combining buffer for its other half.
-    struct partial_line {
-        address place{};
-        time since{};
-    };
-    std::optional<partial_line> partial_{};
 
     std::vector<open_transaction> open_;  ///< by the numbers of their registers
-    std::uint64_t last_number_ = 0;
-    std::deque<position> committed_at_{};  ///< by number, from `first_number_`: behind the commit record
-    std::uint64_t first_number_ = 1;
-    std::unordered_map<std::uint64_t, line_facts> lines_{};
-    std::vector<address> held_{};
+    struct held_line {
+        address line{};
+        time since{};
+    };
+    void tell_held(const held_line& held, time until) const;
+    std::vector<held_line> held_{};
     bool measured_ = false;
     std::optional<problem> failure_{};
     log_counters counters_{};

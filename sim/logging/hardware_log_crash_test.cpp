@@ -48,16 +48,71 @@ INSTANTIATE_TEST_SUITE_P(All, SafeLog,
                                     std::string(log_commit_names[commit]);
                          });
 
+/// Crashes of a run whose parts of words go from core to core, each memory with lines of one part and with shared ones.
+cut_run::outcome crashes_of_parts_passed_on(design what, log_config log) {
+    cut_run::outcome all;
+    for (std::uint64_t seed = 0; seed < 2 * memories; ++seed) {
+        log.buffer_entries = static_cast<std::uint32_t>(seed % 4 == 0 ? 0 : 15);
+        cut_run run(what, log, memory_for(seed), seed);
+        run.pass_parts_on();
+        if (seed >= memories) run.share_lines();
+        const cut_run::outcome one = run.run(1 + seed * 53 % 6000);
+        all.wrong += one.wrong;
+        all.lost += one.lost;
+        all.laps = std::max(all.laps, one.laps);
+    }
+    return all;
+}
+
+class SafeLogsOfHarts : public testing::TestWithParam<std::tuple<design, record_format>> {};
+
+TEST_P(SafeLogsOfHarts, LoseNothingAndAreNeverWrongWithDurableCommits) {
+    log_config log = small_logs_of_harts();
+    design what{};
+    std::tie(what, log.record) = GetParam();
+    const cut_run::outcome all = crashes_of_parts_passed_on(what, log);
+    EXPECT_EQ(all.wrong, 0u);
+    EXPECT_EQ(all.lost, 0u);
+    EXPECT_GE(all.laps, 10u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SafeLogsOfHarts,
+                         testing::Combine(testing::Values(design::fwb, design::hwl),
+                                          testing::Values(record_format::packed, record_format::line,
+                                                          record_format::merged)),
+                         [](const auto& of) {
+                             const auto record = static_cast<std::size_t>(std::get<1>(of.param));
+                             return std::string(name_of(std::get<0>(of.param))) + "_" +
+                                    std::string(record_format_names[record]);
+                         });
+
+// Settings refuse this (check_order in log_config.hpp); here is why.
+TEST(LogsOfHarts, WithInstantCommitsBreakTheOrderBetweenTransactionsWhichOneLogKeeps) {
+    for (const design what : {design::fwb, design::hwl})
+        for (const log_place place : {log_place::central, log_place::hart}) {
+            log_config log = small_logs_of_harts();
+            log.place = place;
+            log.commit = log_commit::instant;
+            const cut_run::outcome all = crashes_of_parts_passed_on(what, log);
+            EXPECT_EQ(all.wrong != 0, place == log_place::hart) << all.wrong << " of " << name_of(what);
+            EXPECT_GT(all.lost, 0u);
+        }
+}
+
 TEST(GrownLog, IsRightWhateverItHadAndWhereverItsTailWas) {
     std::uint64_t laps = 0;
     for (const design what : {design::fwb, design::hwl})
-        for (std::uint64_t seed = 0; seed < 90; ++seed) {
+        for (std::uint64_t seed = 0; seed < 120; ++seed) {
             SCOPED_TRACE("seed " + std::to_string(seed));
             log_config log = small_log();
             log.record = static_cast<record_format>(seed % 3);
             log.bytes = (log.record == record_format::packed ? 4096 : 8192) + seed % 5 * 64;
+            // Of the last ones each hart has a log.
+            if (seed >= 90) log.place = log_place::hart;
+            if (seed >= 90) log.bytes *= logged_machine::harts;
             cut_run run(what, log, memory_for(seed), seed);
             if (seed % 2 == 0) run.share_lines();
+            if (seed >= 90) run.pass_parts_on();
             const std::uint64_t first = 1 + seed * 37 % 1000;
             run.grow_at({first, first + 1 + seed * 29 % 500, first + 700});
             // Some are cut soon behind a growth.

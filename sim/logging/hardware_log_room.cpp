@@ -9,24 +9,47 @@ namespace holdfast::sim {
 
 // ---- 6.
 
-time hardware_log::wait_for_room(std::uint64_t units, time at) {
+log_cut hardware_log::cut() const {
+    log_cut made{.commits = commits_};
+    for (const ring_log& each : logs_) made.tails.push_back(each.tail());
+    return made;
+}
+
+bool hardware_log::runs_short(std::uint64_t part) const noexcept {
+    return std::any_of(logs_.begin(), logs_.end(),
+                       [part](const ring_log& each) { return each.room() < each.units() / part; });
+}
+
+std::uint64_t hardware_log::units() const noexcept {
+    std::uint64_t sum = 0;
+    for (const ring_log& each : logs_) sum += each.units();
+    return sum;
+}
+
+std::uint64_t hardware_log::room() const noexcept {
+    std::uint64_t sum = 0;
+    for (const ring_log& each : logs_) sum += each.room();
+    return sum;
+}
+
+time hardware_log::wait_for_room(std::size_t number, std::uint64_t units, time at) {
+    ring_log& log = logs_[number];
     const time asked = at;
-    while (tail_ + units - head_ > ring_->units() && !failure_) {
+    // A transaction that began while caches were warmed up may have lost records: then there is less than no room.
+    while (log.tail() + units - log.head() > log.units() && !failure_) {
         if (is_planted(planted_fault::room_not_awaited)) break;
-        const position wanted = tail_ + units - ring_->units();
+        const position wanted = log.tail() + units - log.units();
         if (!measured_) {
-            head_ = wanted;
-        } else if (!freed_.empty()) {
-            at = std::max(at, freed_.front().at);
-            head_ = std::max(head_, freed_.front().to);
-            freed_.pop_front();
-        } else if (truncated_to() > head_) {
+            log.overwrite(wanted);
+        } else if (!log.freed().empty()) {
+            at = std::max(at, log.freed().front().at);
+            log.take_freed();
+        } else if (head_at(number, truncated_) > log.head()) {
             free_truncated(at);
         } else if (config_.safety == log_safety::safe) {
-            stop_for_length();
+            stop_for_length(number);
         } else {
-            for (position each = head_; each < wanted; ++each) note_overwritten(each);
-            head_ = wanted;
+            counters_.records_lost += log.overwrite(wanted);
         }
     }
     counters_.room_wait += at - asked;
@@ -34,106 +57,110 @@ time hardware_log::wait_for_room(std::uint64_t units, time at) {
 }
 
 /// Nothing is free, and nobody can free it: the head waits for the transaction that began first, or for a scan.
-void hardware_log::stop_for_length() {
-    const std::string ring = std::to_string(ring_->units() * log_record::unit_bytes) + " bytes";
-    const auto is_first = [](const open_transaction& each, const open_transaction& other) {
-        return each.first < other.first;
-    };
-    const open_transaction& oldest = *std::min_element(open_.begin(), open_.end(), is_first);
+void hardware_log::stop_for_length(std::size_t number) {
+    const ring_log& log = logs_[number];
+    const std::string ring = std::to_string(log.units() * log_record::unit_bytes) + " bytes";
+    const position first = open_from(number);
     // What is before it has committed, and would go if there were time for a scan.
-    if (oldest.first > head_) {
+    if (first > log.head()) {
         failure_ = {"the log is too short", "log.bytes", "room for what is appended until a scan has forced lines home",
                     "a ring of " + ring};
         return;
     }
+    const auto is_oldest = [&](const open_transaction& each) { return each.log == number && each.first == first; };
+    const open_transaction& oldest = *std::find_if(open_.begin(), open_.end(), is_oldest);
     failure_ = {"a transaction is longer than the log", "transaction " + std::to_string(oldest.id.value),
                 "fewer records behind its first one than the ring of " + ring + " has room for, or log_grow in time",
                 std::to_string(oldest.bytes) + " bytes of its own and " +
-                    std::to_string((tail_ - oldest.first) * log_record::unit_bytes) + " with those of others"};
-}
-
-void hardware_log::note_overwritten(position at) {
-    if (is_needed(slots_[ring_->slot_of(at)])) counters_.records_lost += 1;
-}
-
-/// Whether a crash now may need the record: its transaction has no durable commit record, or its line is not home.
-bool hardware_log::is_needed(const slot& record) const {
-    if (record.transaction == 0) return false;
-    const std::uint64_t index = record.transaction - first_number_;
-    if (record.transaction >= first_number_ && committed_at_[index] > durable_) return true;
-    const auto found = lines_.find(record.line.value);
-    return found != lines_.end() && found->second.home < record.appended;
+                    std::to_string((log.tail() - first) * log_record::unit_bytes) + " with those of others"};
 }
 
 /// The first record of any open transaction.
-hardware_log::position hardware_log::open_from() const {
+hardware_log::position hardware_log::open_from(std::size_t log) const {
     position first = no_position;
-    for (const open_transaction& each : open_) first = std::min(first, each.first);
+    for (const open_transaction& each : open_)
+        if (each.log == log) first = std::min(first, each.first);
     return first;
 }
 
 time hardware_log::truncate(hart_id, time at) {
-    truncated_to_ = tail_;
+    truncated_ = cut();
     return at;
 }
 
-/// As far as the program has truncated the log, and all transactions have committed.
-hardware_log::position hardware_log::truncated_to() const { return std::min(truncated_to_, open_from()); }
+/// As far as a head may move there: all transactions before it have committed.
+hardware_log::position hardware_log::head_at(std::size_t log, const log_cut& to) const {
+    if (is_planted(planted_fault::head_past_open)) return to.tails[log];
+    return std::min(to.tails[log], open_from(log));
+}
+
+bool hardware_log::may_move_heads(const log_cut& to) const {
+    for (std::size_t log = 0; log < logs_.size(); ++log)
+        if (logs_[log].may_move_head(head_at(log, to))) return true;
+    return false;
+}
 
 void hardware_log::free_truncated(time at) {
-    if (truncated_to() <= head_) return;
+    if (!may_move_heads(truncated_)) return;
     const time home = is_planted(planted_fault::truncated_before_home) ? at : memory_.nvram().push_out(at);
-    move_head(truncated_to_, home);
+    move_heads(truncated_, home);
 }
 
-void hardware_log::write_head(position to, time at) {
-    memory_.nvram().append(ring_->head_place(), std::as_bytes(std::span(&to, 1)), at);
+void hardware_log::write_header(const ring_log& of, std::size_t offset, std::uint64_t value, time at) {
+    memory_.nvram().append(of.ring().head_place() + offset, std::as_bytes(std::span(&value, 1)), at, of.number());
 }
 
-void hardware_log::move_head(position to, time at) {
-    if (!is_planted(planted_fault::head_past_open)) to = std::min(to, open_from());
-    if (to <= head_ || (!freed_.empty() && to <= freed_.back().to)) return;
+void hardware_log::move_heads(const log_cut& to, time at) {
+    if (!may_move_heads(to)) return;
     // A transaction that committed at once may have records before it and a commit record that is not durable yet: its
     // undo values are needed until it is.
-    at = flush(at);
+    at = flush_all(at);
+    // Of records that some logs lose others may have older ones of the same word.
+    if (logs_.size() > 1 && !is_planted(planted_fault::home_left_out)) {
+        write_header(logs_.front(), offsetof(log_header, home), to.commits, at);
+        at = flush(logs_.front(), at);
+    }
     // Durable before what it frees is overwritten.
-    if (!is_planted(planted_fault::head_left_out)) write_head(to, at);
-    const time durable = flush(at);
+    if (!is_planted(planted_fault::head_left_out))
+        for (std::size_t log = 0; log < logs_.size(); ++log)
+            if (const position head = head_at(log, to); logs_[log].may_move_head(head))
+                write_header(logs_[log], offsetof(log_header, head), head, at);
+    const time durable = flush_all(at);
     counters_.heads += 1;
-    if (!freed_.empty() && freed_.back().at > durable) return;
-    freed_.push_back({to, durable});
-    registers_.log_head = ring_->place_of(to);
-    // Of transactions before it nobody asks any more.
-    while (!committed_at_.empty() && committed_at_.front() <= to) {
-        committed_at_.pop_front();
-        ++first_number_;
+    for (std::size_t log = 0; log < logs_.size(); ++log) {
+        const position head = head_at(log, to);
+        if (!logs_[log].may_move_head(head)) continue;
+        logs_[log].free(head, durable);
+        registers_.log_head = logs_[log].ring().place_of(head);
     }
 }
 
 // ---- 7.
 
-bool hardware_log::is_log(const port::log_region& region) {
+bool hardware_log::is_log(const port::log_region& region, std::uint64_t logs) {
     const memory_map& map = memory_.map();
     const bool in_nvram = map.is_nvram(region.begin) && map.is_nvram(region.begin + (region.bytes - 1));
-    if (in_nvram && log_ring::fits(region)) return true;
-    failure_ = {"a region is no log", "log_create, log_grow", "three whole lines of NVRAM, or more",
+    if (in_nvram && log_ring::fits(part_of_region(region, 0, logs))) return true;
+    failure_ = {"a region is no log", "log_create, log_grow",
+                "three whole lines of NVRAM, or more, for each of " + std::to_string(logs) + " logs",
                 std::to_string(region.bytes) + " bytes from " + std::to_string(region.begin.value)};
     return false;
 }
 
-time hardware_log::grow(hart_id, const port::log_region& region, time at) {
-    if (!ring_ || !is_log(region)) return at;
-    at = flush(at);
-    const log_header link{0, tail_, region.begin, region.bytes};
+time hardware_log::grow(hart_id hart, const port::log_region& region, time at) {
+    if (logs_.empty() || !is_log(region, 1)) return at;
+    ring_log& log = logs_[registers_.in_transaction(hart) ? transaction_of(hart).log : log_number_of(hart)];
+    at = flush(log, at);
+    const log_header link{0, log.tail(), region.begin, region.bytes};
     const std::size_t offset = offsetof(log_header, grown_from);
-    const auto bytes = std::as_bytes(std::span(&link, 1)).subspan(offset);
-    if (!is_planted(planted_fault::link_left_out)) memory_.nvram().append(ring_->link_place() + offset, bytes, at);
-    at = flush(at);
+    const auto bytes = std::as_bytes(std::span(&link, 1)).subspan(offset, offsetof(log_header, logs) - offset);
+    if (!is_planted(planted_fault::link_left_out))
+        memory_.nvram().append(log.ring().link_place() + offset, bytes, at, log.number());
+    at = flush(log, at);
     last_left_ = std::max(last_left_, at);
-    ring_->grow(region, tail_);
-    slots_.resize(ring_->units());
-    registers_.log_tail = ring_->place_of(tail_);
-    registers_.active_log_region = ring_->at(tail_).region;
+    log.grow(region);
+    registers_.log_tail = log.ring().place_of(log.tail());
+    registers_.active_log_region = log.ring().at(log.tail()).region;
     return at;
 }
 

@@ -34,8 +34,16 @@ enum class log_commit : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 2> log_commit_names{"instant", "durable"};
 
+/// Whose logs there are.
+enum class log_place : std::uint8_t {
+    central,  ///< one, of all harts
+    hart,     ///< each hart's own; with durable commits only
+};
+inline constexpr std::array<std::string_view, 2> log_place_names{"central", "hart"};
+
 struct log_config {
-    std::uint64_t bytes = 4u << 20;
+    std::uint64_t bytes = 4u << 20;  ///< of all logs together
+    log_place place = log_place::central;
     record_format record = record_format::packed;
     logged_values values = logged_values::undo_redo;
     log_safety safety = log_safety::safe;
@@ -52,6 +60,7 @@ struct log_config {
     template <class Self, class Visitor>
     static void visit_fields(Self& self, Visitor& visitor) {
         visitor.number("bytes", self.bytes, 4096, std::uint64_t{1} << 32);
+        visitor.choice("place", self.place, std::span(log_place_names));
         visitor.choice("record", self.record, std::span(record_format_names));
         visitor.choice("values", self.values, std::span(logged_values_names));
         visitor.choice("safety", self.safety, std::span(log_safety_names));
@@ -62,5 +71,12 @@ struct log_config {
         visitor.span("scan_period_ns", self.scan_period, ns(1), ns(1'000'000'000));
     }
 };
+
+/// Between logs of harts there is no order but that of durable commits: with instant ones a transaction could survive a
+/// crash that another one, whose values it has read, does not survive.
+inline void check_order(const log_config& config, range_check& check) {
+    if (config.place == log_place::central || config.commit == log_commit::durable) return;
+    check.refuse("place", "hart", "central where log.commit is instant: logs of harts keep no order between commits");
+}
 
 }  // namespace holdfast::sim

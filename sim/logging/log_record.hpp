@@ -3,7 +3,8 @@
 //   word 0     address of the first byte, 48 bits; transaction, 16 bits
 //   word 1     thread, 8 bits; bytes, 4; kind, 2; torn bit, 1; which words of the line (merged records), 8; the
 //              hardware's number of the transaction, 8, which no other active one has: recovery goes by this
-//   words 2, 3 undo and redo value; of a merged record one such pair for each word, lowest first
+//   words 2, 3 undo and redo value; of a merged record one such pair for each word, lowest first; of a commit record in
+//              word 2 its number among the commits of all harts
 //
 // A record never crosses a line, so a line that reaches the array has it whole or not at all. The torn bit says of
 // which lap of the ring it is: 1 in the first one, so that what was never written, zero, is no record. All records of a
@@ -36,6 +37,7 @@ struct log_record {
     std::uint8_t bytes = 0;   ///< 1 to 8, of `words[0]`
     std::uint8_t in_line = 0; ///< of a merged record: bit i stands for word i of the line
     bool torn = false;
+    std::uint64_t number = 0; ///< of a commit, from 1
     std::array<logged_word, words_most> words{};
 
     std::uint32_t word_count() const noexcept {
@@ -67,6 +69,7 @@ inline record_bytes encoded(const log_record& record) noexcept {
         all[2 + 2 * i] = record.words[i].undo;
         all[3 + 2 * i] = record.words[i].redo;
     }
+    if (record.what == log_record::kind::commit) all[2] = record.number;
     record_bytes bytes;
     std::memcpy(bytes.data(), all.data(), bytes.size());
     return bytes;
@@ -85,6 +88,10 @@ inline log_record decoded(std::span<const std::byte> bytes) noexcept {
     record.torn = (all[1] >> 14 & 1) != 0;
     record.in_line = static_cast<std::uint8_t>(all[1] >> 16 & 0xff);
     record.active = static_cast<std::uint8_t>(all[1] >> 24 & 0xff);
+    if (record.what == log_record::kind::commit) {
+        record.number = all[2];
+        return record;
+    }
     for (std::size_t i = 0; i < record.words.size(); ++i) record.words[i] = {all[2 + 2 * i], all[3 + 2 * i]};
     return record;
 }

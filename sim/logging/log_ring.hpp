@@ -2,7 +2,8 @@
 //
 // Positions count units of 32 bytes and never start over. A region's first line has the head, which recovery begins at,
 // and a link to the region that was added behind it; the ring is the rest. The tail is volatile: recovery finds it by
-// the torn bits, which change from lap to lap.
+// the torn bits, which change from lap to lap. Where each hart has a log, they share the first region in equal parts,
+// and its first line has besides what concerns all of them.
 //
 // A region that is added while the log is in use (log_grow) comes between the tail and what follows it in the ring:
 //
@@ -28,7 +29,16 @@ struct log_header {
     std::uint64_t grown_from = 0;  ///< the tail at which the next region was added
     address next{};                ///< that region; bytes 0: there is none
     std::uint64_t next_bytes = 0;
+    std::uint64_t logs = 0;  ///< in the first line of all: how many there are; 0: one
+    std::uint64_t home = 0;  ///< the same: all commits up to this number are home; 0: nobody asks
 };
+static_assert(sizeof(log_header) <= line_bytes);
+
+/// Where a log is of `logs` that share a region.
+constexpr port::log_region part_of_region(const port::log_region& all, std::uint64_t log, std::uint64_t logs) noexcept {
+    const std::uint64_t bytes = all.bytes / logs / line_bytes * line_bytes;
+    return {all.begin + log * bytes, bytes};
+}
 
 class log_ring {
 public:
@@ -136,13 +146,18 @@ inline void log_ring::grow(const port::log_region& region, position tail) {
     shapes_.push_back(std::move(made));
 }
 
+template <class Image>
+log_header header_found_in(const Image& image, address place) {
+    log_header header;
+    image.read_bytes(place, std::as_writable_bytes(std::span(&header, 1)));
+    return header;
+}
 /// The ring as the links in an image say.
 template <class Image>
 log_ring ring_found_in(const Image& image, const port::log_region& first) {
     log_ring ring(first);
     while (true) {
-        log_header header;
-        image.read_bytes(ring.link_place(), std::as_writable_bytes(std::span(&header, 1)));
+        const log_header header = header_found_in(image, ring.link_place());
         if (header.next_bytes == 0) return ring;
         ring.grow({header.next, header.next_bytes}, header.grown_from);
     }

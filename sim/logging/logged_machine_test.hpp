@@ -33,6 +33,7 @@ inline hierarchy_config roomy_caches() {
 }
 
 struct logged_machine {
+    static constexpr std::uint32_t harts = cores;
     explicit logged_machine(design what, const log_config& log = {}, const hierarchy_config& cache = small_caches(),
                             const memory_config& behind = {})
         : memory(behind, attached),
@@ -67,7 +68,7 @@ struct logged_machine {
     port::ports attached;
     memory_system memory;
     hierarchy caches;
-    port::control_registers registers{8, attached};
+    port::control_registers registers{harts, attached};
     logging_hardware hardware;
 };
 
@@ -79,7 +80,8 @@ inline std::uint64_t word_in(const memory_image& image, address where) {
 
 using contents = std::map<std::uint64_t, std::uint64_t>;
 
-/// Cores store to words of their own, in transactions, until a crash.
+/// Cores store to words, in transactions, until a crash. Words are in parts, each of which a core has to itself until
+/// its transaction has committed.
 class cut_run {
 public:
     cut_run(design what, const log_config& log, const memory_config& config, std::uint64_t seed,
@@ -87,12 +89,14 @@ public:
         : log_(log), writes_back_(what == design::hwl), machine_(what, log, caches, config), random_(seed) {}
 
     struct outcome {
-        std::uint64_t wrong = 0;  ///< cores whose words are what no commit left
-        std::uint64_t lost = 0;   ///< cores that lost what was acknowledged
+        std::uint64_t wrong = 0;  ///< parts whose words are what no commit left
+        std::uint64_t lost = 0;   ///< parts that lost what was acknowledged
         std::uint64_t laps = 0;
     };
-    /// Cores store to two words of each line, instead of having lines of their own.
+    /// Parts have two words of each line, instead of lines of their own.
     void share_lines() noexcept { shares_lines_ = true; }
+    /// Each transaction of a core is on another part, instead of all on the same one.
+    void pass_parts_on() noexcept { passes_parts_on_ = true; }
     /// From now on the log gets a region more whenever a store has one of these numbers.
     void grow_at(std::vector<std::uint64_t> stores) { grow_at_ = std::move(stores); }
     outcome run(std::uint64_t stores) {
@@ -105,7 +109,7 @@ public:
         scans = machine_.hardware.scans();
         memory_image survives = machine_.memory.nvram().crash(cut);
         recover(survives, machine_.hardware.region(), machine_.hardware.log().config());
-        for (const core_state& each : cores_) judge(each, survives, cut, found);
+        for (const part& each : parts_) judge(each, survives, cut, found);
         return found;
     }
 
@@ -118,14 +122,19 @@ private:
     static constexpr std::uint64_t words = 64 * 16;
     /// Of a transaction: those of four cores are far from filling a log.
     static constexpr unsigned most_stores = 10;
+    struct part {
+        std::uint64_t number = 0;
+        bool is_taken = false;
+        time free_from{};
+        contents newest{};
+        std::vector<contents> committed{{}};  ///< what each commit left, and nothing in the beginning
+        std::vector<time> acknowledged{{}};
+    };
     struct core_state {
         std::uint32_t number = 0;
         time now{};
-        contents newest{};
-        bool in_transaction = false;
-        std::vector<contents> committed{{}};  ///< what each commit left, and nothing in the beginning
-        std::vector<time> acknowledged{{}};
-        std::uint64_t line = 0;  ///< stored to last
+        part* stores_to = nullptr;  ///< in the open transaction
+        std::uint64_t line = 0;     ///< stored to last
         std::set<std::uint64_t> lines{};  ///< that the open transaction stored to, by their first words
         unsigned stores = 0;     ///< of the open transaction
     };
@@ -139,23 +148,31 @@ private:
         core.now += ns(random_() % 100);
         const hart_id hart{core.number};
         if (std::find(grow_at_.begin(), grow_at_.end(), value) != grow_at_.end()) grow(core);
-        if (!core.in_transaction) core.now = machine_.begin(hart, core.now);
-        core.in_transaction = true;
+        if (core.stores_to == nullptr) begin(core);
+        part& stored_to = *core.stores_to;
         // Some stores go to one line in a row.
         if (random_() % 3 != 0) core.line = random_() % (words / cores / 8);
-        const std::uint64_t number = shares_lines_ ? core.line * 8 + core.number * 2 + random_() % 2
-                                                   : (core.line * cores + core.number) * 8 + random_() % 8;
+        const std::uint64_t number = shares_lines_ ? core.line * 8 + stored_to.number * 2 + random_() % 2
+                                                   : (core.line * cores + stored_to.number) * 8 + random_() % 8;
         core.now = machine_.store(hart, number, value, core.now);
-        core.newest[number] = value;
+        stored_to.newest[number] = value;
         core.lines.insert(number / 8 * 8);
         if (random_() % 6 != 0 && ++core.stores < most_stores) return;
         core.stores = 0;
         if (writes_back_) write_lines_back(core);
         core.lines.clear();
         core.now = machine_.commit(hart, core.now);
-        core.in_transaction = false;
-        core.committed.push_back(core.newest);
-        core.acknowledged.push_back(core.now);
+        core.stores_to = nullptr;
+        stored_to.is_taken = false;
+        stored_to.free_from = core.now;
+        stored_to.committed.push_back(stored_to.newest);
+        stored_to.acknowledged.push_back(core.now);
+    }
+    void begin(core_state& core) {
+        core.stores_to = &parts_[core.number];
+        while (passes_parts_on_ && (core.stores_to = &parts_[random_() % cores])->is_taken) {}
+        core.stores_to->is_taken = true;
+        core.now = machine_.begin({core.number}, std::max(core.now, core.stores_to->free_from));
     }
     void grow(core_state& core) {
         const port::log_region more = machine_.spare_region(grown_, 1024 + 192 * grown_);
@@ -171,19 +188,19 @@ private:
     std::uint64_t owner_of(std::uint64_t number) const noexcept {
         return shares_lines_ ? number % 8 / 2 : number / 8 % cores;
     }
-    void judge(const core_state& core, const memory_image& survives, time cut, outcome& into) const {
+    void judge(const part& judged, const memory_image& survives, time cut, outcome& into) const {
         contents found;
         for (std::uint64_t number = 0; number < words; ++number) {
-            if (owner_of(number) != core.number) continue;
+            if (owner_of(number) != judged.number) continue;
             if (const std::uint64_t value = word_in(survives, machine_.word(number))) found[number] = value;
         }
         std::size_t last = 0;
-        while (last + 1 < core.committed.size() && core.acknowledged[last + 1] <= cut) ++last;
+        while (last + 1 < judged.committed.size() && judged.acknowledged[last + 1] <= cut) ++last;
         const auto is_there = [&](std::size_t from, std::size_t to) {
-            const auto end = core.committed.begin() + static_cast<std::ptrdiff_t>(to);
-            return std::find(core.committed.begin() + static_cast<std::ptrdiff_t>(from), end, found) != end;
+            const auto end = judged.committed.begin() + static_cast<std::ptrdiff_t>(to);
+            return std::find(judged.committed.begin() + static_cast<std::ptrdiff_t>(from), end, found) != end;
         };
-        if (is_there(last, core.committed.size())) return;
+        if (is_there(last, judged.committed.size())) return;
         (is_there(0, last) ? into.lost : into.wrong) += 1;
     }
 
@@ -191,9 +208,10 @@ private:
     bool writes_back_;
     logged_machine machine_;
     std::mt19937_64 random_;
-    bool shares_lines_ = false;
+    bool shares_lines_ = false, passes_parts_on_ = false;
     std::vector<std::uint64_t> grow_at_{};
     std::uint64_t grown_ = 0;
+    std::array<part, cores> parts_{{{.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}}};
     std::array<core_state, cores> cores_{{{.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}}};
 };
 
@@ -201,6 +219,14 @@ inline log_config small_log() {
     log_config config;
     config.bytes = 8192;
     config.scan_period = ns(20'000);
+    return config;
+}
+
+/// The same for each hart.
+inline log_config small_logs_of_harts() {
+    log_config config = small_log();
+    config.place = log_place::hart;
+    config.bytes = logged_machine::harts * 2048;
     return config;
 }
 

@@ -16,6 +16,7 @@ struct hunt {
     log_commit commit = log_commit::durable;
     record_format record = record_format::packed;
     bool grows = false;
+    bool of_harts = false;  ///< each hart has a log, and words go from hart to hart
     bool spreads = false;   ///< the log's lines go to banks of their own, and are durable in any order
     bool is_roomy = false;  ///< scans in their time do all the work: no line leaves by itself, no scan is hurried
 };
@@ -34,6 +35,10 @@ bool is_found(const hunt& with, std::uint64_t seed) {
     log.record = with.record;
     log.buffer_entries = static_cast<std::uint32_t>(seed % 4 == 0 ? 0 : 15);
     if (with.grows) log.bytes = 4096;
+    if (with.of_harts) {
+        log.place = log_place::hart;
+        log.bytes = small_logs_of_harts().bytes;
+    }
     if (with.is_roomy) {
         log.bytes = 65536;
         log.scan_period = ns(10'000);
@@ -45,6 +50,7 @@ bool is_found(const hunt& with, std::uint64_t seed) {
     }
     cut_run run(with.what, log, behind, seed, with.is_roomy ? roomy_caches() : small_caches());
     if (seed % 2 == 0) run.share_lines();
+    if (with.of_harts) run.pass_parts_on();
     if (with.grows) run.grow_at({1 + seed * 37 % 1000});
     const cut_run::outcome found = run.run(1 + seed * 53 % 6000);
     return found.wrong != 0 || (found.lost != 0 && with.commit == log_commit::durable);
@@ -78,6 +84,8 @@ std::vector<planted_case> planted_cases() {
         case planted_fault::hole_overlooked: each.with.spreads = true; break;
         case planted_fault::link_left_out:
         case planted_fault::torn_bits_start_over: each.with.grows = true; break;
+        case planted_fault::home_left_out:
+        case planted_fault::numbers_ignored: each.with.of_harts = true; break;
         default: break;
         }
     }

@@ -8,6 +8,11 @@
 //   3. Of a log of old values: write those before the first that is missing, newest record first. No line was written
 //      back while one is missing, and one behind it may have what the same transaction stored before.
 //   4. Of a log of new values: if the mark `committed` is there, and as many records before it as it says, write them.
+// undo, redo in a central log:
+//   2. What is a whole ring before the newest record, or further, has retired: nobody wrote that one before.
+//   3. Of each transaction behind it find the parts, in order, up to the first record that is missing. If its mark
+//      `retired` is not there, do as in 3 and 4 above. Of two of these none has a word of the other one: programs lock
+//      what they store to until they have retired.
 // steal but no force:
 //   2. Find the head: the largest number that a thread has left. Up to it all is home.
 //   3. Find the transactions behind it whose mark `committed` is there, and as many records before it as it says.
@@ -19,6 +24,8 @@
 #include <sim/base/software_log.hpp>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace holdfast::sim {
@@ -41,6 +48,10 @@ public:
     software_recovery_report recover(software_logging how) {
         if (how == software_logging::steal_no_force) {
             replay();
+        } else if (layout_.is_central()) {
+            for (const found_records& each : open_transactions(records_of(0))) {
+                how == software_logging::undo ? undo_all(each) : redo(each);
+            }
         } else {
             for (std::uint32_t log = 0; log < layout_.logs; ++log) {
                 const auto records = records_of(log);
@@ -89,6 +100,9 @@ private:
         for (; end != records.end() && end->position == expected; ++end) ++expected;
         while (end != open) put((--end)->record, report_.undone);
     }
+    void undo_all(const found_records& records) {
+        for (auto each = records.rbegin(); each != records.rend(); ++each) put(each->record, report_.undone);
+    }
     void redo(const found_records& records) {
         for (place mark = open_in(records); mark != records.end(); ++mark) {
             if (!is_whole(records, mark)) continue;
@@ -103,6 +117,31 @@ private:
         const std::ptrdiff_t count = of_mark(mark);
         return count <= mark - records.begin() &&
                (mark - count)->position == mark->position - static_cast<std::uint64_t>(count);
+    }
+
+    /// Of a central log: the records of each transaction that has not retired, without the marks that begin its parts.
+    std::vector<found_records> open_transactions(const found_records& all) {
+        std::map<std::uint64_t, found_records> found;  // by number
+        found_records* followed = nullptr;             // which transaction's part is looked at
+        std::uint64_t next = 0;
+        for (const found_record& each : all) {
+            if (each.position + layout_.records <= all.back().position) continue;
+            if (each.record.mark() == software_record::begun) {
+                found_records& mine = found[each.record.value];
+                followed = mine.size() == each.record.number() ? &mine : nullptr;
+            } else if (followed != nullptr && each.position == next) {
+                followed->push_back({followed->size(), each.record});
+            } else {
+                followed = nullptr;
+            }
+            next = each.position + 1;
+        }
+        std::vector<found_records> open;
+        for (auto& [number, records] : found) {
+            const bool is_open = !records.empty() && records.back().record.mark() != software_record::retired;
+            if (is_open) open.push_back(std::move(records));
+        }
+        return open;
     }
 
     void replay() {

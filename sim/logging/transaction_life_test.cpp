@@ -194,6 +194,26 @@ TEST_F(Life, OfAThreadThatChangesItsHartIsOneTransaction) {
     EXPECT_EQ(word_in(survives, machine.word(64)), 0u);
 }
 
+TEST(LifeInLogsOfHarts, OfAThreadThatChangesItsHartIsInTheLogOfTheHartThatItBeganOn) {
+    log_config config;
+    config.place = log_place::hart;
+    logged_machine machine(design::fwb, config);
+    const hart_id first{0}, second{1};
+    time now = machine.store(first, 0, 1, machine.begin(first, ns(100)));
+    const std::uint64_t saved = machine.registers.save(first);
+    ASSERT_TRUE(machine.registers.restore(second, saved));
+    // This one depends on nothing, and takes up the hart that the thread has left.
+    now = machine.store(first, 64, 2, machine.begin(first, now));
+    now = machine.commit(second, machine.store(second, 8, 3, now));
+    machine.settle(now);
+    memory_image survives = machine.memory.nvram().crash(now);
+    const recovery_report report = recover(survives, machine.hardware.region(), config);
+    EXPECT_EQ(report.committed, 1u);
+    EXPECT_EQ(word_in(survives, machine.word(0)), 1u);
+    EXPECT_EQ(word_in(survives, machine.word(8)), 3u);
+    EXPECT_EQ(word_in(survives, machine.word(64)), 0u);
+}
+
 TEST(TransactionRegisters, Have256NumbersAndGiveTheLowestThatIsFree) {
     transaction_registers registers(2);
     const hart_id hart{0}, other{1};

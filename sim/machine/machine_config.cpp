@@ -81,6 +81,7 @@ std::optional<configuration_error> check(const machine_config& config) {
     if (auto error = std::move(scheduling).error()) return error;
     range_check log("log.");
     log_config::visit_fields(config.log, log);
+    check_order(config.log, log);
     if (auto error = std::move(log).error()) return error;
     range_check software_log("software_log.");
     software_log_config::visit_fields(config.software_log, software_log);

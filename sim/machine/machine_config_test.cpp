@@ -35,6 +35,17 @@ TEST(MachineConfig, AWrongSettingIsNamedWithItsValueAndItsRange) {
     EXPECT_EQ(check(config)->text(), "core.issue_width is 0, allowed is 1 to 16");
 }
 
+TEST(MachineConfig, ALogForEachHartIsRefusedWithInstantCommits) {
+    machine_config config;
+    ASSERT_FALSE(set(config, "log.place", "hart"));
+    EXPECT_FALSE(check(config));
+    ASSERT_FALSE(set(config, "log.commit", "instant"));
+    EXPECT_EQ(check(config)->text(), "log.place is hart, allowed is central where log.commit is instant: logs of harts "
+                                     "keep no order between commits");
+    ASSERT_FALSE(set(config, "log.place", "central"));
+    EXPECT_FALSE(check(config));
+}
+
 TEST(MachineConfig, WhatIsPrintedIsReadAsTheSame) {
     machine_config config;
     ASSERT_FALSE(set(config, "core.name", "small"));

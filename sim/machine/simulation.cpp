@@ -91,17 +91,24 @@ std::string software_logging(const simulation_options& options) {
     }
 }
 
+/// Undo and redo in a log of all threads have a program of their own beside it.
+std::string program_of(const machine_config& config, const simulation_options& options) {
+    const bool is_either = options.design == design::redo_clwb || options.design == design::undo_clwb;
+    const bool is_central = layout_of(config.software_log.place, 0, options.threads).is_central();
+    return options.program + (is_either && is_central ? "-central" : "");
+}
+
 result<std::unique_ptr<running_program>> running_program::start(const machine_config& config,
                                                                 const simulation_options& options,
                                                                 std::uint64_t operations) {
     auto made = std::make_unique<running_program>();
-    made->name_ = options.program;
-    const auto file = read_file(options.program);
+    made->name_ = program_of(config, options);
+    const auto file = read_file(made->name_);
     if (!file) return file.problem();
     auto space = address_space::create();
     if (!space) return space.problem();
     made->space_ = *std::move(space);
-    auto loaded = load_elf(*file, options.program, *made->space_);
+    auto loaded = load_elf(*file, made->name_, *made->space_);
     if (!loaded) return loaded.problem();
     made->loaded_ = *std::move(loaded);
     std::string& said = made->said_;

@@ -75,7 +75,8 @@ time nvram_controller::write(const line_write& what, write_origin origin, time a
     return accept(what, port::source::data, origin, at);
 }
 
-time nvram_controller::accept(const line_write& what, port::source from, write_origin origin, time at) {
+time nvram_controller::accept(const line_write& what, port::source from, write_origin origin, time at,
+                              std::uint32_t log) {
     at = std::max(at, settled_);
     port::permission leave{at};
     if (attached_.on_write_back && from == port::source::data) {
@@ -99,7 +100,7 @@ time nvram_controller::accept(const line_write& what, port::source from, write_o
     if (!what.mask.is_all()) counters_.partial_writes += 1;
     queued_write& write =
         queue_.push({what, dimm_.place_of(what.line), from, origin.why == port::reason::streamed, origin.awaited_by,
-                     asked, at, std::max(at, leave.not_before), never, leave.until_released});
+                     asked, at, std::max(at, leave.not_before), never, leave.until_released, log});
     if (!write.held) let_go(write, at);
     return at;
 }
@@ -182,10 +183,10 @@ time nvram_controller::stream(hart_id hart, address where, std::span<const std::
         image_.write_bytes(where, bytes);
         return at;
     }
-    return combine(where, bytes, port::source::data, hart_set::only(hart), at);
+    return combine(where, bytes, port::source::data, 0, hart_set::only(hart), at);
 }
 
-time nvram_controller::append(address where, std::span<const std::byte> bytes, time at) {
+time nvram_controller::append(address where, std::span<const std::byte> bytes, time at, std::uint32_t log) {
     if (instant_) {
         image_.write_bytes(where, bytes);
         line_write made{where.line(), byte_mask{}, {}};
@@ -193,11 +194,11 @@ time nvram_controller::append(address where, std::span<const std::byte> bytes, t
         if (attached_.on_persist) attached_.on_persist->became_durable({made, port::source::log, at});
         return at;
     }
-    return combine(where, bytes, port::source::log, hart_set::none(), at);
+    return combine(where, bytes, port::source::log, log, hart_set::none(), at);
 }
 
-time nvram_controller::combine(address where, std::span<const std::byte> bytes, port::source from, hart_set harts,
-                               time at) {
+time nvram_controller::combine(address where, std::span<const std::byte> bytes, port::source from, std::uint32_t log,
+                               hart_set harts, time at) {
     std::optional<std::size_t> found = combining_.find(where.line());
     if (found && combining_[*found].from != from) {
         at = send_combined(*found, at);
@@ -205,35 +206,44 @@ time nvram_controller::combine(address where, std::span<const std::byte> bytes, 
     }
     if (!found) {
         if (combining_.full()) at = send_combined(0, at);
-        combining_.add(where.line(), from, at);
+        combining_.add(where.line(), from, log, at);
         found = combining_.size() - 1;
     }
     combined_line& line = combining_[*found];
     line.what.add(where.offset_in_line(), bytes);
     line.harts.add(harts);
-    if (!line.what.mask.is_all()) return at;
-    return from == port::source::log ? send_combined_log(at) : send_combined(*found, at);
+    return line.what.mask.is_all() ? send_combined(*found, at) : at;
+}
+
+bool nvram_controller::goes_before(const combined_line& older, const combined_line& newer) const noexcept {
+    if (older.from != port::source::log || newer.from != port::source::log) return false;
+    return older.log == newer.log || config_.log_order == log_order::kept;
 }
 
 time nvram_controller::send_combined(std::size_t age, time at) {
     // What the log began earlier goes first.
-    if (combining_[age].from == port::source::log) {
-        for (std::size_t older = 0; older < age;) {
-            if (combining_[older].from == port::source::log) {
-                at = send_combined(older, at);
-                --age;
-            } else {
-                ++older;
-            }
+    for (std::size_t older = 0; older < age;) {
+        if (goes_before(combining_[older], combining_[age])) {
+            at = send_combined(older, at);
+            --age;
+        } else {
+            ++older;
         }
     }
     const combined_line line = combining_.take(age);
-    return accept(line.what, line.from, {port::reason::streamed, line.harts}, at);
+    return accept(line.what, line.from, {port::reason::streamed, line.harts}, at, line.log);
 }
 
-time nvram_controller::send_combined_log(time at) {
-    for (std::size_t age = combining_.size(); age-- > 0;) {
-        if (combining_[age].from == port::source::log) return send_combined(age, at);
+/// The lines of the log source that `which` names, the oldest first.
+template <class Which>
+time nvram_controller::send_combined_log(time at, Which&& which) {
+    for (std::size_t age = 0; age < combining_.size();) {
+        if (combining_[age].from == port::source::log && which(combining_[age])) {
+            at = send_combined(age, at);
+            age = 0;  // older ones may have gone as well
+        } else {
+            ++age;
+        }
     }
     return at;
 }
@@ -285,10 +295,23 @@ void nvram_controller::send_log(time at) {
 }
 
 time nvram_controller::flush(time at) {
-    at = send_combined_log(at);
+    at = send_combined_log(at, [](const combined_line&) { return true; });
     if (config_.persist == persist_point::controller) return std::max(at, last_log_accepted_);
     send_log(at);
     return std::max(at, last_log_);
+}
+
+time nvram_controller::flush_log(std::uint32_t log, time at) {
+    at = send_combined_log(at, [log](const combined_line& each) { return each.log == log; });
+    time done = at;
+    for (std::size_t age = 0; age < queue_.size(); ++age) {
+        const queued_write& write = queue_[age];
+        if (write.from != port::source::log || write.log != log) continue;
+        const bool at_controller = config_.persist == persist_point::controller;
+        if (!at_controller && write.waits()) send(age, at);
+        done = std::max(done, at_controller ? write.accepted : write.completes);
+    }
+    return done;
 }
 
 void nvram_controller::tell_persisted(const queued_write& write, time at) {

@@ -50,8 +50,9 @@ public:
     void peek(address line, line_data& into) const;
     void poke(const line_write& what);
 
-    time append(address where, std::span<const std::byte> bytes, time at) override;
+    time append(address where, std::span<const std::byte> bytes, time at, std::uint32_t log = 0) override;
     time flush(time at) override;
+    time flush_log(std::uint32_t log, time at) override;
 
     /// Whether somebody sent write after write without waiting until each was accepted. No queue can hold them, and the
     /// run is void; from that moment on writes are in the image at once.
@@ -100,16 +101,19 @@ private:
     void retire(time until);
     void tell_persisted(const queued_write& write, time at);
 
-    time accept(const line_write& what, port::source from, write_origin origin, time at);
+    time accept(const line_write& what, port::source from, write_origin origin, time at, std::uint32_t log = 0);
     time make_room(port::source from, time at);
     std::uint32_t occupied(port::source from, time at) const noexcept;
     bool overflows(time at) noexcept;
     time take_read_entry(time at) const noexcept;
     byte_mask overlay_queued(address line, line_data& into) const noexcept;
 
-    time combine(address where, std::span<const std::byte> bytes, port::source from, hart_set harts, time at);
+    time combine(address where, std::span<const std::byte> bytes, port::source from, std::uint32_t log, hart_set harts,
+                 time at);
     time send_combined(std::size_t age, time at);
-    time send_combined_log(time at);
+    bool goes_before(const combined_line& older, const combined_line& newer) const noexcept;
+    template <class Which>
+    time send_combined_log(time at, Which&& which);
 
     void let_go(queued_write& write, time at);
     void press(queued_write& write, time at);

@@ -12,6 +12,7 @@ namespace holdfast::sim {
 struct combined_line {
     line_write what{};
     port::source from = port::source::data;
+    std::uint32_t log = 0;  ///< which one, if it is from the log source
     hart_set harts{};
     time since{};
 };
@@ -34,8 +35,8 @@ public:
         return std::nullopt;
     }
 
-    combined_line& add(address line, port::source from, time at) {
-        return lines_.emplace_back(combined_line{{line, byte_mask{}, {}}, from, {}, at});
+    combined_line& add(address line, port::source from, std::uint32_t log, time at) {
+        return lines_.emplace_back(combined_line{{line, byte_mask{}, {}}, from, log, {}, at});
     }
 
     combined_line take(std::size_t age) {

@@ -22,6 +22,7 @@ struct queued_write {
     time not_before{};
     time completes = never;  ///< known once it has gone to its bank
     bool held = false;       ///< by the write-back port, until released
+    std::uint32_t log = 0;   ///< which one, if it is from the log source
 
     bool waits() const noexcept { return completes == never; }
     bool occupies(time at) const noexcept { return completes > at; }

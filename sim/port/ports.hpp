@@ -119,10 +119,13 @@ public:
 class log_source {
 public:
     virtual ~log_source() = default;
-    /// Takes bytes that lie in one line. Returns when they are in the buffer, later than `at` if it was full.
-    virtual time append(address where, std::span<const std::byte> bytes, time at) = 0;
+    /// Takes bytes that lie in one line. Returns when they are in the buffer, later than `at` if it was full. Of lines
+    /// with one number `log` those that were begun first leave the buffer first.
+    virtual time append(address where, std::span<const std::byte> bytes, time at, std::uint32_t log = 0) = 0;
     /// Sends on what is in the buffer. Returns when all that was appended is at the persist point.
     virtual time flush(time at) = 0;
+    /// The same of what was appended with this number.
+    virtual time flush_log(std::uint32_t log, time at) = 0;
 };
 
 /// (g) The machine's time. Calls come between two instructions, never inside an access, so this is where hardware acts

@@ -1,0 +1,48 @@
+// Memory of one process: what a program needs on its way, and no other program and no pool.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+
+namespace holdfast::workload {
+
+/// `count` elements, all zero at first. Threads share it as they would an array. Where there is no memory the process
+/// ends: a program cannot begin without its input.
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+class private_array {
+public:
+    explicit private_array(std::uint64_t count = 0)
+        : places_(static_cast<T*>(std::calloc(count != 0 ? count : 1, sizeof(T)))), count_(count) {
+        if (places_ == nullptr) std::abort();
+    }
+    ~private_array() { std::free(places_); }
+    private_array(const private_array&) = delete;
+    private_array& operator=(const private_array&) = delete;
+    private_array(private_array&& other) noexcept : places_(other.places_), count_(other.count_) {
+        other.places_ = nullptr;
+        other.count_ = 0;
+    }
+    private_array& operator=(private_array&& other) noexcept {
+        T* const places = places_;
+        const std::uint64_t count = count_;
+        places_ = other.places_;
+        count_ = other.count_;
+        other.places_ = places;
+        other.count_ = count;
+        return *this;
+    }
+
+    std::uint64_t count() const noexcept { return count_; }
+    T* data() const noexcept { return places_; }
+    T& operator[](std::uint64_t i) const noexcept { return places_[i]; }
+    T* begin() const noexcept { return places_; }
+    T* end() const noexcept { return places_ + count_; }
+
+private:
+    T* places_;
+    std::uint64_t count_;
+};
+
+}  // namespace holdfast::workload

@@ -1,0 +1,131 @@
+// STAMP's vacation (workload/vacation.hpp) as a program: clients of an agency, who do a number of tasks together.
+//
+// Shared are the tables and the customers' lists. Private are the tasks, which each client draws for itself, and what
+// it has changed.
+//
+// A transaction loads 148.7 and stores 9.2 words on average in vacation-low, 198.9 and 12.1 in vacation-high, and 97
+// percent of the time are in transactions (one thread, `value`). In the published table they are of medium length, have
+// medium sets, take nearly all of the time and meet seldom or sometimes.
+#pragma once
+
+#include <workload/stamp/frame.hpp>
+#include <workload/stamp/private_array.hpp>
+#include <workload/vacation.hpp>
+
+namespace holdfast::workload {
+
+template <access Access>
+class vacation_program;
+
+struct vacation_program_parameters {
+    template <class Access>
+    using program = vacation_program<Access>;
+
+    vacation_parameters tasks;
+    std::uint64_t seed = 1;
+};
+
+/// The larger tables with as many tasks as usual.
+constexpr vacation_parameters with_larger_tables(vacation_parameters from) noexcept {
+    from.relations = with_large_tables(from).relations;
+    return from;
+}
+
+inline constexpr stamp_set<vacation_program_parameters> vacation_sets[]{
+    {"vacation-high", "small", {vacation_high}},
+    {"vacation-high", "+", {with_larger_tables(vacation_high)}},
+    {"vacation-high", "++", {with_large_tables(vacation_high)}},
+    {"vacation-low", "small", {vacation_low}},
+    {"vacation-low", "+", {with_larger_tables(vacation_low)}},
+    {"vacation-low", "++", {with_large_tables(vacation_low)}},
+};
+
+template <access Access>
+class vacation_program {
+public:
+    using root_type = vacation_root;
+
+    vacation_program(Access memory, vacation_root* root, const vacation_program_parameters& given)
+        : memory_(memory), given_(given), clients_(memory, root) {}
+
+    bool begin(std::uint64_t threads) {
+        changed_ = private_array<change_of_client>(threads);
+        const bool good = clients_.create(given_.tasks, given_.seed);
+        balance_ = clients_.agency().balance();
+        return good;
+    }
+
+    template <class Thread>
+    void work(Thread& me) {
+        const stamp_part mine = me.part_of(given_.tasks.tasks);
+        vacation_tasks tasks(given_.tasks, given_.seed + 1 + me.number());
+        for (std::uint64_t i = mine.first; i < mine.last && !me.failed(); ++i) {
+            const vacation_task task = tasks.next();
+            vacation_balance change;
+            me.atomically(memory_, [&] { perform(task, change); });
+            changed_[me.number()].all += change;
+        }
+    }
+
+    /// The tables' own check, and the sum of what all tasks have changed.
+    check_report check() const {
+        check_report report = clients_.agency().check();
+        vacation_balance expected = balance_;
+        for (const change_of_client& each : changed_) expected += each.all;
+        if (report.ok() && clients_.agency().balance() != expected) report.problem = "a task was lost";
+        return report;
+    }
+
+    std::uint64_t hash() const {
+        stamp_hash all;
+        clients_.agency().each_relation([&](vacation_table table, const vacation_relation& at) {
+            for (const std::uint64_t each : {std::uint64_t{table}, at.id, at.used, at.total, at.price}) all.add(each);
+        });
+        const vacation_balance found = clients_.agency().balance();
+        for (const std::int64_t number : {found.customers, found.reservations, found.bills})
+            all.add(static_cast<std::uint64_t>(number));
+        return all.value();
+    }
+
+    bool end() {
+        const vacation_agency<Access>& agency = clients_.agency();
+        return each_id([&](std::uint64_t id) {
+            std::uint64_t cancelled = 0;
+            agency.remove_customer(id, cancelled);
+        }) && each_id([&](std::uint64_t id) {
+            for (std::uint64_t table = 0; table < vacation_tables_count; ++table)
+                agency.remove_relation(static_cast<vacation_table>(table), id);
+        });
+    }
+
+private:
+    struct alignas(64) change_of_client {
+        vacation_balance all;
+    };
+
+    /// A function of its own because of g++ 12: what a call returns in memory, into the frame that a block begins in,
+    /// is stored there with barriers and loaded from there without.
+    [[gnu::noinline]] void perform(const vacation_task& task, vacation_balance& change) const {
+        change = clients_.run(task);
+    }
+
+    /// f(id) for all that there may be, a few in each transaction.
+    template <class F>
+    bool each_id(F&& f) const {
+        constexpr std::uint64_t at_once = 16;
+        bool good = true;
+        for (std::uint64_t first = 1; good && first <= given_.tasks.relations; first += at_once)
+            good = memory_.atomically([&] {
+                for (std::uint64_t id = first; id < first + at_once; ++id) f(id);
+            });
+        return good;
+    }
+
+    Access memory_;
+    vacation_program_parameters given_;
+    vacation<Access> clients_;
+    private_array<change_of_client> changed_;
+    vacation_balance balance_;
+};
+
+}  // namespace holdfast::workload
