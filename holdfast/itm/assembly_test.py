@@ -13,7 +13,9 @@ import subprocess
 import sys
 
 SNIPPETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented", "snippets.cc")
-NEEDED = ("-fno-code-hoisting", "-fno-tree-pre")
+NEEDED = ("-fno-code-hoisting", "-fno-tree-pre", "-fno-tree-loop-distribute-patterns", "-fno-ipa-sra")
+# What the compiler calls of its own accord. It has no barriers.
+PLAIN_CALLS = r"\b(memset|memcpy|memmove)\b"
 
 
 class Function:
@@ -40,7 +42,17 @@ def functions(assembly):
                 current.labels[name] = len(current.code)
         elif instruction and current:
             current.code.append((instruction.group(1), instruction.group(2) or ""))
-    return [each for each in found.values() if any("_ITM_beginTransaction" in operands for _, operands in each.code)]
+    with_blocks = [each for each in found.values() if has_block(each)]
+    callees = tuple(each.name for each in with_blocks if each.name.startswith("_ZL"))
+    return with_blocks + [each for each in found.values() if not has_block(each) and calls_one_of(each, callees)]
+
+
+def has_block(function):
+    return any("_ITM_beginTransaction" in operands for _, operands in function.code)
+
+
+def calls_one_of(function, callees):
+    return any(mnemonic in ("call", "jmp") and operands.split("@")[0] in callees for mnemonic, operands in function.code)
 
 
 def is_plain_access(mnemonic, operands):
@@ -103,6 +115,10 @@ def findings(function):
                 next_depth = max(depth - 1, 0)
             elif "mine" in operands:
                 mine = True
+            elif depth > 0 and re.search(PLAIN_CALLS, operands):
+                found.add(f"{function.name}: '{text}' has no barrier inside a block")
+            elif operands.startswith("_ZL") and accessed:
+                found.add(f"{function.name}: '{accessed}' comes before the block of the callee")
         bit = re.match(r"test[bl]? \$(2|16), %(al|eax|\w+)", text)
         next_test = int(bit.group(1)) if bit else test if not mnemonic.startswith("j") else 0
         for index, left in successors(function, at, test):

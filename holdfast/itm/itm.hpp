@@ -13,10 +13,10 @@
 #if defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE > 0
 #error "holdfast: expected -U_FORTIFY_SOURCE (holdfast_target_tm): checked memcpy does not compile in a block"
 #endif
-// No compiler macro shows the two other flags; the build that sets them defines this one. Without them g++ 12 moves
-// loads out of atomic blocks.
+// No compiler macro shows the other flags; the build that sets them defines this one. Without them g++ 12 moves loads
+// out of atomic blocks, and stores in them without barriers.
 #if !defined(HOLDFAST_TM_FLAGS)
-#error "holdfast: compile with -fno-code-hoisting -fno-tree-pre -DHOLDFAST_TM_FLAGS (CMake: holdfast_target_tm(target))"
+#error "holdfast: -fno-code-hoisting and other flags are missing (holdfast_target_tm; pkg-config holdfast-itm-value)"
 #endif
 
 #include <cstddef>

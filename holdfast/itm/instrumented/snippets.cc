@@ -163,3 +163,31 @@ long a_switch(long* p, int kind) {
     }
     return r;
 }
+
+void zeros(long* p, int count) {
+    __transaction_atomic {
+        for (int i = 0; i < count; ++i) p[i] = 0;
+    }
+}
+
+void copies(long* __restrict p, const long* __restrict from, int count) {
+    __transaction_atomic {
+        for (int i = 0; i < count; ++i) p[i] = from[i];
+    }
+}
+
+[[gnu::noinline]] static long loaded_in_callee(const long* p) {
+    long r;
+    __transaction_atomic { r = *p; }
+    return r;
+}
+
+long loads_in_callee(const long* p) { return loaded_in_callee(p) + 1; }
+
+long waits(const long* p) {
+    for (;;) {
+        long r;
+        __transaction_atomic { r = *p; }
+        if (r != 0) return r;
+    }
+}
