@@ -1,5 +1,6 @@
 // Workloads whose transactions meet, on several threads in transactional memory.
 #include <workload/hash_array.hpp>
+#include <workload/interrupted_access_test.hpp>
 #include <workload/vacation.hpp>
 
 #include <holdfast/stm/atomically.hpp>
@@ -11,22 +12,10 @@
 #include <cstdlib>
 #include <latch>
 #include <thread>
-#include <type_traits>
 #include <vector>
 
 namespace holdfast::workload {
 namespace {
-
-/// Transactions that let other threads run in the middle: after each store, so that they meet also on few processors.
-template <class Algorithm>
-class interrupted_access : public stm::stm_access<Algorithm> {
-public:
-    template <class T>
-    void store(T* home, const std::type_identity_t<T>& value) const {
-        stm::stm_access<Algorithm>::store(home, value);
-        std::this_thread::yield();
-    }
-};
 
 /// work(thread) on several threads, which begin together.
 template <class F>
@@ -45,7 +34,7 @@ void run_threads(std::uint64_t threads, F work) {
 template <class Algorithm>
 class SharedWorkloads : public ::testing::Test {
 protected:
-    using access_type = interrupted_access<Algorithm>;
+    using access_type = interrupted_access<Algorithm, 1>;
     static constexpr std::uint64_t threads = 3;
     access_type memory;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <workload/access.hpp>
+#include <workload/ds/places.hpp>
 
 #include <type_traits>
 
@@ -48,35 +49,24 @@ public:
 
     /// Makes it all zero again.
     void dispose() const {
-        T* const places = memory_.load(&root_->places);
-        if (places == nullptr) return;
-        memory_.will_write(root_);
-        memory_.store(&root_->places, nullptr);
-        memory_.store(&root_->capacity, 0);
+        replace_places<Access, queue_root<T>, T>(memory_, root_, nullptr, 0);
         memory_.store(&root_->pushed, 0);
         memory_.store(&root_->popped, 0);
-        memory_.free(places);
     }
 
 private:
-    static constexpr std::uint64_t first_capacity = 8;
-
     T* place(std::uint64_t number) const {
         return memory_.load(&root_->places) + (number & (memory_.load(&root_->capacity) - 1));
     }
 
     void grow() const {
         const std::uint64_t full = memory_.load(&root_->capacity);
-        const std::uint64_t capacity = full == 0 ? first_capacity : 2 * full;
+        const std::uint64_t capacity = next_capacity(full);
         const std::uint64_t first = memory_.load(&root_->popped);
-        T* const before = memory_.load(&root_->places);
         T* const made = static_cast<T*>(memory_.allocate(capacity * sizeof(T)));
         for (std::uint64_t i = 0; i < full; ++i)
             memory_.store(made + ((first + i) & (capacity - 1)), memory_.load(place(first + i)));
-        memory_.will_write(root_);
-        memory_.store(&root_->places, made);
-        memory_.store(&root_->capacity, capacity);
-        if (before != nullptr) memory_.free(before);
+        replace_places(memory_, root_, made, capacity);
     }
 
     Access memory_;

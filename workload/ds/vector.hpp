@@ -2,6 +2,7 @@
 #pragma once
 
 #include <workload/access.hpp>
+#include <workload/ds/places.hpp>
 
 #include <type_traits>
 
@@ -53,29 +54,18 @@ public:
 
     /// Makes it all zero again.
     void dispose() const {
-        T* const places = memory_.load(&root_->places);
-        if (places == nullptr) return;
-        memory_.will_write(root_);
-        memory_.store(&root_->places, nullptr);
-        memory_.store(&root_->capacity, 0);
+        replace_places<Access, vector_root<T>, T>(memory_, root_, nullptr, 0);
         memory_.store(&root_->count, 0);
-        memory_.free(places);
     }
 
 private:
-    static constexpr std::uint64_t first_capacity = 8;
-
     T* place(std::uint64_t i) const { return memory_.load(&root_->places) + i; }
 
     void grow(std::uint64_t full) const {
-        const std::uint64_t capacity = full == 0 ? first_capacity : 2 * full;
-        T* const before = memory_.load(&root_->places);
+        const std::uint64_t capacity = next_capacity(full);
         T* const made = static_cast<T*>(memory_.allocate(capacity * sizeof(T)));
-        for (std::uint64_t i = 0; i < full; ++i) memory_.store(made + i, memory_.load(before + i));
-        memory_.will_write(root_);
-        memory_.store(&root_->places, made);
-        memory_.store(&root_->capacity, capacity);
-        if (before != nullptr) memory_.free(before);
+        for (std::uint64_t i = 0; i < full; ++i) memory_.store(made + i, at(i));
+        replace_places(memory_, root_, made, capacity);
     }
 
     Access memory_;

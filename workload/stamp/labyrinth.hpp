@@ -13,7 +13,7 @@
 // grid without telling the transactional memory. That is a race where only transactions may read what transactions
 // change, so that the copy is made of transactions here, and they are shorter.
 //
-// A transaction loads 227 and stores 1.3 words on average, nearly all of them in copies of 256 cells, and 5 percent of
+// A transaction loads 227 and stores 1.3 words on average, nearly all of them in copies of 256 cells, and half of
 // the time are in transactions (one thread, `value`). In the published table they are long, have large sets, take all
 // of the time and meet often.
 #pragma once
