@@ -96,6 +96,10 @@ int run(const std::string& name, const options& options) {
                         " takes no external records; sps, hash, btree and rbtree do\n");
         return 2;
     }
+    if (!options.cases.empty() && name != "stamp") {
+        tools::complain("holdfast bench: suite " + name + " cannot be asked for single cases; stamp can\n");
+        return 2;
+    }
     try {
         tools::check_writable(options.json_path).value();
         const report records = run_suite(*found, options);
@@ -143,7 +147,8 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->type_name("NAME");
     bench->add_option("--case", all->asked.cases,
                       "Of stamp only this program, by its usual name, as kmeans-low or kmeans-low++ (repeatable)")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->check(tools::one_of(stamp_case_names()));
     bench->add_option("--external", all->asked.external,
                       "Records of the same form that another program measured in the same minutes: shown beside\n"
                       "ours, with the ratio, by sps, hash, btree and rbtree (repeatable)")

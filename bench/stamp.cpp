@@ -86,6 +86,12 @@ std::vector<stamp_case> cases_of(const options& wanted) {
 
 }  // namespace
 
+std::vector<std::string> stamp_case_names() {
+    std::vector<std::string> names;
+    workload::each_stamp_set([&](const auto& set) { names.push_back(stamp_case{set.name, set.size}.full_name()); });
+    return names;
+}
+
 std::vector<planned_match> plan_stamp(const options& wanted, scratch&) {
     std::vector<planned_match> plan;
     for (const stamp_case& which : cases_of(wanted))

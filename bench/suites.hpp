@@ -6,6 +6,7 @@
 #include <bench/runner.hpp>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace holdfast::bench {
@@ -29,6 +30,9 @@ std::vector<planned_match> plan_itm(const options& wanted, scratch& space);
 std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space);
 std::vector<planned_match> plan_cchtm(const options& wanted, scratch& space);
 std::vector<planned_match> plan_ecc(const options& wanted, scratch& space);
+
+/// The programs of suite stamp with their sets: kmeans-low, kmeans-low+ and so on.
+std::vector<std::string> stamp_case_names();
 
 /// Adds what each further word of an update costs, and prints it.
 void conclude_itm(report& to);

@@ -34,6 +34,8 @@ TEST_F(Command, WrongUsageExitsWith2AndSaysWhy) {
         {"pool", "snapshot", in("p")},
         {"doctor"},
         {"bench", "nonsense"},
+        {"bench", "stamp", "--case", "nonsense"},
+        {"bench", "sps", "--case", "kmeans-low"},
     };
     for (const auto& words : wrong) {
         const outcome done = run(words);
