@@ -11,6 +11,7 @@ endif()
 
 option(HOLDFAST_WARNINGS_ARE_ERRORS "Stop at the first warning" ${PROJECT_IS_TOP_LEVEL})
 set(HOLDFAST_SANITIZERS "" CACHE STRING "Value for -fsanitize=, such as address,undefined")
+option(HOLDFAST_FUZZER "Compile the library for libFuzzer, and its target: needs clang++ and sanitizers" OFF)
 
 find_package(Threads REQUIRED)
 
@@ -91,6 +92,11 @@ function(holdfast_add_library)
         endif()
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endforeach()
+    # The fuzzer follows the library's branches alone; in tests, which are most of the code, it would follow nothing.
+    if(HOLDFAST_FUZZER)
+        target_compile_options(holdfast PRIVATE -fsanitize=fuzzer-no-link)
+        target_link_options(holdfast PUBLIC -fsanitize=fuzzer-no-link)
+    endif()
     # Tests count what it does and take no times.
     target_compile_options(holdfast_observed PRIVATE $<$<CONFIG:Release>:-O1>)
     # Compiled many times for every change; the other one shows that each source stands alone.
