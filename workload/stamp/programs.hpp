@@ -7,6 +7,7 @@
 #include <workload/stamp/labyrinth.hpp>
 #include <workload/stamp/ssca2.hpp>
 #include <workload/stamp/vacation.hpp>
+#include <workload/stamp/yada.hpp>
 
 #include <string_view>
 
@@ -21,6 +22,7 @@ void each_stamp_set(F&& f) {
     for (const auto& set : labyrinth_sets) f(set);
     for (const auto& set : ssca2_sets) f(set);
     for (const auto& set : vacation_sets) f(set);
+    for (const auto& set : yada_sets) f(set);
 }
 
 /// Calls f(set) for the one that is called `name`, as kmeans-low or kmeans-low++. False if there is none.
