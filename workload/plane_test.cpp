@@ -112,11 +112,13 @@ TEST(Plane, ACentersDistancesFromAllCornersAreEqualButForRounding) {
     EXPECT_GT(looked_at, 10'000);
 }
 
+/// On the line that has as far to the first as to the last corner.
 TEST(Plane, ACenterThatIsTooFarAwayIsMovedInItsDirection) {
-    const plane_point center = circle_center({0, 0}, {plane_side / 2, 1}, {plane_side, 1});
-    EXPECT_LT(std::abs(center.y), far_away);
-    EXPECT_LT(center.y, -far_away / 8);
-    EXPECT_TRUE(is_right_of(center, {0, 0}, {plane_side, 0}));
+    constexpr std::int64_t end = plane_side - 1;
+    const plane_point center = circle_center({0, 0}, {end, end}, {end / 2, end / 2 + 1});
+    EXPECT_GT(center.x, far_away / 8);
+    EXPECT_LT(center.x, far_away);
+    EXPECT_LE(std::abs(center.x + center.y), end);
 }
 
 TEST(Plane, TheSmallestSineIsThatOfTheSmallestAngle) {

@@ -11,9 +11,9 @@ template <access Access>
 class mesh_census {
 public:
     /// `entrance`: nullptr if there are none.
-    mesh_census(Access memory, mesh_triangle* entrance) : memory_(memory), found_(64), places_(128) {
+    mesh_census(Access memory, mesh_triangle* entrance) : memory_(memory), places_(128) {
         if (entrance != nullptr) add(entrance);
-        for (std::uint64_t i = 0; i < count_; ++i)
+        for (std::uint64_t i = 0; i < count(); ++i)
             for (const auto& each : found_[i]->beside) {
                 mesh_triangle* const other = memory_.load(&each);
                 if (other != nullptr && number_of(other) == none) add(other);
@@ -22,7 +22,7 @@ public:
 
     static constexpr std::uint64_t none = ~std::uint64_t{0};
 
-    std::uint64_t count() const { return count_; }
+    std::uint64_t count() const { return found_.count(); }
     mesh_triangle* operator[](std::uint64_t i) const { return found_[i]; }
     std::uint64_t number_of(const mesh_triangle* triangle) const {
         const std::uint64_t number = places_[place_of(triangle)];
@@ -32,14 +32,14 @@ public:
     plane_point corner(std::uint64_t i, unsigned k) const { return unpack(memory_.load(&found_[i]->corners[k])); }
 
     /// Corners of triangles, by Euler's formula.
-    std::uint64_t corners() const { return (count_ + border_sides() + 2) / 2; }
+    std::uint64_t corners() const { return (count() + border_sides() + 2) / 2; }
 
     /// Triangles turn the right way, fit together side by side, and are as large as the square; no angle has a squared
     /// sine below `squared_sine`. Areas are exact. Angles are rounded, in another way than by who refines.
     check_report check(double squared_sine) const {
         check_report report;
         wide_integer area = 0;
-        for (; report.count < count_; ++report.count) {
+        for (; report.count < count(); ++report.count) {
             const std::uint64_t i = report.count;
             const wide_integer part = area_of(i);
             if (part <= 0) return report.problem = "a triangle turns the wrong way", report;
@@ -65,26 +65,21 @@ private:
     }
 
     void add(mesh_triangle* triangle) {
-        if (count_ == found_.count()) grow();
-        found_[count_++] = triangle;
-        places_[place_of(triangle)] = count_;
-    }
-    void grow() {
-        private_array<mesh_triangle*> found(2 * count_);
-        for (std::uint64_t i = 0; i < count_; ++i) found[i] = found_[i];
-        found_ = static_cast<private_array<mesh_triangle*>&&>(found);
-        places_ = private_array<std::uint64_t>(4 * count_);
-        for (std::uint64_t i = 0; i < count_; ++i) places_[place_of(found_[i])] = i + 1;
+        found_.add(triangle);
+        if (2 * count() <= places_.count()) {
+            places_[place_of(triangle)] = count();
+            return;
+        }
+        places_ = private_array<std::uint64_t>(2 * places_.count());
+        for (std::uint64_t i = 0; i < count(); ++i) places_[place_of(found_[i])] = i + 1;
     }
 
     std::uint64_t border_sides() const {
         std::uint64_t sides = 0;
-        for (const mesh_triangle* each : *this)
+        for (const mesh_triangle* each : found_)
             for (const auto& beside : each->beside) sides += memory_.load(&beside) == nullptr ? 1u : 0u;
         return sides;
     }
-    mesh_triangle* const* begin() const { return found_.begin(); }
-    mesh_triangle* const* end() const { return found_.begin() + count_; }
 
     /// Twice.
     wide_integer area_of(std::uint64_t i) const {
@@ -117,9 +112,8 @@ private:
     }
 
     Access memory_;
-    private_array<mesh_triangle*> found_;
-    private_array<std::uint64_t> places_;  ///< numbers, plus 1, by where triangles are; at most half of them used
-    std::uint64_t count_ = 0;
+    private_list<mesh_triangle*> found_;
+    private_array<std::uint64_t> places_;  ///< numbers plus 1, by the triangles' addresses; 2^n, half unused
 };
 
 }  // namespace holdfast::workload

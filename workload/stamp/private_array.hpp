@@ -45,4 +45,27 @@ private:
     std::uint64_t count_;
 };
 
+/// Elements that are added one by one. Otherwise as a private_array.
+template <class T>
+class private_list {
+public:
+    std::uint64_t count() const noexcept { return count_; }
+    T& operator[](std::uint64_t i) const noexcept { return places_[i]; }
+    T* begin() const noexcept { return places_.begin(); }
+    T* end() const noexcept { return places_.begin() + count_; }
+
+    void add(T value) {
+        if (count_ == places_.count()) {
+            private_array<T> larger(count_ == 0 ? 64 : 2 * count_);
+            for (std::uint64_t i = 0; i < count_; ++i) larger[i] = places_[i];
+            places_ = static_cast<private_array<T>&&>(larger);
+        }
+        places_[count_++] = value;
+    }
+
+private:
+    private_array<T> places_;
+    std::uint64_t count_ = 0;
+};
+
 }  // namespace holdfast::workload

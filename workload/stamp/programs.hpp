@@ -1,6 +1,7 @@
 // The STAMP programs that there are, with their sets of parameters.
 #pragma once
 
+#include <workload/stamp/bayes.hpp>
 #include <workload/stamp/genome.hpp>
 #include <workload/stamp/intruder.hpp>
 #include <workload/stamp/kmeans.hpp>
@@ -16,6 +17,7 @@ namespace holdfast::workload {
 /// Calls f(set) for each set of parameters, a stamp_set.
 template <class F>
 void each_stamp_set(F&& f) {
+    for (const auto& set : bayes_sets) f(set);
     for (const auto& set : genome_sets) f(set);
     for (const auto& set : intruder_sets) f(set);
     for (const auto& set : kmeans_sets) f(set);

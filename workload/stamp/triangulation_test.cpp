@@ -10,6 +10,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace holdfast::workload {
 namespace {
@@ -135,6 +136,7 @@ TEST(PlanarPoints, AreAllOverTheSquareAndAboutAsManyAsAskedFor) {
         planar_points(1, wanted).each([&](const plane_point& p) {
             ++count;
             ASSERT_TRUE(p.x > 0 && p.y > 0 && p.x < plane_side && p.y < plane_side);
+            ASSERT_EQ((p.x | p.y) % planar_points::spacing, 0);
             ++parts[(p.x > plane_side / 2 ? 1u : 0u) + (p.y > plane_side / 2 ? 2u : 0u)];
         });
         EXPECT_NEAR(static_cast<double>(count), static_cast<double>(wanted), 0.1 * static_cast<double>(wanted));

@@ -84,6 +84,7 @@ public:
 
     bool begin(std::uint64_t threads) {
         done_ = private_array<work_of_thread>(threads);
+        cavities_ = private_array<mesh_cavity>(threads);
         const private_array<mesh_triangle*> made(input_.count());
         const auto beside = [&](std::uint64_t i, unsigned side) {
             const std::uint64_t other = input_[i].beside[side];
@@ -100,7 +101,7 @@ public:
 
     template <class Thread>
     void work(Thread& me) {
-        const private_array<mesh_cavity> cavity(1);
+        mesh_cavity& cavity = cavities_[me.number()];
         work_of_thread& mine = done_[me.number()];
         while (!me.failed()) {
             mesh_triangle* bad = nullptr;
@@ -108,12 +109,12 @@ public:
             me.atomically(memory_, [&] { any = waiting_.pop(bad); });
             if (!any) return;
             outcome how = outcome::needless;
-            me.atomically(memory_, [&] { how = refine(bad, cavity[0]); });
+            me.atomically(memory_, [&] { how = refine(bad, cavity); });
             if (how == outcome::refused) ++mine.refused;
             if (how != outcome::added) continue;
             ++mine.points;
-            for (std::uint64_t i = 0; i < cavity[0].sides_count; ++i)
-                if (cavity[0].made[i] != nullptr) ++mine.made;
+            for (std::uint64_t i = 0; i < cavity.sides_count; ++i)
+                if (cavity.made[i] != nullptr) ++mine.made;
         }
     }
 
@@ -306,6 +307,9 @@ private:
     private_array<input_triangle> input_;
     std::uint64_t input_points_ = 0;
     private_array<work_of_thread> done_;
+    /// One for each thread. Not made by work() because of g++ 12: what a function has allocated itself its blocks load
+    /// without barriers, also if what they call has stored to it with them.
+    private_array<mesh_cavity> cavities_;
 };
 
 }  // namespace holdfast::workload
