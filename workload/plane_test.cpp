@@ -112,13 +112,16 @@ TEST(Plane, ACentersDistancesFromAllCornersAreEqualButForRounding) {
     EXPECT_GT(looked_at, 10'000);
 }
 
-/// On the line that has as far to the first as to the last corner.
+/// Of the flattest triangle there is, which has its obtuse angle in the middle.
 TEST(Plane, ACenterThatIsTooFarAwayIsMovedInItsDirection) {
-    constexpr std::int64_t end = plane_side - 1;
-    const plane_point center = circle_center({0, 0}, {end, end}, {end / 2, end / 2 + 1});
-    EXPECT_GT(center.x, far_away / 8);
-    EXPECT_LT(center.x, far_away);
-    EXPECT_LE(std::abs(center.x + center.y), end);
+    constexpr std::int64_t end = plane_side;
+    ASSERT_EQ(doubled_area({0, 0}, {end, 2}, {end / 2, 1}), 1);
+    const plane_point center = circle_center({0, 0}, {end, 2}, {end / 2, 1});
+    EXPECT_GE(center.y, -far_away);
+    EXPECT_LT(center.y, -far_away / 4);
+    // It is at a right angle to the longest side, but for the distance from the side's middle to the first corner.
+    const wide_integer along = static_cast<wide_integer>(center.x) * end + center.y * 2;
+    EXPECT_TRUE(along < std::int64_t{1} << 34 && along > -(std::int64_t{1} << 34));
 }
 
 TEST(Plane, TheSmallestSineIsThatOfTheSmallestAngle) {

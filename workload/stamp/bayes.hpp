@@ -14,8 +14,9 @@
 // nearly all of the time goes into that. The published program calculates in transactions, as the result belongs to the
 // net as it is then; so does this one.
 //
-// A transaction loads XX and stores YY words on average, and ZZ percent of the time are in transactions (one thread,
-// `value`). In the published table they are long, have large sets, take all of the time and meet often.
+// A transaction loads 85.0 and stores 3.4 words on average, with the largest set 219.4 and 5.5, and 99 percent of the
+// time are in transactions (one thread, `value`). In the published table they are long, have large sets, take all of
+// the time and meet often.
 #pragma once
 
 #include <workload/ds/heap.hpp>

@@ -128,13 +128,14 @@ TEST(BayesReference, LearnsWhereRecordsComeFrom) {
     EXPECT_GE(reference.score(learned.data()), reference.score(from.data()) - 1e-6);
 }
 
-/// Its check looks at cycles, numbers of parents and scores.
+/// Its check looks at cycles, numbers of parents and scores. With these seeds there are edges that must not be turned
+/// around any more when their turn has come.
 TEST(Bayes, NetsOfManyInputsAreRight) {
     bool turned = false;
-    for (std::uint64_t seed = 0; seed < 10; ++seed)
-        for (const std::uint64_t parents_max : {1u, 3u, 5u}) {
+    for (std::uint64_t seed = 48; seed < 53; ++seed)
+        for (const std::uint64_t parents_max : {2u, 3u, 4u}) {
             const ::testing::ScopedTrace trace(__FILE__, __LINE__, std::to_string(seed));
-            const bayes_parameters given{.variables = 12, .records = 300, .input_parents_max = 4,
+            const bayes_parameters given{.variables = 24, .records = 1000, .input_parents_max = 3,
                                          .input_parent_percent = 60, .parents_max = parents_max, .seed = seed};
             test::plain_memory memory;
             const test::stamp_outcome outcome = test::run_stamp(test::plain_access(memory), given, 1);

@@ -16,8 +16,8 @@
 // corner; and what is decided about them is exact (workload/ds/triangulation.hpp). The border's middles lie on it
 // exactly, since the border is a square: so the area remains.
 //
-// A transaction loads XX and stores YY words on average, and ZZ percent of the time are in transactions (one thread,
-// `value`). In the published table they are long, have large sets, take all of the time and meet sometimes.
+// A transaction loads 68.7 and stores 22.1 words on average, and 99 percent of the time are in transactions (one
+// thread, `value`). In the published table they are long, have large sets, take all of the time and meet sometimes.
 #pragma once
 
 #include <workload/ds/heap.hpp>
