@@ -131,4 +131,12 @@ TEST(Transactions, StampHasARecordForEachCombination) {
     EXPECT_EQ(all.size(), expected);
 }
 
+TEST(Transactions, StampReportsWhatDependsOnInterleavingPerPieceOfWorkToo) {
+    const auto all = once_each(records_of("stamp", {"explicit"}, " --case bayes --case yada"), stamp_key_of);
+    for (const int threads : {1, 2}) {
+        EXPECT_TRUE(all.contains({"bayes", "small", "explicit", threads, "ns_per_task"}));
+        EXPECT_TRUE(all.contains({"yada", "small", "explicit", threads, "ns_per_triangle"}));
+    }
+}
+
 }  // namespace

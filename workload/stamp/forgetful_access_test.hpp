@@ -4,7 +4,9 @@
 #include <workload/plain_access_test.hpp>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -20,6 +22,14 @@ struct forgetting {
         std::vector<unsigned char> value;
     };
     std::vector<overwritten> before{};
+    std::set<void*> freed{};  ///< really only at the end: a lost transaction leaves ways to blocks that others free
+
+    forgetting() = default;
+    forgetting(const forgetting&) = delete;
+    forgetting& operator=(const forgetting&) = delete;
+    ~forgetting() {
+        for (void* const each : freed) std::free(each);
+    }
 };
 
 /// Ordinary memory in which transaction number `lost` has no effect although it says that it committed. One thread.
@@ -37,7 +47,7 @@ public:
     }
     /// What the lost transaction frees is reached again when it is taken back.
     void free(void* address) const {
-        if (!how_->inside) workload::plain_access::free(address);
+        if (!how_->inside) how_->freed.insert(address);
     }
     template <class F>
     bool atomically(F&& f) const {

@@ -1,8 +1,10 @@
 // Memory of one process: what a program needs on its way, and no other program and no pool.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <type_traits>
 
 namespace holdfast::workload {
@@ -14,7 +16,7 @@ template <class T>
 class private_array {
 public:
     explicit private_array(std::uint64_t count = 0)
-        : places_(static_cast<T*>(std::calloc(count != 0 ? count : 1, sizeof(T)))), count_(count) {
+        : places_(allocate(count != 0 ? count : 1)), count_(count) {
         if (places_ == nullptr) std::abort();
     }
     ~private_array() { std::free(places_); }
@@ -41,8 +43,41 @@ public:
     T* end() const noexcept { return places_ + count_; }
 
 private:
+    /// calloc aligns to what usual types need, and not to lines.
+    static T* allocate(std::uint64_t count) {
+        if constexpr (alignof(T) <= alignof(std::max_align_t)) {
+            return static_cast<T*>(std::calloc(count, sizeof(T)));
+        } else {
+            void* const made = std::aligned_alloc(alignof(T), count * sizeof(T));
+            return static_cast<T*>(made == nullptr ? nullptr : std::memset(made, 0, count * sizeof(T)));
+        }
+    }
+
     T* places_;
     std::uint64_t count_;
+};
+
+/// Elements that are added one by one. Otherwise as a private_array.
+template <class T>
+class private_list {
+public:
+    std::uint64_t count() const noexcept { return count_; }
+    T& operator[](std::uint64_t i) const noexcept { return places_[i]; }
+    T* begin() const noexcept { return places_.begin(); }
+    T* end() const noexcept { return places_.begin() + count_; }
+
+    void add(T value) {
+        if (count_ == places_.count()) {
+            private_array<T> larger(count_ == 0 ? 64 : 2 * count_);
+            for (std::uint64_t i = 0; i < count_; ++i) larger[i] = places_[i];
+            places_ = static_cast<private_array<T>&&>(larger);
+        }
+        places_[count_++] = value;
+    }
+
+private:
+    private_array<T> places_;
+    std::uint64_t count_ = 0;
 };
 
 }  // namespace holdfast::workload

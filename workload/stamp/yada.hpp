@@ -1,0 +1,315 @@
+// STAMP's yada: a triangulation is refined until no triangle has an angle that is too small. Algorithm: J. Ruppert, "A
+// Delaunay Refinement Algorithm for Quality 2-Dimensional Mesh Generation", Journal of Algorithms 18, 1995.
+//
+//   1  A thread takes the worst triangle from the queue, a transaction. First come those with a side on the border that
+//      a corner is too near to: that is inside the circle around this side's middle.
+//   2  A second transaction adds the center of the triangle's circle as a corner. If that is too near to a side on the
+//      border, it adds the middle of this side instead. It finds the cavity of the new corner, takes those triangles
+//      away, puts new ones in their place, and enters the bad ones of them into the queue.
+//   3  A triangle that waits in the queue when it is taken away stays there, marked, for whoever takes it.
+//
+// Shared are the triangles and the queue. Private are the cavities. Each transaction changes the queue, and cavities
+// that touch each other meet, too.
+//
+// It ends: Ruppert's proof is for angles of up to 20.7 degrees and borders without acute angles. New corners have whole
+// coordinates, so they are not exactly where they should be, but a thousand times nearer to that than to the next
+// corner; and what is decided about them is exact (workload/ds/triangulation.hpp). The border's middles lie on it
+// exactly, since the border is a square: so the area remains.
+//
+// A transaction loads 68.7 and stores 22.1 words on average, and 99 percent of the time are in transactions (one
+// thread, `value`). In the published table they are long, have large sets, take all of the time and meet sometimes.
+#pragma once
+
+#include <workload/ds/heap.hpp>
+#include <workload/ds/triangulation.hpp>
+#include <workload/gen/planar_points.hpp>
+#include <workload/plain_access.hpp>
+#include <workload/stamp/frame.hpp>
+#include <workload/stamp/mesh_census.hpp>
+#include <workload/stamp/private_array.hpp>
+
+namespace holdfast::workload {
+
+template <access Access>
+class yada_program;
+
+/// The letters in brackets are STAMP's. Its inputs are files; ours have about as many points.
+struct yada_parameters {
+    template <class Access>
+    using program = yada_program<Access>;
+
+    double angle_degrees = 20;   ///< (a) the smallest that may remain
+    std::uint64_t points = 633;  ///< (i)
+    std::uint64_t seed = 1;
+};
+
+inline constexpr stamp_set<yada_parameters> yada_sets[]{
+    {"yada", "small", {}},
+    {"yada", "+", {.angle_degrees = 10, .points = 10000}},
+    {"yada", "++", {.angle_degrees = 15, .points = 1000000}},
+};
+
+/// On lines of their own.
+struct yada_root {
+    alignas(64) triangulation_root mesh;
+    alignas(64) vector_root<mesh_triangle*> waiting;
+};
+
+/// The lower rank comes first.
+template <access Access>
+class yada_order {
+public:
+    explicit yada_order(Access memory) noexcept : memory_(memory) {}
+    bool operator()(const mesh_triangle* a, const mesh_triangle* b) const {
+        return memory_.load(&a->rank) < memory_.load(&b->rank);
+    }
+
+private:
+    Access memory_;
+};
+
+template <access Access>
+class yada_program {
+public:
+    using root_type = yada_root;
+    static constexpr const char* unit = "triangle";
+
+    yada_program(Access memory, yada_root* root, const yada_parameters& given)
+        : memory_(memory),
+          mesh_(memory, &root->mesh),
+          waiting_(memory, &root->waiting, yada_order<Access>(memory)),
+          squared_sine_(__builtin_sin(given.angle_degrees * degree) * __builtin_sin(given.angle_degrees * degree)) {
+        make_input(given);
+    }
+
+    bool begin(std::uint64_t threads) {
+        done_ = private_array<work_of_thread>(threads);
+        cavities_ = private_array<mesh_cavity>(threads);
+        const private_array<mesh_triangle*> made(input_.count());
+        const auto beside = [&](std::uint64_t i, unsigned side) {
+            const std::uint64_t other = input_[i].beside[side];
+            return other == nothing ? nullptr : made[other];
+        };
+        return each_few(made.count(), [&](std::uint64_t i) {
+            const packed_point* const corners = input_[i].corners;
+            made[i] = mesh_.make(corners[0], corners[1], corners[2]);
+        }) && each_few(made.count(), [&](std::uint64_t i) {
+            mesh_.set_beside(made[i], beside(i, 0), beside(i, 1), beside(i, 2));
+            if (i == 0) mesh_.enter_by(made[i]);
+        }) && each_few(made.count(), [&](std::uint64_t i) { enqueue_if_bad(made[i]); });
+    }
+
+    template <class Thread>
+    void work(Thread& me) {
+        mesh_cavity& cavity = cavities_[me.number()];
+        work_of_thread& mine = done_[me.number()];
+        while (!me.failed()) {
+            mesh_triangle* bad = nullptr;
+            bool any = false;
+            me.atomically(memory_, [&] { any = waiting_.pop(bad); });
+            if (!any) return;
+            outcome how = outcome::needless;
+            me.atomically(memory_, [&] { how = refine(bad, cavity); });
+            if (how == outcome::refused) ++mine.refused;
+            if (how != outcome::added) continue;
+            ++mine.points;
+            for (std::uint64_t i = 0; i < cavity.sides_count; ++i)
+                if (cavity.made[i] != nullptr) ++mine.made;
+        }
+    }
+
+    /// Triangles that the last run made.
+    std::uint64_t units() const {
+        std::uint64_t made = 0;
+        for (const work_of_thread& each : done_) made += each.made;
+        return made;
+    }
+
+    /// What a mesh_census checks, no bad triangle waits, and there is each corner that was added.
+    check_report check() const {
+        check_report report;
+        std::uint64_t points = input_points_;
+        for (const work_of_thread& each : done_) {
+            points += each.points;
+            if (each.refused != 0) return report.problem = "a triangle could not be refined", report;
+        }
+        if (!waiting_.empty()) return report.problem = "a triangle was left in the queue", report;
+        const mesh_census<Access> all(memory_, mesh_.entrance());
+        report = all.check(squared_sine_);
+        if (report.ok() && all.corners() != points) report.problem = "a corner was lost, or came twice";
+        return report;
+    }
+
+    std::uint64_t hash() const {
+        stamp_hash corners;
+        const mesh_census<Access> all(memory_, mesh_.entrance());
+        for (std::uint64_t i = 0; i < all.count(); ++i)
+            for (unsigned k = 0; k < 3; ++k) corners.add(pack(all.corner(i, k)));
+        return corners.value();
+    }
+
+    bool end() {
+        const mesh_census<Access> all(memory_, mesh_.entrance());
+        return each_few(all.count(), [&](std::uint64_t i) { memory_.free(all[i]); }) && memory_.atomically([&] {
+            mesh_.enter_by(nullptr);
+            waiting_.dispose();
+        });
+    }
+
+private:
+    static constexpr double degree = 3.14159265358979323846 / 180;
+    static constexpr std::uint64_t nothing = ~std::uint64_t{0};
+
+    /// A triangle's note.
+    enum state : std::uint64_t {
+        in_mesh = 0,
+        in_queue = 1,
+        gone = 2,  ///< from the mesh, and still in the queue
+    };
+    enum class outcome { needless, added, refused };
+
+    struct input_triangle {
+        packed_point corners[3];
+        std::uint64_t beside[3];  ///< numbers
+    };
+    struct alignas(64) work_of_thread {
+        std::uint64_t points;   ///< added
+        std::uint64_t made;     ///< triangles
+        std::uint64_t refused;  ///< triangles for which there is no point
+    };
+
+    void make_input(const yada_parameters& given) {
+        const plain_access plain;
+        triangulation_root root{};
+        const triangulation<plain_access> mesh(plain, &root);
+        const private_array<mesh_cavity> cavity(1);
+        mesh.create();
+        mesh_triangle* near = mesh.entrance();
+        planar_points(given.seed, given.points).each([&](const plane_point& each) {
+            near = mesh.add(near, each, cavity[0]);
+        });
+        const mesh_census<plain_access> all(plain, mesh.entrance());
+        input_ = private_array<input_triangle>(all.count());
+        input_points_ = all.corners();
+        for (std::uint64_t i = 0; i < all.count(); ++i)
+            for (unsigned k = 0; k < 3; ++k) {
+                const mesh_triangle* const beside = all[i]->beside[k];
+                input_[i].corners[k] = all[i]->corners[k];
+                input_[i].beside[k] = beside == nullptr ? nothing : all.number_of(beside);
+            }
+        for (std::uint64_t i = 0; i < all.count(); ++i) plain.free(all[i]);
+    }
+
+    /// f(i) for all below `count`, some in each transaction.
+    template <class F>
+    bool each_few(std::uint64_t count, F&& f) const {
+        constexpr std::uint64_t at_once = 64;
+        bool good = true;
+        for (std::uint64_t first = 0; good && first < count; first += at_once)
+            good = memory_.atomically([&] {
+                for (std::uint64_t i = first; i < first + at_once && i < count; ++i) f(i);
+            });
+        return good;
+    }
+
+    /// A side on the border that the corner opposite is too near to; 3 if there is none. No other corner can be too
+    /// near if this one is not, in a Delaunay triangulation.
+    unsigned crowded_side(const mesh_triangle* of) const {
+        for (unsigned i = 0; i < 3; ++i)
+            if (memory_.load(&of->beside[i]) == nullptr &&
+                is_in_diametral_circle(mesh_.corner(of, side_after(i)), mesh_.corner(of, side_before(i)),
+                                       mesh_.corner(of, i)))
+                return i;
+        return 3;
+    }
+
+    void enqueue_if_bad(mesh_triangle* triangle) const {
+        double rank = -1;
+        if (crowded_side(triangle) == 3) {
+            rank = squared_smallest_sine(mesh_.corner(triangle, 0), mesh_.corner(triangle, 1),
+                                         mesh_.corner(triangle, 2));
+            if (rank >= squared_sine_) return;
+        }
+        memory_.store(&triangle->rank, rank);
+        enqueue(triangle);
+    }
+    void enqueue(mesh_triangle* triangle) const {
+        memory_.store(&triangle->note, in_queue);
+        waiting_.push(triangle);
+    }
+
+    plane_point middle_of_side(const mesh_triangle* of, unsigned side) const {
+        return middle_of(mesh_.corner(of, side_after(side)), mesh_.corner(of, side_before(side)));
+    }
+
+    /// Digs the cavity of the point to be added for a triangle. False: there is none.
+    bool dig(mesh_triangle* bad, mesh_cavity& cavity, plane_point& point) const {
+        mesh_triangle* at = bad;
+        unsigned side = crowded_side(bad);
+        if (side == 3) {
+            point = circle_center(mesh_.corner(bad, 0), mesh_.corner(bad, 1), mesh_.corner(bad, 2));
+            if (mesh_.walk(at, side, point)) {
+                if (!mesh_.dig(at, point, cavity)) return false;
+                const mesh_cavity::side* const crowded = crowded_by(point, cavity);
+                if (crowded == nullptr) return true;
+                point = middle_of(unpack(crowded->from), unpack(crowded->to));
+                mesh_.walk(at, side, point);
+                return mesh_.dig(at, point, cavity);
+            }
+        }
+        point = middle_of_side(at, side);
+        return mesh_.dig(at, point, cavity);
+    }
+
+    /// A side on the border that a new point would be too near to; also one that it is on.
+    static const mesh_cavity::side* crowded_by(const plane_point& point, const mesh_cavity& cavity) {
+        for (std::uint64_t i = 0; i < cavity.sides_count; ++i) {
+            const mesh_cavity::side& side = cavity.border[i];
+            if (side.outside == nullptr && is_in_diametral_circle(unpack(side.from), unpack(side.to), point))
+                return &side;
+        }
+        return nullptr;
+    }
+
+    /// Inside a transaction. A triangle that is not bad any more is gone.
+    outcome refine(mesh_triangle* bad, mesh_cavity& cavity) const {
+        const std::uint64_t was = memory_.load(&bad->note);
+        if (was == gone) memory_.free(bad);
+        if (was != in_queue) return outcome::needless;
+        memory_.store(&bad->note, in_mesh);
+        plane_point point{};
+        if (!dig(bad, cavity, point)) return outcome::refused;
+        mesh_.fill(point, cavity);
+        bool remains = true;
+        for (std::uint64_t i = 0; i < cavity.triangles_count; ++i) {
+            mesh_triangle* const each = cavity.triangles[i];
+            remains = remains && each != bad;
+            take_away(each);
+        }
+        for (std::uint64_t i = 0; i < cavity.sides_count; ++i)
+            if (cavity.made[i] != nullptr) enqueue_if_bad(cavity.made[i]);
+        if (remains) enqueue(bad);
+        return outcome::added;
+    }
+
+    void take_away(mesh_triangle* triangle) const {
+        if (memory_.load(&triangle->note) == in_queue) {
+            memory_.store(&triangle->note, gone);
+        } else {
+            memory_.free(triangle);
+        }
+    }
+
+    Access memory_;
+    triangulation<Access> mesh_;
+    heap<Access, mesh_triangle*, yada_order<Access>> waiting_;
+    double squared_sine_;  ///< of the smallest angle that may remain
+    private_array<input_triangle> input_;
+    std::uint64_t input_points_ = 0;
+    private_array<work_of_thread> done_;
+    /// One for each thread. Not made by work() because of g++ 12: what a function has allocated itself its blocks load
+    /// without barriers, also if what they call has stored to it with them.
+    private_array<mesh_cavity> cavities_;
+};
+
+}  // namespace holdfast::workload
