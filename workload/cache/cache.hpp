@@ -5,9 +5,9 @@
 // among them. A command is one transaction in its key's partition. Commands of different partitions do not meet, and
 // those of one do, in its counts. With one partition, eviction is by the order of use in the whole cache.
 //
-// What commands cost in stores (cache_test.cpp counts them): a get that hits, one, its count; none if gets are not
-// counted. A get that also moves its item, seven more. A set of a value of the same length, five and one for each 8
-// bytes.
+// What commands cost in stores (commands_test.cpp counts them): a get that hits, one, its count; none if gets are not
+// counted. A get that also moves its item, seven more. A set of a value of the same length, four and one for each 8
+// bytes; six more if the item is not at the front already.
 #pragma once
 
 #include <workload/cache/creation.hpp>
@@ -26,11 +26,11 @@ enum class cache_answer {
     not_a_number,  ///< increment, decrement: the value is not a decimal number below 2^64
     bad_key,
     too_large,     ///< the value is longer than allowed, or would have no room in an empty partition
-    no_room,       ///< the transaction failed, as when the Access had no memory; the command did nothing
+    failed,        ///< the transaction failed, as when the Access had no memory; the command did nothing but evict
 };
 
 /// A value that a command stores. `lifetime_s`: 0, it never expires; up to 30 days, seconds from now on; more, a time;
-/// negative, it has expired at once.
+/// negative, it has expired at once. append and prepend use only the text.
 struct cache_entry {
     const char* text;
     std::uint64_t bytes;
@@ -38,7 +38,8 @@ struct cache_entry {
     std::int64_t lifetime_s = 0;
 };
 
-/// Where get puts what it finds. A value longer than `room` is cut; `bytes` says how long it is.
+/// Where get puts what it finds. A value longer than `room` is cut; `bytes` says how long it is. What is not found
+/// changes nothing.
 struct cache_found {
     char* text;
     std::uint64_t room;
@@ -50,19 +51,31 @@ struct cache_found {
 /// The commands. `now_s` is the time in seconds, which the caller passes in: at any scale, from any start, never
 /// backwards by more than clocks of threads differ. A lifetime that is a time is on the same scale.
 ///
+/// Every command is one transaction, with what it evicts and counts. There is one exception: where a transaction with
+/// all its evictions fails, as when an engine's log cannot hold it, the command evicts in transactions of
+/// `evicted_in_step` items before its own.
+///
 /// Thread safety: that of the Access's transactions; one cache object may be used by all threads. An Access that leaves
 /// isolation to locks needs one around all commands. What a command calls runs in a transaction that is open already,
 /// if there is one.
-/// What holds if the process dies inside a command, and the Access is persistent: it has happened or it has not, with
-/// its counts; only what it evicted before, of more than cache_items::evicted_at_once items for one value, may be gone already.
+/// What holds if the process dies inside a command, and the Access is persistent: it has happened, with its evictions
+/// and counts, or nothing of it has; of the exception above, some steps have.
 template <access Access>
 class cache {
 public:
     static constexpr std::int64_t longest_relative_lifetime_s = 30 * 24 * 60 * 60;
     static constexpr std::uint64_t never_s = ~std::uint64_t{0};
+    static constexpr std::uint64_t evicted_in_step = 32;
 
     /// Requires: the root is all zero or a cache's.
     cache(Access memory, cache_root* root) noexcept : memory_(memory), root_(root) { look(); }
+
+    /// The same cache through another copy of the Access, without a look at the memory.
+    cache with(Access memory) const noexcept {
+        cache same(*this);
+        same.memory_ = memory;
+        return same;
+    }
 
     /// Whether it was created completely; commands require it.
     bool exists() const noexcept { return mask_ != no_mask; }
@@ -154,8 +167,8 @@ public:
     }
 
     /// All items of now are gone, at once, or those of then when `delay_s` seconds have gone by (above 30 days: at that
-    /// time). A flush that still waits is replaced. Their memory is given back as they are met. False when the
-    /// transaction failed.
+    /// time; negative: at once). A flush that still waits is replaced. Their memory is given back as they are met.
+    /// False when the transaction failed.
     bool flush_all(std::int64_t delay_s, std::uint64_t now_s) const {
         const std::uint64_t at_s = delay_s == 0 ? now_s : expiry(delay_s, now_s);
         return memory_.atomically([&] {
@@ -191,10 +204,13 @@ private:
 
     /// Takes what never changes out of the root, so that commands load nothing shared for it.
     void look() {
-        const bool complete = memory_.load(&root_->is_complete) != 0;
-        first_ = complete ? memory_.load(&root_->partitions) : nullptr;
-        mask_ = complete ? memory_.load(&root_->partition_count) - 1 : no_mask;
-        shape_ = cache_creation<Access>::shape_of(memory_, root_);
+        const bool looked = memory_.atomically([&] {
+            const bool complete = memory_.load(&root_->is_complete) != 0;
+            first_ = complete ? memory_.load(&root_->partitions) : nullptr;
+            mask_ = complete ? memory_.load(&root_->partition_count) - 1 : no_mask;
+            cache_creation<Access>::copy_shape(memory_, root_, shape_);
+        });
+        if (!looked) mask_ = no_mask;
     }
 
     /// What f(items) answers, as a transaction.
@@ -202,22 +218,29 @@ private:
     cache_answer command(const cache_key& key, F&& f) const {
         if (!key.valid()) return cache_answer::bad_key;
         const items_type items(memory_, first_ + partition_of(key), shape_);
-        cache_answer answer = cache_answer::no_room;
-        return memory_.atomically([&] { answer = f(items); }) ? answer : cache_answer::no_room;
+        cache_answer answer = cache_answer::failed;
+        return memory_.atomically([&] { answer = f(items); }) ? answer : cache_answer::failed;
     }
-    /// What f(items, has_room) answers; again and again, while a transaction could not evict enough.
+    /// What f(items, most, has_room) answers, which evicts `most` items at most.
     template <class F>
     cache_answer command_with_room(const cache_key& key, F&& f) const {
+        std::uint64_t most = ~std::uint64_t{0};
         for (;;) {
             bool has_room = true;
-            const cache_answer answer = command(key, [&](const items_type& items) { return f(items, has_room); });
-            if (has_room || answer == cache_answer::no_room) return answer;
+            const cache_answer answer =
+                command(key, [&](const items_type& items) { return f(items, most, has_room); });
+            if (answer == cache_answer::failed) {
+                if (most == evicted_in_step) return answer;
+                most = evicted_in_step;
+            } else if (has_room) {
+                return answer;
+            }
         }
     }
 
     static std::uint64_t expiry(std::int64_t lifetime_s, std::uint64_t now_s) noexcept {
         if (lifetime_s == 0) return never_s;
-        if (lifetime_s < 0) return now_s;
+        if (lifetime_s < 0) return 0;
         const auto seconds = static_cast<std::uint64_t>(lifetime_s);
         return lifetime_s <= longest_relative_lifetime_s ? now_s + seconds : seconds;
     }
@@ -235,25 +258,27 @@ private:
     cache_answer store(rule how, const cache_key& key, const cache_entry& entry, std::uint64_t now_s,
                        std::uint64_t unique = 0) const {
         if (entry.bytes > shape_.value_bytes_max && key.valid()) return cache_answer::too_large;
-        return command_with_room(key, [&](const items_type& items, bool& has_room) {
+        const cache_label given{entry.flags, expiry(entry.lifetime_s, now_s)};
+        return command_with_room(key, [&](const items_type& items, std::uint64_t most, bool& has_room) {
             cache_item* const item = items.find(key, now_s);
             const cache_answer refusal = refuse(how, items, item, unique, now_s);
             if (refusal != cache_answer::stored) return refusal;
             const bool joins = how == rule::behind || how == rule::before;
             const cache_content content{entry.text, entry.bytes, joins ? item : nullptr,
                                         joins ? memory_.load(&item->value_bytes) : 0, how == rule::behind};
-            if (item != nullptr) items.to_front(item, now_s);
-            const cache_answer answer = make_room(items, key, item, content, now_s, has_room);
-            if (answer != cache_answer::stored || !has_room) return answer;
-            cache_item* const made = items.put(key, item, content, now_s);
-            if (!joins) {
-                memory_.store(&made->flags, entry.flags);
-                memory_.store(&made->expires_at, expiry(entry.lifetime_s, now_s));
-            }
+            if (!fits(key, content)) return cache_answer::too_large;
+            has_room = items.make_room(cache_item_bytes(key.bytes(), content.bytes()), item, most, now_s);
+            if (!has_room) return cache_answer::stored;
+            items.put(key, item, content, joins ? items.label_of(item) : given, now_s);
             items.count(&cache_statistics::stores);
             if (how == rule::if_unique) items.count(&cache_statistics::cas_hits);
-            return answer;
+            return cache_answer::stored;
         });
+    }
+
+    bool fits(const cache_key& key, const cache_content& content) const noexcept {
+        return content.bytes() <= shape_.value_bytes_max &&
+               cache_item_bytes(key.bytes(), content.bytes()) <= shape_.limit_bytes;
     }
 
     /// Why the rule forbids to store; stored if it does not.
@@ -275,22 +300,9 @@ private:
         return cache_answer::exists;
     }
 
-    /// Room for the content in place of the item, which may be nullptr: stored or too_large.
-    cache_answer make_room(const items_type& items, const cache_key& key, cache_item* item,
-                           const cache_content& content, std::uint64_t now_s, bool& has_room) const {
-        const std::uint64_t bytes = cache_item_bytes(key.bytes(), content.bytes());
-        if (content.bytes() > shape_.value_bytes_max || bytes > shape_.limit_bytes) return cache_answer::too_large;
-        const std::uint64_t before = item != nullptr ? items.bytes_of(item) : 0;
-        if (bytes <= before) return cache_answer::stored;
-        // It is evicted last of all, which is never: it has room alone.
-        if (item != nullptr) items.to_front(item, now_s);
-        has_room = items.make_room(bytes - before, now_s);
-        return cache_answer::stored;
-    }
-
     cache_answer calculate(bool down, const cache_key& key, std::uint64_t by, std::uint64_t now_s,
                            std::uint64_t& result) const {
-        return command_with_room(key, [&](const items_type& items, bool& has_room) {
+        return command_with_room(key, [&](const items_type& items, std::uint64_t most, bool& has_room) {
             cache_item* const item = items.find(key, now_s);
             if (item == nullptr) {
                 items.count(down ? &cache_statistics::decrement_misses : &cache_statistics::increment_misses);
@@ -302,13 +314,13 @@ private:
             char digits[digits_max];
             const std::uint64_t first = print(number, digits);
             const cache_content content{digits + first, digits_max - first, nullptr, 0, false};
-            items.use(item, now_s);
-            const cache_answer answer = make_room(items, key, item, content, now_s, has_room);
-            if (answer != cache_answer::stored || !has_room) return answer;
-            items.put(key, item, content, now_s);
+            if (!fits(key, content)) return cache_answer::too_large;
+            has_room = items.make_room(cache_item_bytes(key.bytes(), content.bytes()), item, most, now_s);
+            if (!has_room) return cache_answer::stored;
+            items.put(key, item, content, items.label_of(item), now_s);
             items.count(down ? &cache_statistics::decrements : &cache_statistics::increments);
             result = number;
-            return answer;
+            return cache_answer::stored;
         });
     }
 

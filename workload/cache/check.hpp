@@ -7,8 +7,9 @@ namespace holdfast::workload {
 
 /// The invariants of every partition: each item is in the bucket of its key and in the list, once; counts and bytes are
 /// those of the items; the limit is kept; what was created is there or was counted when it went. `count` is the number
-/// of items.
-/// Requires: while no other thread uses the cache. It ends, whatever is in it, if its pointers are sound.
+/// of items. It computes hashes from the keys, and does not trust those that are kept.
+/// Requires: while no other thread uses the cache; inside a transaction where the Access loads only there. It ends,
+/// whatever is in it, if its pointers are sound.
 template <access Access>
 class cache_check {
 public:
@@ -30,7 +31,7 @@ private:
         const cache_partition* const here = whole_.partition(number);
         const std::uint64_t items = memory_.load(&here->counts.items);
         std::uint64_t bytes = 0;
-        if (const char* problem = list_problem(here, items, bytes)) return problem;
+        if (const char* problem = list_problem(number, items, bytes)) return problem;
         if (bytes != memory_.load(&here->counts.bytes)) return "the bytes are not those of the items";
         if (bytes > whole_.shape().limit_bytes) return "the items are larger than the limit";
         if (const char* problem = index_problem(number, items, found)) return problem;
@@ -42,14 +43,17 @@ private:
         return nullptr;
     }
 
-    /// The list has the counted number of items, in both directions.
-    const char* list_problem(const cache_partition* here, std::uint64_t items, std::uint64_t& bytes) const {
+    /// The list has the counted number of items, in both directions, and each is in the index.
+    const char* list_problem(std::uint64_t number, std::uint64_t items, std::uint64_t& bytes) const {
+        const cache_partition* const here = whole_.partition(number);
         const cache_item* newer = nullptr;
         std::uint64_t seen = 0;
         for (const cache_item* at = memory_.load(&here->newest); at != nullptr; at = memory_.load(&at->older)) {
             if (++seen > items) return "more items in the list than counted, or a cycle";
             if (memory_.load(&at->newer) != newer) return "the list is another one backwards";
             if (memory_.load(&at->unique) > memory_.load(&here->unique)) return "an item has a unique never given";
+            if (memory_.load(&at->unique) % whole_.partitions() != number) return "an item has another one's unique";
+            if (!is_in_index(number, at, items)) return "an item is in the list and not in the index";
             bytes += cache_item_bytes(memory_.load(&at->key_bytes), memory_.load(&at->value_bytes));
             newer = at;
         }
@@ -59,20 +63,45 @@ private:
 
     /// As many items in the buckets, each where its key says, and none twice.
     const char* index_problem(std::uint64_t number, std::uint64_t items, std::uint64_t& found) const {
-        cache_item* const* const buckets = memory_.load(&whole_.partition(number)->buckets);
-        for (std::uint64_t i = 0; i <= whole_.shape().bucket_mask; ++i) {
-            for (const cache_item* at = memory_.load(buckets + i); at != nullptr; at = memory_.load(&at->next)) {
+        for (std::uint64_t i = 0; i <= whole_.shape().bucket_mask; ++i)
+            for (const cache_item* at = first_in(number, i); at != nullptr; at = memory_.load(&at->next))
                 if (++found > items) return "more items in the index than counted, or a cycle";
-                const std::uint64_t hash = hash_of(at);
-                if (hash != memory_.load(&at->hash)) return "an item's hash is not that of its key";
-                if ((hash & (whole_.partitions() - 1)) != number) return "an item is in the wrong partition";
-                if (((hash >> 8) & whole_.shape().bucket_mask) != i) return "an item is in the wrong bucket";
-                for (const cache_item* later = memory_.load(&at->next); later != nullptr && later != at;
-                     later = memory_.load(&later->next))
-                    if (memory_.load(&later->hash) == hash) return "a key is there twice";
-            }
-        }
-        return found == items ? nullptr : "fewer items in the index than counted";
+        if (found != items) return "fewer items in the index than counted";
+        for (std::uint64_t i = 0; i <= whole_.shape().bucket_mask; ++i)
+            for (const cache_item* at = first_in(number, i); at != nullptr; at = memory_.load(&at->next))
+                if (const char* problem = place_problem(number, i, at)) return problem;
+        return nullptr;
+    }
+
+    const cache_item* first_in(std::uint64_t number, std::uint64_t bucket) const {
+        cache_item* const* const buckets = memory_.load(&whole_.partition(number)->buckets);
+        return memory_.load(buckets + bucket);
+    }
+
+    const char* place_problem(std::uint64_t number, std::uint64_t bucket, const cache_item* item) const {
+        const std::uint64_t hash = hash_of(item);
+        if (hash != memory_.load(&item->hash)) return "an item's hash is not that of its key";
+        if ((hash & (whole_.partitions() - 1)) != number) return "an item is in the wrong partition";
+        if (((hash >> 8) & whole_.shape().bucket_mask) != bucket) return "an item is in the wrong bucket";
+        for (const cache_item* at = memory_.load(&item->next); at != nullptr; at = memory_.load(&at->next))
+            if (is_same_key(item, at)) return "a key is there twice";
+        return nullptr;
+    }
+
+    bool is_in_index(std::uint64_t number, const cache_item* item, std::uint64_t items) const {
+        const cache_item* at = first_in(number, (hash_of(item) >> 8) & whole_.shape().bucket_mask);
+        for (std::uint64_t seen = 0; at != nullptr && at != item && seen < items; ++seen) at = memory_.load(&at->next);
+        return at == item;
+    }
+
+    bool is_same_key(const cache_item* one, const cache_item* other) const {
+        const std::uint64_t bytes = memory_.load(&one->key_bytes);
+        if (bytes != memory_.load(&other->key_bytes)) return false;
+        for (std::uint64_t i = 0; i < detail::words_of(bytes); ++i)
+            if (memory_.load(cache_items<Access>::words_of(one) + i) !=
+                memory_.load(cache_items<Access>::words_of(other) + i))
+                return false;
+        return true;
     }
 
     std::uint64_t hash_of(const cache_item* item) const {

@@ -28,7 +28,7 @@ template <access Access>
 class cache_creation {
 public:
     static constexpr std::uint64_t partitions_max = 64;
-    static constexpr std::uint64_t value_bytes_possible = std::uint64_t{1} << 40;
+    static constexpr std::uint64_t bytes_possible = std::uint64_t{1} << 40;
 
     cache_creation(Access memory, cache_root* root) noexcept : memory_(memory), root_(root) {}
 
@@ -38,14 +38,14 @@ public:
     bool create(const cache_settings& settings) const {
         const std::uint64_t count = settings.partitions;
         if (count == 0 || count > partitions_max || (count & (count - 1)) != 0) return false;
-        if (settings.value_bytes_max > value_bytes_possible || memory_.load(&root_->is_complete) != 0) return false;
+        if (settings.value_bytes_max > bytes_possible || settings.limit_bytes > bytes_possible) return false;
+        if (settings.buckets > bytes_possible || look(&root_->is_complete) != 0) return false;
         const std::uint64_t buckets = settings.buckets != 0 ? settings.buckets : settings.limit_bytes / 128;
         std::uint64_t each = 1;
         while (each * count < buckets) each *= 2;
-        bool good = dispose() && make_partitions(count, {settings.limit_bytes / count, each - 1,
-                                                         settings.value_bytes_max, settings.move_after_s,
-                                                         settings.counts_gets ? 1u : 0u});
-        cache_partition* const first = memory_.load(&root_->partitions);
+        bool good = dispose() && make_partitions({settings.limit_bytes / count, each - 1, settings.value_bytes_max,
+                                                  settings.move_after_s, settings.counts_gets ? 1u : 0u, count});
+        cache_partition* const first = look(&root_->partitions);
         for (std::uint64_t i = 0; good && i < count; ++i) good = make_buckets(first + i, each);
         return good && memory_.atomically([&] { memory_.store(&root_->is_complete, 1); });
     }
@@ -53,10 +53,15 @@ public:
     /// Takes everything away: the root is all zero. False when a transaction failed. After that, and if the process
     /// died inside, there is no cache, and dispose or create take away what is left.
     bool dispose() const {
-        bool good = memory_.atomically([&] { memory_.store(&root_->is_complete, 0); });
-        const cache_shape shape = shape_of(memory_, root_);
-        cache_partition* const first = memory_.load(&root_->partitions);
-        const std::uint64_t count = memory_.load(&root_->partition_count);
+        cache_shape shape{};
+        cache_partition* first = nullptr;
+        std::uint64_t count = 0;
+        bool good = memory_.atomically([&] {
+            memory_.store(&root_->is_complete, 0);
+            copy_shape(memory_, root_, shape);
+            first = memory_.load(&root_->partitions);
+            count = memory_.load(&root_->partition_count);
+        });
         for (std::uint64_t i = 0; good && i < count; ++i) good = empty(first + i, shape);
         return good && memory_.atomically([&] {
             if (first != nullptr) memory_.free(first);
@@ -64,21 +69,36 @@ public:
         });
     }
 
-    static cache_shape shape_of(const Access& memory, const cache_root* root) {
+    /// Inside a transaction.
+    static void copy_shape(const Access& memory, const cache_root* root, cache_shape& to) {
         const cache_shape& from = root->shape;
-        return {memory.load(&from.limit_bytes), memory.load(&from.bucket_mask), memory.load(&from.value_bytes_max),
-                memory.load(&from.move_after_s), memory.load(&from.counts_gets)};
+        to.limit_bytes = memory.load(&from.limit_bytes);
+        to.bucket_mask = memory.load(&from.bucket_mask);
+        to.value_bytes_max = memory.load(&from.value_bytes_max);
+        to.move_after_s = memory.load(&from.move_after_s);
+        to.counts_gets = memory.load(&from.counts_gets);
+        to.unique_step = memory.load(&from.unique_step);
     }
 
 private:
     static constexpr std::uint64_t words_at_once = 4096;
     static constexpr std::uint64_t items_at_once = 64;
 
-    bool make_partitions(std::uint64_t count, const cache_shape& shape) const {
+    template <class T>
+    T look(const T* home) const {
+        T found{};
+        static_cast<void>(memory_.atomically([&] { found = memory_.load(home); }));
+        return found;
+    }
+
+    bool make_partitions(const cache_shape& shape) const {
+        const std::uint64_t count = shape.unique_step;
         return memory_.atomically([&] {
             auto* const words = static_cast<std::uint64_t*>(memory_.allocate(count * sizeof(cache_partition)));
             for (std::uint64_t i = 0; i < count * sizeof(cache_partition) / 8; ++i) memory_.store(words + i, 0);
-            store_shape(reinterpret_cast<cache_partition*>(words), count, shape);
+            auto* const first = reinterpret_cast<cache_partition*>(words);
+            for (std::uint64_t i = 1; i < count; ++i) memory_.store(&first[i].unique, i);
+            store_shape(first, count, shape);
         });
     }
 
@@ -91,6 +111,7 @@ private:
         memory_.store(&root_->shape.value_bytes_max, shape.value_bytes_max);
         memory_.store(&root_->shape.move_after_s, shape.move_after_s);
         memory_.store(&root_->shape.counts_gets, shape.counts_gets);
+        memory_.store(&root_->shape.unique_step, shape.unique_step);
     }
 
     bool make_buckets(cache_partition* partition, std::uint64_t count) const {
@@ -112,12 +133,14 @@ private:
     bool empty(cache_partition* partition, const cache_shape& shape) const {
         const cache_items<Access> items(memory_, partition, shape);
         bool good = true;
-        while (good && memory_.load(&partition->oldest) != nullptr) {
+        bool is_empty = false;
+        while (good && !is_empty) {
             good = memory_.atomically([&] {
-                for (std::uint64_t i = 0; i < items_at_once; ++i) {
+                is_empty = false;
+                for (std::uint64_t i = 0; i < items_at_once && !is_empty; ++i) {
                     cache_item* const oldest = memory_.load(&partition->oldest);
-                    if (oldest == nullptr) break;
-                    items.remove(oldest, &cache_statistics::deletes);
+                    is_empty = oldest == nullptr;
+                    if (!is_empty) items.remove(oldest, &cache_statistics::deletes);
                 }
             });
         }

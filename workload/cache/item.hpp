@@ -85,8 +85,8 @@ struct cache_item {
     cache_item* newer;         ///< towards the front of the list
     cache_item* older;
     std::uint64_t hash;        ///< of its key
-    std::uint64_t unique;      ///< another one after each change of the value, in its partition
-    std::uint64_t expires_at;  ///< in seconds; it is gone from then on
+    std::uint64_t unique;      ///< another one after each change of the value; no other item of the cache has had it
+    std::uint64_t expires_at;  ///< in seconds; it is gone from then on. 0: always
     std::uint64_t moved_at;    ///< in seconds: when it last came to the front
     std::uint64_t value_bytes;
     std::uint32_t key_bytes;
@@ -98,7 +98,8 @@ constexpr std::uint64_t cache_item_bytes(std::uint64_t key_bytes, std::uint64_t 
     return sizeof(cache_item) + 8 * (detail::words_of(key_bytes) + detail::words_of(value_bytes));
 }
 
-/// What has happened, exactly: each count is stored in the transaction of what it counts.
+/// What has happened, exactly: each count is stored in the transaction of what it counts. A command that is answered by
+/// bad_key or too_large counts nothing.
 ///
 ///   created == items + deletes + evictions + expired + flushed
 struct cache_statistics {
@@ -132,7 +133,7 @@ struct cache_partition {
     cache_item** buckets;
     cache_item* newest;
     cache_item* oldest;
-    std::uint64_t unique;           ///< the last one given
+    std::uint64_t unique;           ///< the last one given: of this partition's number and then in steps of their count
     std::uint64_t flushed_through;  ///< items up to this unique are gone
     std::uint64_t flush_at;         ///< in seconds: when a delayed flush_all happens; 0: none waits
     cache_statistics counts;

@@ -6,8 +6,8 @@
 //
 // The list is from the newest to the oldest. To move an item costs seven stores in up to five lines, and all moves meet
 // at its front. So a command that only uses an item moves it if it was last moved `move_after_s` or longer before, and
-// one that stores a value with set and its kind always. The price: an item that is evicted may have been used later than
-// one that stays, but by less than `move_after_s`.
+// one that stores a value moves it always. The price: an item that is evicted may have been used later than one that
+// stays, but by less than `move_after_s`.
 #pragma once
 
 #include <workload/cache/item.hpp>
@@ -21,6 +21,7 @@ struct cache_shape {
     std::uint64_t value_bytes_max;
     std::uint64_t move_after_s;
     std::uint64_t counts_gets;      ///< 0: hits and misses of get are not counted
+    std::uint64_t unique_step;      ///< how many partitions share the uniques
 };
 
 /// A new value: text that the caller gives, and perhaps the value of an item before or behind it.
@@ -34,13 +35,16 @@ struct cache_content {
     std::uint64_t bytes() const noexcept { return given_bytes + kept_bytes; }
 };
 
+/// What an item has besides key and value.
+struct cache_label {
+    std::uint32_t flags;
+    std::uint64_t expires_at;
+};
+
 /// All: inside a transaction. Thread safety: that of the transactions. `now_s` is the time in seconds.
 template <access Access>
 class cache_items {
 public:
-    /// How many items one transaction evicts at most: one large value may need the room of thousands of small ones.
-    static constexpr unsigned evicted_at_once = 32;
-
     cache_items(Access memory, cache_partition* here, const cache_shape& shape) noexcept
         : memory_(memory), here_(here), shape_(&shape) {}
 
@@ -63,11 +67,16 @@ public:
         take_out(item);
     }
 
-    /// Evicts from the oldest on until `bytes` more are within the limit. False: it evicted as many as one transaction
-    /// may, and has to go on in another one.
-    bool make_room(std::uint64_t bytes, std::uint64_t now_s) const {
-        for (unsigned gone = 0; memory_.load(&here_->counts.bytes) + bytes > shape_->limit_bytes; ++gone) {
-            if (gone == evicted_at_once) return false;
+    /// Evicts from the oldest on, `most` items at most, until an item of `bytes` bytes in place of `item`, which may be
+    /// nullptr, is within the limit. False: it evicted as many, and that is not enough.
+    /// Requires: it is within the limit alone.
+    bool make_room(std::uint64_t bytes, cache_item* item, std::uint64_t most, std::uint64_t now_s) const {
+        const std::uint64_t before = item != nullptr ? bytes_of(item) : 0;
+        if (bytes <= before) return true;
+        // The item itself would be evicted last of all, and there is room before.
+        if (item != nullptr) to_front(item, now_s);
+        for (; memory_.load(&here_->counts.bytes) + (bytes - before) > shape_->limit_bytes; --most) {
+            if (most == 0) return false;
             cache_item* const oldest = memory_.load(&here_->oldest);
             std::uint64_t cache_statistics::* const why = why_gone(oldest, now_s);
             remove(oldest, why != nullptr ? why : &cache_statistics::evictions);
@@ -76,25 +85,31 @@ public:
     }
 
     /// Stores a new value at the key: into the item if it has the right size, otherwise into a new one that replaces
-    /// it, at the front of the list. Requires: there is room. `item` is the key's, or nullptr.
-    cache_item* put(const cache_key& key, cache_item* item, const cache_content& content, std::uint64_t now_s) const {
+    /// it. It is at the front of the list then. Requires: there is room. `item` is the key's, or nullptr.
+    void put(const cache_key& key, cache_item* item, const cache_content& content, const cache_label& label,
+             std::uint64_t now_s) const {
         const std::uint64_t bytes = cache_item_bytes(key.bytes(), content.bytes());
-        if (item == nullptr || bytes != bytes_of(item) || content.kept != nullptr) {
-            cache_item* const made = make(key, content, now_s);
-            if (item != nullptr) {
-                copy_head(made, item);
-                take_out(item);
-            } else {
-                count(&cache_statistics::created);
-            }
-            enter(made);
-            item = made;
-        } else {
+        if (item != nullptr && bytes == bytes_of(item) && content.kept == nullptr) {
+            to_front(item, now_s);
             memory_.will_write(item);
-            fill(item, content);
+            if (memory_.load(&item->flags) != label.flags) memory_.store(&item->flags, label.flags);
+            if (memory_.load(&item->expires_at) != label.expires_at) memory_.store(&item->expires_at, label.expires_at);
+            if (memory_.load(&item->value_bytes) != content.bytes()) memory_.store(&item->value_bytes, content.bytes());
+            fill(item, content, key.words());
+            give_unique(item);
+            return;
         }
-        give_unique(item);
-        return item;
+        cache_item* const made = make(key, content, label, now_s);
+        if (item != nullptr)
+            take_out(item);
+        else
+            count(&cache_statistics::created);
+        enter(made, key.hash(), bytes);
+        give_unique(made);
+    }
+
+    cache_label label_of(const cache_item* item) const {
+        return {memory_.load(&item->flags), memory_.load(&item->expires_at)};
     }
 
     /// The command uses the item: it comes to the front if it is time.
@@ -115,7 +130,6 @@ public:
         std::uint64_t* const word = &(here_->counts.*what);
         memory_.store(word, memory_.load(word) + by);
     }
-    void count(std::uint64_t cache_statistics::* what, int by) const { count(what, static_cast<std::uint64_t>(by)); }
 
     /// All items of now are gone, at once or at a time; a flush that still waits is replaced.
     void flush(std::uint64_t at_s, std::uint64_t now_s) const {
@@ -171,31 +185,27 @@ private:
         return true;
     }
 
-    /// An item in neither index nor list.
-    cache_item* make(const cache_key& key, const cache_content& content, std::uint64_t now_s) const {
+    /// An item in neither index nor list, without a unique.
+    cache_item* make(const cache_key& key, const cache_content& content, const cache_label& label,
+                     std::uint64_t now_s) const {
         auto* const made =
             static_cast<cache_item*>(memory_.allocate(cache_item_bytes(key.bytes(), content.bytes())));
         memory_.will_write(made);
         memory_.store(&made->hash, key.hash());
-        memory_.store(&made->expires_at, 0);
+        memory_.store(&made->expires_at, label.expires_at);
         memory_.store(&made->moved_at, now_s);
+        memory_.store(&made->value_bytes, content.bytes());
         memory_.store(&made->key_bytes, static_cast<std::uint32_t>(key.bytes()));
-        memory_.store(&made->flags, 0);
+        memory_.store(&made->flags, label.flags);
         for (std::uint64_t i = 0; i < key.words(); ++i) memory_.store(words_of(made) + i, key.word(i));
-        fill(made, content);
+        fill(made, content, key.words());
         return made;
     }
 
-    void copy_head(cache_item* to, const cache_item* from) const {
-        memory_.store(&to->expires_at, memory_.load(&from->expires_at));
-        memory_.store(&to->flags, memory_.load(&from->flags));
-    }
-
-    void fill(cache_item* item, const cache_content& content) const {
-        const std::uint64_t bytes = content.bytes();
-        memory_.store(&item->value_bytes, bytes);
-        std::uint64_t* const first = words_of(item) + detail::words_of(memory_.load(&item->key_bytes));
-        for (std::uint64_t i = 0; i < detail::words_of(bytes); ++i) memory_.store(first + i, joined_word(content, i));
+    void fill(cache_item* item, const cache_content& content, std::uint64_t key_words) const {
+        std::uint64_t* const first = words_of(item) + key_words;
+        for (std::uint64_t i = 0; i < detail::words_of(content.bytes()); ++i)
+            memory_.store(first + i, joined_word(content, i));
     }
 
     /// Word `i` of both texts of the content in their order.
@@ -217,27 +227,27 @@ private:
     }
 
     void give_unique(cache_item* item) const {
-        const std::uint64_t unique = memory_.load(&here_->unique) + 1;
+        const std::uint64_t unique = memory_.load(&here_->unique) + shape_->unique_step;
         memory_.store(&here_->unique, unique);
         memory_.store(&item->unique, unique);
     }
 
-    void enter(cache_item* item) const {
-        cache_item** const bucket = bucket_of(memory_.load(&item->hash));
+    void enter(cache_item* item, std::uint64_t hash, std::uint64_t bytes) const {
+        cache_item** const bucket = bucket_of(hash);
         memory_.will_write(bucket);
         memory_.store(&item->next, memory_.load(bucket));
         memory_.store(bucket, item);
         memory_.will_write(here_);
         enter_list(item);
         count(&cache_statistics::items);
-        count(&cache_statistics::bytes, bytes_of(item));
+        count(&cache_statistics::bytes, bytes);
     }
 
     void take_out(cache_item* item) const {
         leave_bucket(item);
         leave_list(item);
-        count(&cache_statistics::items, -1);
-        count(&cache_statistics::bytes, -bytes_of(item));
+        count(&cache_statistics::items, ~std::uint64_t{0});
+        count(&cache_statistics::bytes, 0 - bytes_of(item));
         memory_.free(item);
     }
 
