@@ -95,11 +95,18 @@ public:
 
     /// get and gets: found or not_found.
     cache_answer get(const cache_key& key, std::uint64_t now_s, cache_found& found) const {
+        return get(key, now_s, found, [](std::uint64_t) {});
+    }
+    /// The same for a caller who does not know how long the value is: before it is read, make_room(bytes) may give
+    /// `found` other text and room. It runs inside the transaction, as often as that.
+    template <class F>
+    cache_answer get(const cache_key& key, std::uint64_t now_s, cache_found& found, F&& make_room) const {
         return command(key, [&](const items_type& items) {
             cache_item* const item = items.find(key, now_s);
             if (shape_.counts_gets != 0)
                 items.count(item != nullptr ? &cache_statistics::get_hits : &cache_statistics::get_misses);
             if (item == nullptr) return cache_answer::not_found;
+            make_room(memory_.load(&item->value_bytes));
             read(items, item, found);
             items.use(item, now_s);
             return cache_answer::found;
