@@ -33,7 +33,7 @@ constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_
                                 suite{"lines", plan_lines},   suite{"wrap", plan_wrap},
                                 suite{"intset", plan_intset}, suite{"itm", plan_itm, conclude_itm},
                                 suite{"stamp", plan_stamp},   suite{"dnv-list", plan_dnv_list},
-                                suite{"cchtm", plan_cchtm, conclude_cchtm},
+                                suite{"cache", plan_cache},   suite{"cchtm", plan_cchtm, conclude_cchtm},
                                 suite{"ecc", plan_ecc},       suite{"memory", plan_memory}};
 
 constexpr auto suite_names = [] {
@@ -136,7 +136,7 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
         ->capture_default_str();
     bench->add_option("--delay-ns", all->asked.delay_ns,
                       "Extra time for each line written to nvram, by our engines and, on bounded-buffer, lines and\n"
-                      "wrap, by libpmemobj; none on dnv-list")
+                      "wrap, by libpmemobj; none on dnv-list and cache")
         ->capture_default_str();
     bench->add_option("--records", setting::records,
                       "How our engines' log records reach nvram: streamed, written_back, or the cheaper way as each\n"

@@ -28,6 +28,7 @@ std::vector<planned_match> plan_intset(const options& wanted, scratch& space);
 std::vector<planned_match> plan_stamp(const options& wanted, scratch& space);
 std::vector<planned_match> plan_itm(const options& wanted, scratch& space);
 std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space);
+std::vector<planned_match> plan_cache(const options& wanted, scratch& space);
 std::vector<planned_match> plan_cchtm(const options& wanted, scratch& space);
 std::vector<planned_match> plan_ecc(const options& wanted, scratch& space);
 

@@ -24,7 +24,8 @@ FLOORS = {
     "sim": {"base": 1, "port": 2, "front": 2, "timeline": 2, "memory": 3, "guest": 3, "cache": 4, "core": 5,
             "logging": 5, "energy": 5, "machine": 6, "examples": 7, "": 8},
     "bench": {"contest": 1, "figures": 2, "dnv": 2, "rivals": 2, "tl2": 2, "transactions": 2, "": 3},
-    "workload": {"": 1, "gen": 2, "ds": 2, "stamp": 3},
+    "workload": {"": 1, "gen": 2, "ds": 2, "cache": 2, "stamp": 3},
+    "cache": {"": 1, "program": 2},
     "aspect": {"weave": 1, "features": 2, "pooled": 2, "probed": 2, "refused": 2, "": 3},
     "examples": {"own_engine": 1, "": 2},
     "tests": {"consumer": 1, "kill": 1, "": 2},
@@ -62,7 +63,7 @@ WORKLOAD_INCLUDE = re.compile(
     r"|thread|mutex|sys/.*|unistd\.h|fcntl\.h|holdfast/.*)>"
 )
 
-CODE_FOLDERS = ("holdfast/", "crash/", "workload/", "tools/", "bench/", "examples/", "aspect/", "tests/",
+CODE_FOLDERS = ("holdfast/", "crash/", "workload/", "cache/", "tools/", "bench/", "examples/", "aspect/", "tests/",
                 "sim/", "fuzz/")
 # .cc is woven, .ah tells the weaver how.
 CODE_SUFFIXES = (".cpp", ".hpp", ".h", ".cc", ".ah")

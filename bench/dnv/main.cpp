@@ -1,8 +1,9 @@
-// holdfast-dnv-ALGORITHM rtx|tx|notx LEVEL POOL BYTES ELEMENTS
+// holdfast-dnv-ALGORITHM rtx|tx|notx LEVEL POOL BYTES ELEMENTS [THREADS]
 //
-// The child process of `holdfast bench dnv-list` in which a dnv pool is open, of which a process has one;
-// bench/contest/serve.hpp says what it answers. The paper's modes: rtx, words have codes; tx, they have none; notx, the
-// same list in memory of malloc, without blocks and without a pool.
+// The child process of `holdfast bench dnv-list`, and with THREADS of `holdfast bench cache`, in which a dnv pool is
+// open, of which a process has one; bench/contest/serve.hpp says what it answers. The paper's modes: rtx, words have
+// codes; tx, they have none; notx, the same list in memory of malloc, without blocks and without a pool.
+#include <bench/contest/cache_runs.hpp>
 #include <bench/contest/list_runs.hpp>
 #include <bench/contest/serve.hpp>
 #include <bench/dnv/list.hpp>
@@ -60,7 +61,32 @@ void forget_log_of(const std::string& pool) {
     if (const auto block = read_superblock(*file)) powerfail::shadow_log::remove(*block);
 }
 
+/// The Access of the cache.
+struct dnv_access {
+    template <class T>
+    T load(const T* home) const {
+        return *home;
+    }
+    template <class T>
+    void store(T* home, const std::type_identity_t<T>& value) const {
+        *home = value;
+    }
+    template <class T>
+    void will_write(T*) const {}
+    void* allocate(std::size_t bytes) const {
+        void* const made = dnv_malloc(bytes);
+        if (made == nullptr) HOLDFAST_CANCEL;
+        return made;
+    }
+    void free(void* block) const { dnv_free(block); }
+    template <class F>
+    bool atomically(F&& f) const {
+        return dnv_atomically(f).has_value();
+    }
+};
+
 DNV_POD list_node ends;
+DNV_POD workload::cache_root kept_cache;
 list_node plain_ends;
 
 dnv_options options_for(const std::string& mode, const std::string& level, const list_job& job) {
@@ -71,7 +97,7 @@ dnv_options options_for(const std::string& mode, const std::string& level, const
     dnv_options asked;
     // What a pool of this size has unless told, or more if one write would fill most of it.
     asked.log_bytes = std::max<std::uint64_t>(4u << 20, std::bit_ceil(record * 2));
-    asked.bytes = (64u << 20) + blocks * 3 / 2 + asked.log_bytes;
+    asked.bytes = (64u << 20) + blocks * 3 / 2 + asked.log_bytes + 2 * pool_bytes_for({job.elements, job.bytes, 1});
     asked.durability = level_named(level).value_or(level::power);
     asked.protect = mode == "rtx";
     asked.tmpfs_is_nvram = true;
@@ -85,8 +111,18 @@ int serve_list(List list, const list_job& job) {
     return serve([&](const std::string& name, std::uint64_t transactions) { return runs.run(name, transactions); });
 }
 
+int serve_cache(const cache_job& job) {
+    try {
+        cache_runs<dnv_access> runs(dnv_access(), &kept_cache, job);
+        runs.fill();
+        return serve([&](const std::string& name, std::uint64_t transactions) { return runs.run(name, transactions); });
+    } catch (const failure& reason) {
+        child_failed(reason.what());
+    }
+}
+
 int run(const std::vector<std::string>& arguments) {
-    if (arguments.size() != 6) child_failed("started by `holdfast bench` only");
+    if (arguments.size() != 6 && arguments.size() != 7) child_failed("started by `holdfast bench` only");
     const auto number = [&](std::size_t i) { return std::strtoull(arguments[i].c_str(), nullptr, 10); };
     const std::string& mode = arguments[1];
     const list_job job{number(5), number(4)};
@@ -96,6 +132,7 @@ int run(const std::vector<std::string>& arguments) {
     if (auto opened = dnv_open(arguments[3], options_for(mode, arguments[2], job)); !opened)
         child_failed(opened.error().text());
     forget_log_of(arguments[3]);
+    if (arguments.size() == 7) return serve_cache({job.elements, job.bytes, static_cast<unsigned>(number(6))});
     return serve_list(linked_list<in_blocks>(&ends, job.bytes), job);
 }
 

@@ -15,18 +15,18 @@ constexpr std::array programs{dnv_program{"value", "holdfast-dnv-value"},
 constexpr std::array<dnv_program, 0> programs{};
 #endif
 
-class dnv_list_contestant final : public contestant {
+class dnv_contestant final : public contestant {
 public:
-    dnv_list_contestant(const dnv_program& program, const std::string& mode, const setting& where, scratch& space)
+    dnv_contestant(const dnv_program& program, const std::string& mode, const setting& where, scratch& space,
+                   const std::vector<std::string>& more = {})
         : pool_(space.path(where.medium, "dnv")) {
-        child_ = std::make_unique<child_process>(
-            "dnv " + mode,
-            std::vector<std::string>{program_beside(program.program), mode, where.level, pool_,
-                                     std::to_string(where.bytes), std::to_string(where.elements)},
-            environment_without({"ITM_"}));
+        std::vector<std::string> arguments{program_beside(program.program), mode, where.level, pool_,
+                                           std::to_string(where.bytes), std::to_string(where.elements)};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        child_ = std::make_unique<child_process>("dnv " + mode, arguments, environment_without({"ITM_"}));
         child_->wait_until_ready();
     }
-    ~dnv_list_contestant() override {
+    ~dnv_contestant() override {
         child_.reset();
         std::remove(pool_.c_str());
     }
@@ -44,7 +44,13 @@ std::span<const dnv_program> dnv_programs() noexcept { return programs; }
 
 std::unique_ptr<contestant> start_dnv_list(const dnv_program& program, const std::string& mode, const setting& where,
                                            scratch& space) {
-    return std::make_unique<dnv_list_contestant>(program, mode, where, space);
+    return std::make_unique<dnv_contestant>(program, mode, where, space);
+}
+
+std::unique_ptr<contestant> start_dnv_cache(const dnv_program& program, const std::string& mode, const setting& where,
+                                            scratch& space) {
+    return std::make_unique<dnv_contestant>(program, mode, where, space,
+                                            std::vector<std::string>{std::to_string(where.threads)});
 }
 
 }  // namespace holdfast::bench

@@ -26,4 +26,8 @@ std::span<const dnv_program> dnv_programs() noexcept;
 std::unique_ptr<contestant> start_dnv_list(const dnv_program& program, const std::string& mode, const setting& where,
                                            scratch& space);
 
+/// The same with a cache of where.elements items with values of where.bytes bytes, for where.threads threads.
+std::unique_ptr<contestant> start_dnv_cache(const dnv_program& program, const std::string& mode, const setting& where,
+                                            scratch& space);
+
 }  // namespace holdfast::bench

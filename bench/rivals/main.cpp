@@ -3,6 +3,8 @@
 // The child process of `holdfast bench` in which a rival runs; bench/serve.hpp says what it answers.
 #include <bench/rivals/rival.hpp>
 
+#include <holdfast/base/result.hpp>
+
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -97,6 +99,7 @@ std::unique_ptr<rival> make(const std::string& name, const rival_job& job) {
     if (job.suite == "wrap" && name.starts_with("libpmemobj")) return make_libpmemobj_tree(job, name == "libpmemobj");
     if (job.suite == "dnv-list" && name.starts_with("libpmemobj"))
         return make_libpmemobj_list(job, name == "libpmemobj");
+    if (job.suite == "cache" && name == "libpmemobj") return make_libpmemobj_cache(job);
     if (name == "libpmemobj") return make_libpmemobj(job);
     if (name == "lmdb") return make_lmdb(job);
     if (name == "sqlite") return make_sqlite(job);
@@ -112,6 +115,7 @@ int run(const std::vector<std::string>& arguments) {
     job.elements = std::strtoull(arguments[6].c_str(), nullptr, 10);
     job.swaps = std::strtoull(arguments[7].c_str(), nullptr, 10);
     const auto threads = static_cast<unsigned>(std::strtoul(arguments[8].c_str(), nullptr, 10));
+    job.threads = threads;
     job.delay_ns = static_cast<std::uint32_t>(std::strtoul(arguments[10].c_str(), nullptr, 10));
     job.rate = std::strtoull(arguments[11].c_str(), nullptr, 10);
     job.bytes = std::strtoull(arguments[12].c_str(), nullptr, 10);
@@ -138,5 +142,9 @@ int run(const std::vector<std::string>& arguments) {
 int main(int count, char** arguments) {
     // The data vanish with the parent; so should whoever fills them.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return holdfast::bench::run({arguments, arguments + count});
+    try {
+        return holdfast::bench::run({arguments, arguments + count});
+    } catch (const holdfast::failure& reason) {
+        holdfast::bench::child_failed(reason.what());
+    }
 }

@@ -15,11 +15,12 @@ namespace holdfast::bench {
 
 /// One rival's task, as the parent process gave it.
 struct rival_job {
-    std::string suite;      ///< sps, hash, btree, rbtree, bounded-buffer, lines, wrap or dnv-list
+    std::string suite;      ///< sps, hash, btree, rbtree, bounded-buffer, lines, wrap, dnv-list or cache
     bool power = true;      ///< durable against a power cut; otherwise against a killed process
     std::string directory;  ///< exists, empty before the data are filled in
     std::uint64_t elements = 0;  ///< bytes of the object in suite lines
-    std::uint64_t bytes = 0;     ///< of an element's payload in suite dnv-list
+    std::uint64_t bytes = 0;     ///< of an element's payload in suite dnv-list, of a value in suite cache
+    unsigned threads = 1;        ///< where `run` answers every case and several threads are asked for
     std::uint64_t swaps = 1;
     std::uint64_t rate = 0;      ///< of the requests in suite wrap; 0: one after another
     std::uint32_t delay_ns = 0;  ///< added for each line that goes to the medium; libpmemobj alone knows it
@@ -69,6 +70,8 @@ std::unique_ptr<rival> make_libpmemobj_objects(const rival_job& job, bool as_pap
 std::unique_ptr<rival> make_libpmemobj_tree(const rival_job& job, bool each_store);
 /// The list of suite dnv-list; `as_paper` as above.
 std::unique_ptr<rival> make_libpmemobj_list(const rival_job& job, bool as_paper);
+/// The cache of suite cache, as its best user would use libpmemobj.
+std::unique_ptr<rival> make_libpmemobj_cache(const rival_job& job);
 std::unique_ptr<rival> make_lmdb(const rival_job& job);
 std::unique_ptr<rival> make_sqlite(const rival_job& job);
 
