@@ -13,7 +13,8 @@ import subprocess
 import sys
 
 SNIPPETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented", "snippets.cc")
-NEEDED = ("-fno-code-hoisting", "-fno-tree-pre", "-fno-tree-loop-distribute-patterns", "-fno-ipa-sra")
+NEEDED = ("-fno-code-hoisting", "-fno-tree-pre", "-fno-tree-loop-distribute-patterns", "-fno-ipa-sra",
+          "-fno-ipa-modref")
 # What the compiler calls of its own accord. It has no barriers.
 PLAIN_CALLS = r"\b(memset|memcpy|memmove)\b"
 

@@ -307,8 +307,7 @@ private:
     private_array<input_triangle> input_;
     std::uint64_t input_points_ = 0;
     private_array<work_of_thread> done_;
-    /// One for each thread. Not made by work() because of g++ 12: what a function has allocated itself its blocks load
-    /// without barriers, also if what they call has stored to it with them.
+    /// One for each thread, which keeps its memory from transaction to transaction.
     private_array<mesh_cavity> cavities_;
 };
 

@@ -184,6 +184,19 @@ void copies(long* __restrict p, const long* __restrict from, int count) {
 
 long loads_in_callee(const long* p) { return loaded_in_callee(p) + 1; }
 
+[[gnu::noinline]] static void fill(long* p) { *p = 7; }
+
+long memory_of_its_own() {
+    auto* const p = static_cast<long*>(__builtin_malloc(sizeof(long)));
+    long r;
+    __transaction_atomic {
+        fill(p);
+        r = *p;
+    }
+    __builtin_free(p);
+    return r;
+}
+
 long waits(const long* p) {
     for (;;) {
         long r;
