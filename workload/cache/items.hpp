@@ -174,7 +174,8 @@ private:
     /// What counts an item that is there no longer; nullptr for one that is.
     std::uint64_t cache_statistics::* why_gone(const cache_item* item, std::uint64_t now_s) const {
         if (memory_.load(&item->unique) <= memory_.load(&here_->flushed_through)) return &cache_statistics::flushed;
-        if (memory_.load(&item->expires_at) <= now_s) return &cache_statistics::expired;
+        const std::uint64_t expires_at = memory_.load(&item->expires_at);
+        if (expires_at <= now_s && expires_at != cache_never_s) return &cache_statistics::expired;
         return nullptr;
     }
 
