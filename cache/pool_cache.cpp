@@ -13,6 +13,9 @@
 namespace holdfast {
 namespace {
 
+/// Whether it may help to do less at once.
+bool is_want_of_room(errc code) { return code == errc::transaction_too_large || code == errc::out_of_space; }
+
 /// The pool's access with a lock around each transaction, which says why one failed.
 class locked_access : public pool_access<redo> {
 public:
@@ -21,6 +24,9 @@ public:
 
     template <class F>
     bool atomically(F&& f) const {
+        // A command that failed is tried again, with less at once. Behind a commit whose outcome is unknown the pool is
+        // poisoned: that error would hide the first one, and say that nothing has happened.
+        if (reason_ != nullptr && *reason_ && !is_want_of_room((*reason_)->code)) return false;
         auto done = run_transaction<redo>(*pool_, f, *lock_);
         if (!done && reason_ != nullptr) *reason_ = done.error();
         return done.has_value();
@@ -43,7 +49,9 @@ std::uint64_t bytes_for(const cache_settings& settings) {
     return settings.limit_bytes + settings.limit_bytes / 2 + 2 * buckets * sizeof(void*) + (16 << 20);
 }
 
-error no_reason() { return {.code = errc::invalid_argument, .what = "the cache's settings are out of range"}; }
+error impossible_settings() {
+    return {.code = errc::invalid_argument, .what = "the cache's settings are out of range"};
+}
 
 }  // namespace
 
@@ -66,15 +74,24 @@ pool_cache::~pool_cache() = default;
 result<pool_cache> pool_cache::open_or_create(const std::string& path, const pool_cache_options& options) {
     create_options pool = options.pool;
     pool.bytes = options.pool_bytes != 0 ? options.pool_bytes : bytes_for(options.cache);
-    auto opened = basic_pool<redo>::open_or_create(path, pool);
+    auto opened = basic_pool<redo>::open(path, pool);
+    if (!opened && opened.error().code == errc::not_found) {
+        if (!workload::are_possible(options.cache)) return impossible_settings();
+        opened = basic_pool<redo>::open_or_create(path, pool);
+    }
     if (!opened) return opened.error();
-    auto root = opened->plain_root<workload::cache_root>("cache");
+    // A root's type is its size and version: another program's root must not be taken for a cache.
+    auto root = opened->plain_root<workload::cache_root>("cache", "key-value cache 1");
     if (!root) return root.error();
     auto made = std::make_unique<state>(std::move(*opened), *root);
     if (!made->all.exists()) {
+        if (!workload::are_possible(options.cache)) return impossible_settings();
+        // The pool is there already, for other settings perhaps.
+        if (made->pool.info().bytes < pool.bytes)
+            if (auto grown = made->pool.grow(pool.bytes); !grown) return grown.error();
         std::optional<error> reason;
         state::cache_type creating = made->all.with(locked_access(made->pool.core(), made->lock, &reason));
-        if (!creating.create(options.cache)) return reason ? *reason : no_reason();
+        if (!creating.create(options.cache)) return reason ? *reason : impossible_settings();
         made->all = state::cache_type(locked_access(made->pool.core(), made->lock), *root);
     }
     return pool_cache(std::move(made));
@@ -170,6 +187,9 @@ result<cache_statistics> pool_cache::statistics() {
 
 result<void> pool_cache::check() {
     if (!state_) return error{.code = errc::misuse, .what = "the cache is closed"};
+    // It reads outside of transactions, which would notice a forked child.
+    if (auto entered = detail::check_entry(&state_->pool.core(), detail::inside_transaction::refused); !entered)
+        return entered;
     const locked_access memory(state_->pool.core(), state_->lock);
     const workload::check_report found = workload::cache_check<locked_access>(memory, state_->all).run();
     if (found.ok()) return {};
