@@ -111,6 +111,28 @@ auto pool_cache::run(F&& f) {
     return result<value>(std::move(said));
 }
 
+/// The same of a command that stores `bytes` bytes. Where the pool has no room for them although the limit allows it,
+/// blocks of other sizes are in the way, and the oldest items go until there is; but not more than there were, whatever
+/// other threads store meanwhile.
+template <class F>
+auto pool_cache::run_with_room(std::string_view key, std::uint64_t bytes, std::uint64_t now_s, F&& f) {
+    auto said = run(f);
+    if (said || said.error().code != errc::out_of_space) return said;
+    const pool_info pool = state_->pool.info();
+    const auto before = statistics();
+    if (!before || bytes > pool.bytes - pool.log_bytes) return said;
+    std::uint64_t evicted = 0;
+    for (std::uint64_t all_evicted = 0; all_evicted < before->items; all_evicted += evicted) {
+        const auto made = run([&](const auto& all) {
+            return all.evict_beside(key_of(key), now_s, evicted) ? cache_answer::stored : cache_answer::failed;
+        });
+        if (!made || evicted == 0) return said;
+        said = run(f);
+        if (said || said.error().code != errc::out_of_space) return said;
+    }
+    return said;
+}
+
 result<cache_hit> pool_cache::get(std::string_view key, std::uint64_t now_s) {
     return run([&](const auto& all) {
         cache_hit hit;
@@ -127,34 +149,40 @@ result<cache_hit> pool_cache::get(std::string_view key, std::uint64_t now_s) {
 }
 
 result<cache_answer> pool_cache::set(std::string_view key, const cache_value& value, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.set(key_of(key), entry_of(value), now_s); });
+    return run_with_room(key, value.text.size(), now_s,
+                         [&](const auto& all) { return all.set(key_of(key), entry_of(value), now_s); });
 }
 result<cache_answer> pool_cache::add(std::string_view key, const cache_value& value, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.add(key_of(key), entry_of(value), now_s); });
+    return run_with_room(key, value.text.size(), now_s,
+                         [&](const auto& all) { return all.add(key_of(key), entry_of(value), now_s); });
 }
 result<cache_answer> pool_cache::replace(std::string_view key, const cache_value& value, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.replace(key_of(key), entry_of(value), now_s); });
+    return run_with_room(key, value.text.size(), now_s,
+                         [&](const auto& all) { return all.replace(key_of(key), entry_of(value), now_s); });
 }
 result<cache_answer> pool_cache::append(std::string_view key, std::string_view text, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.append(key_of(key), entry_of({text}), now_s); });
+    return run_with_room(key, text.size(), now_s,
+                         [&](const auto& all) { return all.append(key_of(key), entry_of({text}), now_s); });
 }
 result<cache_answer> pool_cache::prepend(std::string_view key, std::string_view text, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.prepend(key_of(key), entry_of({text}), now_s); });
+    return run_with_room(key, text.size(), now_s,
+                         [&](const auto& all) { return all.prepend(key_of(key), entry_of({text}), now_s); });
 }
 result<cache_answer> pool_cache::cas(std::string_view key, const cache_value& value, std::uint64_t unique,
                                      std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.cas(key_of(key), entry_of(value), unique, now_s); });
+    return run_with_room(key, value.text.size(), now_s,
+                         [&](const auto& all) { return all.cas(key_of(key), entry_of(value), unique, now_s); });
 }
 
 result<cache_number> pool_cache::increment(std::string_view key, std::uint64_t by, std::uint64_t now_s) {
-    return run([&](const auto& all) {
+    return run_with_room(key, 0, now_s, [&](const auto& all) {
         cache_number said;
         said.answer = all.increment(key_of(key), by, now_s, said.number);
         return said;
     });
 }
 result<cache_number> pool_cache::decrement(std::string_view key, std::uint64_t by, std::uint64_t now_s) {
-    return run([&](const auto& all) {
+    return run_with_room(key, 0, now_s, [&](const auto& all) {
         cache_number said;
         said.answer = all.decrement(key_of(key), by, now_s, said.number);
         return said;

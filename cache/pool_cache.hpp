@@ -55,8 +55,9 @@ struct cache_number {
 /// Each command is one transaction, with what it evicts and counts (cache.hpp names the exception).
 /// What holds if the process dies inside a command: all of it has happened, or nothing. A command that has returned has
 /// happened.
-/// Errors of every command: those of basic_pool::atomically, out_of_space where the pool has no room for a value that
-/// the limit allows; nothing has happened then, but perhaps evictions. After outcome_unknown, though, all may have
+/// Where the pool has no room for a value that the limit allows, items are evicted in steps before it.
+/// Errors of every command: those of basic_pool::atomically, out_of_space where the pool has no room for a value even
+/// without all others; nothing has happened then, but perhaps evictions. After outcome_unknown, though, all may have
 /// happened. An answer is not an error.
 class pool_cache {
 public:
@@ -108,6 +109,8 @@ private:
     explicit pool_cache(std::unique_ptr<state> opened) noexcept;
     template <class F>
     auto run(F&& f);
+    template <class F>
+    auto run_with_room(std::string_view key, std::uint64_t bytes, std::uint64_t now_s, F&& f);
 
     std::unique_ptr<state> state_;
 };

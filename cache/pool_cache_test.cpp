@@ -143,9 +143,9 @@ TEST_F(PoolCache, SettingsOutOfRangeLeaveNoPool) {
 TEST_F(PoolCache, APoolWithoutACacheIsMadeAsLargeAsTheCacheNeeds) {
     options_.pool.bytes = 1 << 20;
     EXPECT_TRUE(basic_pool<redo>::create(scratch_.file("cache"), options_.pool).value().close());
-    options_.cache.limit_bytes = 16 << 20;
+    options_.cache.limit_bytes = 4 << 20;
     pool_cache all = open().value();
-    const std::string text(1 << 20, 'x');
+    const std::string text(256 << 10, 'x');
     for (int i = 0; i < 15; ++i)
         EXPECT_EQ(all.set("key" + std::to_string(i), {text}, 1).value(), cache_answer::stored) << i;
     EXPECT_EQ(all.statistics()->evictions, 0u);
@@ -185,6 +185,51 @@ TEST_F(PoolCache, AForkedChildHasNoCache) {
     ::waitpid(child, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
     EXPECT_EQ(all.get("a", 1)->text, "x");
+    EXPECT_TRUE(all.check());
+}
+
+/// Some items that are used again and again hold pages of the pool for one size of values; others need the room for
+/// another.
+TEST_F(PoolCache, ItemsAreEvictedWhereThePoolHasNoRoomForWhatTheLimitAllows) {
+    options_.cache.limit_bytes = 512 << 10;
+    options_.pool_bytes = 1 << 20;
+    options_.pool.durability = level::process;
+    pool_cache all = open().value();
+    std::uint64_t now_s = 1, number = 0;
+    std::vector<std::string> used;
+    for (const std::size_t bytes : {60u, 130u, 200u, 280u}) {
+        const std::string text(bytes, 'x');
+        const std::uint64_t count = (512 << 10) / (bytes + 90);
+        for (std::uint64_t i = 0; i < 2 * count; ++i) {
+            const std::string key = "key" + std::to_string(++number);
+            const auto said = all.set(key, {text}, now_s);
+            ASSERT_TRUE(said) << bytes << " bytes: " << said.error().text();
+            if (i % (4096 / (bytes + 90) + 1) == 0) used.push_back(key);
+            if (i % (count / 4) != 0) continue;
+            now_s += 100;
+            for (const std::string& each : used) static_cast<void>(all.get(each, now_s).value());
+        }
+    }
+    EXPECT_GT(all.statistics()->bytes, 128u << 10) << "of 512 KiB";
+    EXPECT_TRUE(all.check());
+}
+
+TEST_F(PoolCache, AnItemThatGrowsIsNotEvictedForItself) {
+    options_.cache.limit_bytes = 64 << 20;
+    options_.cache.buckets = 1024;
+    options_.cache.value_bytes_max = 16 << 20;
+    options_.pool_bytes = 8 << 20;
+    pool_cache all = open().value();
+    const std::string part(1 << 20, 'x');
+    EXPECT_EQ(all.set("grows", {part}, 1).value(), cache_answer::stored);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(all.set(std::to_string(i), {"v"}, 1).value(), cache_answer::stored);
+    std::uint64_t bytes = 1 << 20;
+    auto said = all.append("grows", part, 1);
+    for (; said; said = all.append("grows", part, 1)) bytes += part.size();
+    EXPECT_EQ(said.error().code, errc::out_of_space) << "the old value and the new one";
+    EXPECT_GT(bytes, 2u << 20);
+    EXPECT_EQ(all.get("grows", 1)->text.size(), bytes);
+    EXPECT_EQ(all.statistics()->items, 1u);
     EXPECT_TRUE(all.check());
 }
 

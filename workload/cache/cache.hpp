@@ -172,6 +172,23 @@ public:
         });
     }
 
+    /// Evicts some items of each partition, but not that of the key: for a caller whose memory has no room although the
+    /// limit allows it. `evicted`: how many. False when a transaction failed.
+    bool evict_beside(const cache_key& key, std::uint64_t now_s, std::uint64_t& evicted) const {
+        evicted = 0;
+        for (std::uint64_t i = 0; i <= mask_; ++i) {
+            const items_type items(memory_, first_ + i, shape_);
+            std::uint64_t here = 0;
+            if (!memory_.atomically([&] {
+                    cache_item* const spared = i == partition_of(key) ? items.find(key, now_s) : nullptr;
+                    here = items.evict_beside(spared, evicted_in_step, now_s);
+                }))
+                return false;
+            evicted += here;
+        }
+        return true;
+    }
+
     /// All items of now are gone, at once, or those of then when `delay_s` seconds have gone by (above 30 days: at that
     /// time; negative: at once). A flush that still waits is replaced. Their memory is given back as they are met.
     /// False when the transaction failed.
