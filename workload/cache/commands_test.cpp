@@ -1,5 +1,5 @@
 // What each command does, and random commands against the model, on ordinary memory.
-#include <workload/cache/conflicting_access_test.hpp>
+#include <workload/conflicting_access_test.hpp>
 #include <workload/cache/model_test.hpp>
 #include <workload/counted_access.hpp>
 #include <workload/plain_access_test.hpp>
