@@ -91,7 +91,7 @@ cache_answer calculated(result<cache_number> said, std::uint64_t* result) {
 
 cache_answer found_in(cache_hit hit, holdfast_cache_found& found) {
     if (hit.answer != cache_answer::found) return hit.answer;
-    std::memcpy(found.text, hit.text.data(), std::min(hit.text.size(), found.room));
+    if (found.room != 0) std::memcpy(found.text, hit.text.data(), std::min(hit.text.size(), found.room));
     found.bytes = hit.text.size();
     found.flags = hit.flags;
     found.unique = hit.unique;
@@ -105,8 +105,9 @@ extern "C" {
 
 int holdfast_cache_open(const char* path, const holdfast_cache_options* options, holdfast_cache** cache) {
     return holdfast::succeeds([&] {
-        holdfast::refuse_null(path, cache);
+        holdfast::refuse_null(cache);
         *cache = nullptr;
+        holdfast::refuse_null(path);
         *cache = new holdfast_cache{holdfast::pool_cache::open_or_create(path, holdfast::options_of(options)).value()};
     }) ? 0 : -1;
 }

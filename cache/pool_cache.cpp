@@ -13,6 +13,9 @@
 namespace holdfast {
 namespace {
 
+/// Whether it may help to do less at once.
+bool is_want_of_room(errc code) { return code == errc::transaction_too_large || code == errc::out_of_space; }
+
 /// The pool's access with a lock around each transaction, which says why one failed.
 class locked_access : public pool_access<redo> {
 public:
@@ -21,6 +24,9 @@ public:
 
     template <class F>
     bool atomically(F&& f) const {
+        // A command that failed is tried again, with less at once. Behind a commit whose outcome is unknown the pool is
+        // poisoned: that error would hide the first one, and say that nothing has happened.
+        if (reason_ != nullptr && *reason_ && !is_want_of_room((*reason_)->code)) return false;
         auto done = run_transaction<redo>(*pool_, f, *lock_);
         if (!done && reason_ != nullptr) *reason_ = done.error();
         return done.has_value();
@@ -43,7 +49,9 @@ std::uint64_t bytes_for(const cache_settings& settings) {
     return settings.limit_bytes + settings.limit_bytes / 2 + 2 * buckets * sizeof(void*) + (16 << 20);
 }
 
-error no_reason() { return {.code = errc::invalid_argument, .what = "the cache's settings are out of range"}; }
+error impossible_settings() {
+    return {.code = errc::invalid_argument, .what = "the cache's settings are out of range"};
+}
 
 }  // namespace
 
@@ -66,15 +74,24 @@ pool_cache::~pool_cache() = default;
 result<pool_cache> pool_cache::open_or_create(const std::string& path, const pool_cache_options& options) {
     create_options pool = options.pool;
     pool.bytes = options.pool_bytes != 0 ? options.pool_bytes : bytes_for(options.cache);
-    auto opened = basic_pool<redo>::open_or_create(path, pool);
+    auto opened = basic_pool<redo>::open(path, pool);
+    if (!opened && opened.error().code == errc::not_found) {
+        if (!workload::are_possible(options.cache)) return impossible_settings();
+        opened = basic_pool<redo>::open_or_create(path, pool);
+    }
     if (!opened) return opened.error();
-    auto root = opened->plain_root<workload::cache_root>("cache");
+    // A root's type is its size and version: another program's root must not be taken for a cache.
+    auto root = opened->plain_root<workload::cache_root>("cache", "key-value cache 1");
     if (!root) return root.error();
     auto made = std::make_unique<state>(std::move(*opened), *root);
     if (!made->all.exists()) {
+        if (!workload::are_possible(options.cache)) return impossible_settings();
+        // The pool is there already, for other settings perhaps.
+        if (made->pool.info().bytes < pool.bytes)
+            if (auto grown = made->pool.grow(pool.bytes); !grown) return grown.error();
         std::optional<error> reason;
         state::cache_type creating = made->all.with(locked_access(made->pool.core(), made->lock, &reason));
-        if (!creating.create(options.cache)) return reason ? *reason : no_reason();
+        if (!creating.create(options.cache)) return reason ? *reason : impossible_settings();
         made->all = state::cache_type(locked_access(made->pool.core(), made->lock), *root);
     }
     return pool_cache(std::move(made));
@@ -94,6 +111,28 @@ auto pool_cache::run(F&& f) {
     return result<value>(std::move(said));
 }
 
+/// The same of a command that stores `bytes` bytes. Where the pool has no room for them although the limit allows it,
+/// blocks of other sizes are in the way, and the oldest items go until there is; but not more than there were, whatever
+/// other threads store meanwhile.
+template <class F>
+auto pool_cache::run_with_room(std::string_view key, std::uint64_t bytes, std::uint64_t now_s, F&& f) {
+    auto said = run(f);
+    if (said || said.error().code != errc::out_of_space) return said;
+    const pool_info pool = state_->pool.info();
+    const auto before = statistics();
+    if (!before || bytes > pool.bytes - pool.log_bytes) return said;
+    std::uint64_t evicted = 0;
+    for (std::uint64_t all_evicted = 0; all_evicted < before->items; all_evicted += evicted) {
+        const auto made = run([&](const auto& all) {
+            return all.evict_beside(key_of(key), now_s, evicted) ? cache_answer::stored : cache_answer::failed;
+        });
+        if (!made || evicted == 0) return said;
+        said = run(f);
+        if (said || said.error().code != errc::out_of_space) return said;
+    }
+    return said;
+}
+
 result<cache_hit> pool_cache::get(std::string_view key, std::uint64_t now_s) {
     return run([&](const auto& all) {
         cache_hit hit;
@@ -110,34 +149,40 @@ result<cache_hit> pool_cache::get(std::string_view key, std::uint64_t now_s) {
 }
 
 result<cache_answer> pool_cache::set(std::string_view key, const cache_value& value, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.set(key_of(key), entry_of(value), now_s); });
+    return run_with_room(key, value.text.size(), now_s,
+                         [&](const auto& all) { return all.set(key_of(key), entry_of(value), now_s); });
 }
 result<cache_answer> pool_cache::add(std::string_view key, const cache_value& value, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.add(key_of(key), entry_of(value), now_s); });
+    return run_with_room(key, value.text.size(), now_s,
+                         [&](const auto& all) { return all.add(key_of(key), entry_of(value), now_s); });
 }
 result<cache_answer> pool_cache::replace(std::string_view key, const cache_value& value, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.replace(key_of(key), entry_of(value), now_s); });
+    return run_with_room(key, value.text.size(), now_s,
+                         [&](const auto& all) { return all.replace(key_of(key), entry_of(value), now_s); });
 }
 result<cache_answer> pool_cache::append(std::string_view key, std::string_view text, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.append(key_of(key), entry_of({text}), now_s); });
+    return run_with_room(key, text.size(), now_s,
+                         [&](const auto& all) { return all.append(key_of(key), entry_of({text}), now_s); });
 }
 result<cache_answer> pool_cache::prepend(std::string_view key, std::string_view text, std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.prepend(key_of(key), entry_of({text}), now_s); });
+    return run_with_room(key, text.size(), now_s,
+                         [&](const auto& all) { return all.prepend(key_of(key), entry_of({text}), now_s); });
 }
 result<cache_answer> pool_cache::cas(std::string_view key, const cache_value& value, std::uint64_t unique,
                                      std::uint64_t now_s) {
-    return run([&](const auto& all) { return all.cas(key_of(key), entry_of(value), unique, now_s); });
+    return run_with_room(key, value.text.size(), now_s,
+                         [&](const auto& all) { return all.cas(key_of(key), entry_of(value), unique, now_s); });
 }
 
 result<cache_number> pool_cache::increment(std::string_view key, std::uint64_t by, std::uint64_t now_s) {
-    return run([&](const auto& all) {
+    return run_with_room(key, 0, now_s, [&](const auto& all) {
         cache_number said;
         said.answer = all.increment(key_of(key), by, now_s, said.number);
         return said;
     });
 }
 result<cache_number> pool_cache::decrement(std::string_view key, std::uint64_t by, std::uint64_t now_s) {
-    return run([&](const auto& all) {
+    return run_with_room(key, 0, now_s, [&](const auto& all) {
         cache_number said;
         said.answer = all.decrement(key_of(key), by, now_s, said.number);
         return said;
@@ -170,6 +215,9 @@ result<cache_statistics> pool_cache::statistics() {
 
 result<void> pool_cache::check() {
     if (!state_) return error{.code = errc::misuse, .what = "the cache is closed"};
+    // It reads outside of transactions, which would notice a forked child.
+    if (auto entered = detail::check_entry(&state_->pool.core(), detail::inside_transaction::refused); !entered)
+        return entered;
     const locked_access memory(state_->pool.core(), state_->lock);
     const workload::check_report found = workload::cache_check<locked_access>(memory, state_->all).run();
     if (found.ok()) return {};

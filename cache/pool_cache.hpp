@@ -55,13 +55,17 @@ struct cache_number {
 /// Each command is one transaction, with what it evicts and counts (cache.hpp names the exception).
 /// What holds if the process dies inside a command: all of it has happened, or nothing. A command that has returned has
 /// happened.
-/// Errors of every command: those of basic_pool::atomically, out_of_space where the pool has no room for a value that
-/// the limit allows; nothing has happened then, but perhaps evictions. An answer is not an error.
+/// Where the pool has no room for a value that the limit allows, items are evicted in steps before it.
+/// Errors of every command: those of basic_pool::atomically, out_of_space where the pool has no room for a value even
+/// without all others; nothing has happened then, but perhaps evictions. After outcome_unknown, though, all may have
+/// happened. An answer is not an error.
 class pool_cache {
 public:
-    /// Opens the cache at `path`, or creates it, also in a pool in whose creation of a cache a process died.
+    /// Opens the cache at `path`, or creates it, also in a pool in whose creation of a cache a process died; that is
+    /// made larger if it is too small for these options.
     /// What holds if the process dies inside: the next opening finds the cache as it was, or creates it.
-    /// Errors: those of basic_pool::open and create; invalid_argument (settings out of range).
+    /// Errors: those of basic_pool::open, create and grow; invalid_argument (settings out of range; no pool is made);
+    /// root_mismatch (the pool belongs to another program).
     static result<pool_cache> open_or_create(const std::string& path, const pool_cache_options& options = {});
 
     pool_cache(pool_cache&&) noexcept;
@@ -105,6 +109,8 @@ private:
     explicit pool_cache(std::unique_ptr<state> opened) noexcept;
     template <class F>
     auto run(F&& f);
+    template <class F>
+    auto run_with_room(std::string_view key, std::uint64_t bytes, std::uint64_t now_s, F&& f);
 
     std::unique_ptr<state> state_;
 };

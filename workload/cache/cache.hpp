@@ -64,7 +64,6 @@ template <access Access>
 class cache {
 public:
     static constexpr std::int64_t longest_relative_lifetime_s = 30 * 24 * 60 * 60;
-    static constexpr std::uint64_t never_s = ~std::uint64_t{0};
     static constexpr std::uint64_t evicted_in_step = 32;
 
     /// Requires: the root is all zero or a cache's.
@@ -173,6 +172,23 @@ public:
         });
     }
 
+    /// Evicts some items of each partition, but not that of the key: for a caller whose memory has no room although the
+    /// limit allows it. `evicted`: how many. False when a transaction failed.
+    bool evict_beside(const cache_key& key, std::uint64_t now_s, std::uint64_t& evicted) const {
+        evicted = 0;
+        for (std::uint64_t i = 0; i <= mask_; ++i) {
+            const items_type items(memory_, first_ + i, shape_);
+            std::uint64_t here = 0;
+            if (!memory_.atomically([&] {
+                    cache_item* const spared = i == partition_of(key) ? items.find(key, now_s) : nullptr;
+                    here = items.evict_beside(spared, evicted_in_step, now_s);
+                }))
+                return false;
+            evicted += here;
+        }
+        return true;
+    }
+
     /// All items of now are gone, at once, or those of then when `delay_s` seconds have gone by (above 30 days: at that
     /// time; negative: at once). A flush that still waits is replaced. Their memory is given back as they are met.
     /// False when the transaction failed.
@@ -234,8 +250,10 @@ private:
         std::uint64_t most = ~std::uint64_t{0};
         for (;;) {
             bool has_room = true;
-            const cache_answer answer =
-                command(key, [&](const items_type& items) { return f(items, most, has_room); });
+            const cache_answer answer = command(key, [&](const items_type& items) {
+                has_room = true;  // after a conflict it runs again, and may be refused then
+                return f(items, most, has_room);
+            });
             if (answer == cache_answer::failed) {
                 if (most == evicted_in_step) return answer;
                 most = evicted_in_step;
@@ -246,10 +264,11 @@ private:
     }
 
     static std::uint64_t expiry(std::int64_t lifetime_s, std::uint64_t now_s) noexcept {
-        if (lifetime_s == 0) return never_s;
+        if (lifetime_s == 0) return cache_never_s;
         if (lifetime_s < 0) return 0;
         const auto seconds = static_cast<std::uint64_t>(lifetime_s);
-        return lifetime_s <= longest_relative_lifetime_s ? now_s + seconds : seconds;
+        if (lifetime_s > longest_relative_lifetime_s) return seconds;
+        return seconds < cache_never_s - now_s ? now_s + seconds : cache_never_s;
     }
 
     void read(const items_type& items, const cache_item* item, cache_found& found) const {

@@ -1,4 +1,5 @@
 // What each command does, and random commands against the model, on ordinary memory.
+#include <workload/conflicting_access_test.hpp>
 #include <workload/cache/model_test.hpp>
 #include <workload/counted_access.hpp>
 #include <workload/plain_access_test.hpp>
@@ -177,6 +178,28 @@ TEST_F(CacheCommands, LifetimesAreSecondsUpToThirtyDaysAndTimesAbove) {
     EXPECT_EQ(statistics().expired, 5u);
 }
 
+/// The latest time is also what time() returns when it fails, as an unsigned number.
+TEST_F(CacheCommands, WhatEndsBehindTheLatestTimeNeverEnds) {
+    constexpr std::uint64_t latest_s = ~std::uint64_t{0};
+    set("never", "v", 0);
+    now_s_ = latest_s - 10;
+    set("short", "v", 5);
+    set("long", "v", 30 * day_s);
+    EXPECT_EQ(all().touch(key("never"), 60, now_s_), cache_answer::touched);
+    EXPECT_TRUE(all().flush_all(60, now_s_));
+    EXPECT_EQ(get("long"), "v");
+    now_s_ += 4;
+    EXPECT_EQ(get("short"), "v");
+    now_s_ += 1;
+    EXPECT_EQ(get("short"), "-");
+    EXPECT_EQ(get("never"), "v");
+    EXPECT_TRUE(all().flush_all(30 * day_s + 1, now_s_)) << "in place of the other one, and long ago";
+    EXPECT_EQ(get("never"), "-");
+    now_s_ = latest_s;
+    set("never", "v", 0);
+    EXPECT_EQ(get("never"), "v");
+}
+
 TEST_F(CacheCommands, FlushTakesWhatIsThereAtItsTime) {
     set("a", "v");
     EXPECT_TRUE(all().flush_all(0, now_s_));
@@ -270,6 +293,25 @@ TEST_F(CacheCommands, StoreAsOftenAsTheirHeaderSays) {
     EXPECT_EQ(stores([&] { counted.set(key("b"), {text.data(), 100}, now_s_ + 11); }), 4u + 13u);
     EXPECT_EQ(stores([&] { counted.set(key("c"), {text.data(), 100}, now_s_ + 11); }), 4u + 13u + 6u);
     EXPECT_EQ(counts.stores, counts.stores_inside);
+}
+
+/// A step of a command with large evictions is run again, since another thread was in between: it is refused then, and
+/// that is counted once.
+TEST_F(CacheCommands, ACommandThatIsRefusedWhenItIsRepeatedIsOver) {
+    set("a", "1");
+    const std::uint64_t first = unique("a");
+    for (int i = 0; i < 45; ++i) set(std::to_string(i), "v");
+    ASSERT_EQ(statistics().evictions, 0u);
+    conflicts how;
+    const cache<conflicting_access> disturbed(conflicting_access(memory_, how), &root_);
+    how.fails = how.begun + 1;  // for want of room
+    how.repeated = how.begun + 2;
+    how.meanwhile = [&] { set("a", "2"); };
+    const std::string large(3800, 'x');
+    EXPECT_EQ(disturbed.cas(key("a"), {large.data(), large.size()}, first, now_s_), cache_answer::exists);
+    EXPECT_EQ(statistics().cas_refusals, 1u);
+    EXPECT_EQ(statistics().evictions, 0u);
+    EXPECT_EQ(get("a"), "2");
 }
 
 TEST_F(CacheCommands, AHashNeverChanges) {

@@ -15,6 +15,17 @@ struct cache_settings {
     bool counts_gets = true;                   ///< a get that hits is then a transaction with a store
 };
 
+inline constexpr std::uint64_t cache_partitions_max = 64;
+inline constexpr std::uint64_t cache_bytes_possible = std::uint64_t{1} << 40;
+
+/// Whether a cache can be created with them: none is out of range.
+constexpr bool are_possible(const cache_settings& settings) noexcept {
+    const std::uint64_t count = settings.partitions;
+    return count != 0 && count <= cache_partitions_max && (count & (count - 1)) == 0 &&
+           settings.value_bytes_max <= cache_bytes_possible && settings.limit_bytes <= cache_bytes_possible &&
+           settings.buckets <= cache_bytes_possible;
+}
+
 /// The persistent part. All zero is a cache that was not created.
 struct cache_root {
     cache_partition* partitions;
@@ -27,19 +38,14 @@ struct cache_root {
 template <access Access>
 class cache_creation {
 public:
-    static constexpr std::uint64_t partitions_max = 64;
-    static constexpr std::uint64_t bytes_possible = std::uint64_t{1} << 40;
-
     cache_creation(Access memory, cache_root* root) noexcept : memory_(memory), root_(root) {}
 
     /// Makes an empty cache. What an earlier creation, in which the process died, has left is taken away. False when a
     /// transaction failed, the settings are out of range, or there is a cache. If the process dies inside, there is
     /// none.
     bool create(const cache_settings& settings) const {
+        if (!are_possible(settings) || look(&root_->is_complete) != 0) return false;
         const std::uint64_t count = settings.partitions;
-        if (count == 0 || count > partitions_max || (count & (count - 1)) != 0) return false;
-        if (settings.value_bytes_max > bytes_possible || settings.limit_bytes > bytes_possible) return false;
-        if (settings.buckets > bytes_possible || look(&root_->is_complete) != 0) return false;
         const std::uint64_t buckets = settings.buckets != 0 ? settings.buckets : settings.limit_bytes / 128;
         std::uint64_t each = 1;
         while (each * count < buckets) each *= 2;

@@ -79,6 +79,9 @@ private:
     std::uint64_t words_[(bytes_max + 7) / 8] = {};
 };
 
+/// When what never expires does. No clock comes to it.
+inline constexpr std::uint64_t cache_never_s = ~std::uint64_t{0};
+
 /// An item's head. The words of its key follow, then those of its value; bytes behind the end of either are zero.
 struct cache_item {
     cache_item* next;          ///< in its bucket
@@ -86,7 +89,7 @@ struct cache_item {
     cache_item* older;
     std::uint64_t hash;        ///< of its key
     std::uint64_t unique;      ///< another one after each change of the value; no other item of the cache has had it
-    std::uint64_t expires_at;  ///< in seconds; it is gone from then on. 0: always
+    std::uint64_t expires_at;  ///< in seconds; it is gone from then on, if not cache_never_s
     std::uint64_t moved_at;    ///< in seconds: when it last came to the front
     std::uint64_t value_bytes;
     std::uint32_t key_bytes;

@@ -77,11 +77,21 @@ public:
         if (item != nullptr) to_front(item, now_s);
         for (; memory_.load(&here_->counts.bytes) + (bytes - before) > shape_->limit_bytes; --most) {
             if (most == 0) return false;
-            cache_item* const oldest = memory_.load(&here_->oldest);
-            std::uint64_t cache_statistics::* const why = why_gone(oldest, now_s);
-            remove(oldest, why != nullptr ? why : &cache_statistics::evictions);
+            evict(memory_.load(&here_->oldest), now_s);
         }
         return true;
+    }
+
+    /// Evicts up to `most` items from the oldest on, but not `item`, which may be nullptr. How many.
+    std::uint64_t evict_beside(cache_item* item, std::uint64_t most, std::uint64_t now_s) const {
+        if (item != nullptr) to_front(item, now_s);
+        std::uint64_t evicted = 0;
+        for (; evicted < most; ++evicted) {
+            cache_item* const oldest = memory_.load(&here_->oldest);
+            if (oldest == item) break;
+            evict(oldest, now_s);
+        }
+        return evicted;
     }
 
     /// Stores a new value at the key: into the item if it has the right size, otherwise into a new one that replaces
@@ -162,6 +172,11 @@ public:
     static std::uint64_t* words_of(cache_item* item) noexcept { return reinterpret_cast<std::uint64_t*>(item + 1); }
 
 private:
+    void evict(cache_item* oldest, std::uint64_t now_s) const {
+        std::uint64_t cache_statistics::* const why = why_gone(oldest, now_s);
+        remove(oldest, why != nullptr ? why : &cache_statistics::evictions);
+    }
+
     /// A delayed flush_all takes what is there when its time has come; whoever comes first afterwards finds out.
     void flush_if_due(std::uint64_t now_s) const {
         const std::uint64_t at_s = memory_.load(&here_->flush_at);
@@ -174,7 +189,8 @@ private:
     /// What counts an item that is there no longer; nullptr for one that is.
     std::uint64_t cache_statistics::* why_gone(const cache_item* item, std::uint64_t now_s) const {
         if (memory_.load(&item->unique) <= memory_.load(&here_->flushed_through)) return &cache_statistics::flushed;
-        if (memory_.load(&item->expires_at) <= now_s) return &cache_statistics::expired;
+        const std::uint64_t expires_at = memory_.load(&item->expires_at);
+        if (expires_at <= now_s && expires_at != cache_never_s) return &cache_statistics::expired;
         return nullptr;
     }
 

@@ -128,8 +128,7 @@ public:
         while (!me.failed()) {
             bayes_variable* taken = nullptr;
             bool any = false;
-            me.atomically(memory_, [&] { any = tasks_.pop(taken); });
-            if (!any) return;
+            if (!me.atomically(memory_, [&] { any = tasks_.pop(taken); }) || !any) return;
             ++done.tasks;
             change_made made{};
             me.atomically(memory_, [&] { perform(taken, made); });

@@ -1,4 +1,5 @@
 // The triangulation that yada begins with and refines, and the census that finds out whether one is right.
+#include <workload/conflicting_access_test.hpp>
 #include <workload/gen/planar_points.hpp>
 #include <workload/plain_access_test.hpp>
 #include <workload/stamp/mesh_census.hpp>
@@ -221,6 +222,46 @@ TEST(Yada, NoCornerIsTooNearToTheBorder) {
             }
         EXPECT_GT(sides, 20u);
     });
+}
+
+/// One thread of a run that may fail.
+struct no_barrier {
+    void arrive_and_wait() const {}
+};
+
+TEST(Yada, ARunThatFailedIsTakenAwayWhole) {
+    for (std::uint64_t failing = 1; failing < 300; failing += 7) {
+        test::plain_memory home;
+        test::conflicts how;
+        yada_root root{};
+        yada_program<test::conflicting_access> program(test::conflicting_access(home, how), &root, {.points = 100});
+        ASSERT_TRUE(program.begin(1));
+        how.fails = how.begun + failing;
+        no_barrier alone;
+        stamp_thread<no_barrier> me(0, 1, alone);
+        program.work(me);
+        ASSERT_TRUE(me.failed());
+        EXPECT_TRUE(program.end());
+        EXPECT_EQ(home.live_blocks, 0) << "blocks were lost, transaction " << failing << " failed";
+        test::expect_untouched(&root, sizeof(root));
+    }
+}
+
+TEST(Yada, ABeginningThatFailedLeavesNothing) {
+    std::uint64_t failing = 0;
+    for (bool begun = false; !begun; ++failing) {
+        test::plain_memory home;
+        test::conflicts how;
+        yada_root root{};
+        yada_program<test::conflicting_access> program(test::conflicting_access(home, how), &root, {.points = 100});
+        how.fails = failing + 1;
+        begun = program.begin(1);
+        how.fails = 0;
+        EXPECT_TRUE(!begun || program.end());
+        EXPECT_EQ(home.live_blocks, 0) << "blocks were lost, transaction " << failing << " failed";
+        test::expect_untouched(&root, sizeof(root));
+    }
+    EXPECT_GT(failing, 9u);
 }
 
 /// So that rounding of their coordinates does not matter.

@@ -90,13 +90,21 @@ public:
             const std::uint64_t other = input_[i].beside[side];
             return other == nothing ? nullptr : made[other];
         };
-        return each_few(made.count(), [&](std::uint64_t i) {
+        const std::uint64_t all = made.count(), have = each_few(all, [&](std::uint64_t i) {
             const packed_point* const corners = input_[i].corners;
             made[i] = mesh_.make(corners[0], corners[1], corners[2]);
-        }) && each_few(made.count(), [&](std::uint64_t i) {
+        });
+        const auto connect = [&](std::uint64_t i) {
             mesh_.set_beside(made[i], beside(i, 0), beside(i, 1), beside(i, 2));
             if (i == 0) mesh_.enter_by(made[i]);
-        }) && each_few(made.count(), [&](std::uint64_t i) { enqueue_if_bad(made[i]); });
+        };
+        if (have == all && each_few(all, connect) == all &&
+            each_few(all, [&](std::uint64_t i) { enqueue_if_bad(made[i]); }) == all)
+            return true;
+        // A part of a mesh has no census, so end() could not take it away.
+        each_few(have, [&](std::uint64_t i) { memory_.free(made[i]); });
+        static_cast<void>(forget());
+        return false;
     }
 
     template <class Thread>
@@ -106,10 +114,9 @@ public:
         while (!me.failed()) {
             mesh_triangle* bad = nullptr;
             bool any = false;
-            me.atomically(memory_, [&] { any = waiting_.pop(bad); });
-            if (!any) return;
+            if (!me.atomically(memory_, [&] { any = waiting_.pop(bad); }) || !any) return;
             outcome how = outcome::needless;
-            me.atomically(memory_, [&] { how = refine(bad, cavity); });
+            if (!me.atomically(memory_, [&] { how = refine(bad, cavity); })) mine.left = bad;
             if (how == outcome::refused) ++mine.refused;
             if (how != outcome::added) continue;
             ++mine.points;
@@ -149,11 +156,9 @@ public:
     }
 
     bool end() {
+        if (!free_gone()) return false;
         const mesh_census<Access> all(memory_, mesh_.entrance());
-        return each_few(all.count(), [&](std::uint64_t i) { memory_.free(all[i]); }) && memory_.atomically([&] {
-            mesh_.enter_by(nullptr);
-            waiting_.dispose();
-        });
+        return each_few(all.count(), [&](std::uint64_t i) { memory_.free(all[i]); }) == all.count() && forget();
     }
 
 private:
@@ -176,6 +181,7 @@ private:
         std::uint64_t points;   ///< added
         std::uint64_t made;     ///< triangles
         std::uint64_t refused;  ///< triangles for which there is no point
+        mesh_triangle* left;    ///< taken from the queue, and then a transaction failed; nullptr: none
     };
 
     void make_input(const yada_parameters& given) {
@@ -200,16 +206,48 @@ private:
         for (std::uint64_t i = 0; i < all.count(); ++i) plain.free(all[i]);
     }
 
-    /// f(i) for all below `count`, some in each transaction.
-    template <class F>
-    bool each_few(std::uint64_t count, F&& f) const {
-        constexpr std::uint64_t at_once = 64;
+    /// After a run in which a transaction failed: triangles that are gone from the mesh, and that nobody came to.
+    bool free_gone() {
+        const auto free_if_gone = [&](mesh_triangle* triangle) {
+            if (memory_.load(&triangle->note) == gone) memory_.free(triangle);
+        };
         bool good = true;
-        for (std::uint64_t first = 0; good && first < count; first += at_once)
+        for (work_of_thread& each : done_) {
+            mesh_triangle* const left = each.left;
+            each.left = nullptr;
+            if (left != nullptr) good = good && memory_.atomically([&] { free_if_gone(left); });
+        }
+        for (bool any = true; good && any;)
             good = memory_.atomically([&] {
-                for (std::uint64_t i = first; i < first + at_once && i < count; ++i) f(i);
+                mesh_triangle* waits = nullptr;
+                any = waiting_.pop(waits);
+                if (any) free_if_gone(waits);
             });
         return good;
+    }
+
+    /// The root is all zero. False when the transaction failed.
+    bool forget() {
+        return memory_.atomically([&] {
+            mesh_.enter_by(nullptr);
+            waiting_.dispose();
+        });
+    }
+
+    /// f(i) for all below `count`, some in each transaction, until one fails. For how many it was done.
+    template <class F>
+    std::uint64_t each_few(std::uint64_t count, F&& f) const {
+        constexpr std::uint64_t at_once = 64;
+        std::uint64_t done = 0;
+        while (done < count) {
+            const std::uint64_t last = count - done < at_once ? count : done + at_once;
+            if (!memory_.atomically([&] {
+                    for (std::uint64_t i = done; i < last; ++i) f(i);
+                }))
+                break;
+            done = last;
+        }
+        return done;
     }
 
     /// A side on the border that the corner opposite is too near to; 3 if there is none. No other corner can be too
