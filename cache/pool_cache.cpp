@@ -16,28 +16,6 @@ namespace {
 /// Whether it may help to do less at once.
 bool is_want_of_room(errc code) { return code == errc::transaction_too_large || code == errc::out_of_space; }
 
-/// The pool's access with a lock around each transaction, which says why one failed.
-class locked_access : public pool_access<redo> {
-public:
-    locked_access(open_pool& pool, combining_mutex& lock, std::optional<error>* reason = nullptr) noexcept
-        : pool_access<redo>(pool), pool_(&pool), lock_(&lock), reason_(reason) {}
-
-    template <class F>
-    bool atomically(F&& f) const {
-        // A command that failed is tried again, with less at once. Behind a commit whose outcome is unknown the pool is
-        // poisoned: that error would hide the first one, and say that nothing has happened.
-        if (reason_ != nullptr && *reason_ && !is_want_of_room((*reason_)->code)) return false;
-        auto done = run_transaction<redo>(*pool_, f, *lock_);
-        if (!done && reason_ != nullptr) *reason_ = done.error();
-        return done.has_value();
-    }
-
-private:
-    open_pool* pool_;
-    combining_mutex* lock_;
-    std::optional<error>* reason_;
-};
-
 workload::cache_key key_of(std::string_view text) { return {text.data(), text.size()}; }
 workload::cache_entry entry_of(const cache_value& value) {
     return {value.text.data(), value.text.size(), value.flags, value.lifetime_s};
@@ -56,6 +34,28 @@ error impossible_settings() {
 }  // namespace
 
 struct pool_cache::state {
+    /// The pool's access with a lock around each transaction, which says why one failed.
+    class locked_access : public pool_access<redo> {
+    public:
+        locked_access(open_pool& pool, combining_mutex& lock, std::optional<error>* reason = nullptr) noexcept
+            : pool_access<redo>(pool), pool_(&pool), lock_(&lock), reason_(reason) {}
+
+        template <class F>
+        bool atomically(F&& f) const {
+            // A command that failed is tried again, with less at once. Behind a commit whose outcome is unknown the
+            // pool is poisoned: that error would hide the first one, and say that nothing has happened.
+            if (reason_ != nullptr && *reason_ && !is_want_of_room((*reason_)->code)) return false;
+            auto done = run_transaction<redo>(*pool_, f, *lock_);
+            if (!done && reason_ != nullptr) *reason_ = done.error();
+            return done.has_value();
+        }
+
+    private:
+        open_pool* pool_;
+        combining_mutex* lock_;
+        std::optional<error>* reason_;
+    };
+
     using cache_type = workload::cache<locked_access>;
 
     explicit state(basic_pool<redo>&& opened, workload::cache_root* root)
@@ -90,9 +90,9 @@ result<pool_cache> pool_cache::open_or_create(const std::string& path, const poo
         if (made->pool.info().bytes < pool.bytes)
             if (auto grown = made->pool.grow(pool.bytes); !grown) return grown.error();
         std::optional<error> reason;
-        state::cache_type creating = made->all.with(locked_access(made->pool.core(), made->lock, &reason));
+        state::cache_type creating = made->all.with(state::locked_access(made->pool.core(), made->lock, &reason));
         if (!creating.create(options.cache)) return reason ? *reason : impossible_settings();
-        made->all = state::cache_type(locked_access(made->pool.core(), made->lock), *root);
+        made->all = state::cache_type(state::locked_access(made->pool.core(), made->lock), *root);
     }
     return pool_cache(std::move(made));
 }
@@ -103,7 +103,7 @@ auto pool_cache::run(F&& f) {
     using value = decltype(f(std::declval<const state::cache_type&>()));
     if (!state_) return result<value>(error{.code = errc::misuse, .what = "the cache is closed"});
     std::optional<error> reason;
-    value said = f(state_->all.with(locked_access(state_->pool.core(), state_->lock, &reason)));
+    value said = f(state_->all.with(state::locked_access(state_->pool.core(), state_->lock, &reason)));
     cache_answer answer{};
     if constexpr (std::is_same_v<value, cache_answer>) answer = said;
     if constexpr (requires { said.answer; }) answer = said.answer;
@@ -218,8 +218,8 @@ result<void> pool_cache::check() {
     // It reads outside of transactions, which would notice a forked child.
     if (auto entered = detail::check_entry(&state_->pool.core(), detail::inside_transaction::refused); !entered)
         return entered;
-    const locked_access memory(state_->pool.core(), state_->lock);
-    const workload::check_report found = workload::cache_check<locked_access>(memory, state_->all).run();
+    const state::locked_access memory(state_->pool.core(), state_->lock);
+    const workload::check_report found = workload::cache_check<state::locked_access>(memory, state_->all).run();
     if (found.ok()) return {};
     return error{.code = errc::corrupt, .what = std::string("the cache: ") + found.problem,
                  .path = state_->pool.info().path};
