@@ -25,10 +25,10 @@ protected:
     /// Each life opens the pool in a process of its own: of these there is one in a process.
     template <class Parameters>
     stamp_children children(const Parameters& given, std::uint64_t threads) {
-        return stamp_children([this, given, threads](std::atomic<std::uint64_t>& committed) -> const char* {
+        return stamp_children([this, given, threads](told_transactions& told) -> const char* {
             if (!dnv_open(directory_.file("pool"), options_)) return "the pool could not be opened";
             const char* const problem =
-                live(told_access<dnv::dnv_access>(dnv::dnv_access(), committed), &kept, given, threads);
+                live(told_access<dnv::dnv_access>(dnv::dnv_access(), told), &kept, given, threads);
             return problem != nullptr || dnv_close() ? problem : "the pool could not be closed";
         });
     }
@@ -39,7 +39,7 @@ protected:
 
 TEST_P(StampInDnv, IsSoundAfterAKillAndFinishesWithARightResult) {
     const std::uint64_t seed = holdfast::test::seed_of_run();
-    each_resumable([&](const char* name, const auto& given) {
+    each_killed([&](const char* name, const auto& given) {
         const ::testing::ScopedTrace trace(__FILE__, __LINE__, name);
         std::printf("%s\n", name);
         auto lives = children(given, 2);

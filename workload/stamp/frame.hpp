@@ -13,7 +13,7 @@
 //   std::uint64_t hash()         of the result: with one thread the same in every form
 //   bool end()                   takes the shared data away: the root is all zero. False when a transaction failed
 //
-// and, but for bayes and yada, what another process needs that has the shared data after this one died:
+// and what another process needs that has the shared data after this one died:
 //
 //   check_report look()          whether they are sound, in the middle of a run too; while no thread works
 //   bool resume(threads)         instead of begin, when the process died in work() or resume(): makes this one's

@@ -33,22 +33,28 @@ struct alignas(64) kept_run {
     std::uint64_t has_begun;
 };
 
+/// Transactions of a child, in memory that its parent shares.
+struct told_transactions {
+    std::atomic<std::uint64_t> committed{0};
+    std::atomic<std::uint64_t> last{0};  ///< with this one the child dies; 0: none
+};
+
 /// An Access whose transactions are counted where another process sees it. What they store outlives the process.
 template <access Access>
 class told_access : public Access {
 public:
     static constexpr bool outlives_process = true;
-    told_access(Access memory, std::atomic<std::uint64_t>& committed) : Access(memory), committed_(&committed) {}
+    told_access(Access memory, told_transactions& told) : Access(memory), told_(&told) {}
 
     template <class F>
     bool atomically(F&& f) const {
         const bool good = Access::atomically(f);
-        committed_->fetch_add(1, std::memory_order_relaxed);
+        if (told_->committed.fetch_add(1) + 1 == told_->last) ::kill(::getpid(), SIGKILL);
         return good;
     }
 
 private:
-    std::atomic<std::uint64_t>* committed_;
+    told_transactions* told_;
 };
 
 template <access Access>
@@ -94,35 +100,36 @@ const char* live(const Access& memory, kept_run* kept, const Parameters& given, 
 class stamp_children {
 public:
     /// In a child: a life in the pool, which the child opens. Returns what is wrong, or nullptr.
-    using life = std::function<const char*(std::atomic<std::uint64_t>& committed)>;
+    using life = std::function<const char*(told_transactions& told)>;
 
     explicit stamp_children(life one) : life_(std::move(one)) {
         void* const shared =
-            ::mmap(nullptr, sizeof(*committed_), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+            ::mmap(nullptr, sizeof(*told_), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (shared == MAP_FAILED) throw std::bad_alloc();
-        committed_ = new (shared) std::atomic<std::uint64_t>(0);
+        told_ = new (shared) told_transactions;
     }
-    ~stamp_children() { ::munmap(committed_, sizeof(*committed_)); }
+    ~stamp_children() { ::munmap(told_, sizeof(*told_)); }
     stamp_children(const stamp_children&) = delete;
     stamp_children& operator=(const stamp_children&) = delete;
 
     /// One that lives to its end. Returns its transactions.
     std::uint64_t live() {
-        const pid_t child = start();
+        const pid_t child = start(0);
         int status = 0;
         ::waitpid(child, &status, 0);
         EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
             << "the child says what is wrong, or died: " << status;
-        return *committed_;
+        return told_->committed;
     }
 
-    /// One that is killed when it has committed so many transactions, or is at its end before. True if it was killed.
-    bool kill_after(std::uint64_t transactions) {
-        const pid_t child = start();
+    /// One that is killed with its transaction of this number, or is at its end before: between two transactions of a
+    /// thread, or wherever its threads are a little later. True if it was killed.
+    bool kill_at(std::uint64_t transaction, bool is_between) {
+        const pid_t child = start(is_between ? transaction : 0);
         int status = 0;
         bool ended = false;
-        while (!ended && *committed_ < transactions) {
-            ended = ::waitpid(child, &status, WNOHANG) == child;
+        while (!ended && (is_between || told_->committed < transaction)) {
+            ended = ::waitpid(child, &status, is_between ? 0 : WNOHANG) == child;
             std::this_thread::sleep_for(std::chrono::microseconds(20));
         }
         if (!ended) {
@@ -138,20 +145,21 @@ public:
 private:
     static constexpr unsigned life_seconds_max = 30;
 
-    pid_t start() {
-        *committed_ = 0;
+    pid_t start(std::uint64_t last) {
+        told_->committed = 0;
+        told_->last = last;
         std::fflush(nullptr);
         const pid_t child = ::fork();
         if (child != 0) return child;
         // A structure that was torn may be a ring.
         ::alarm(life_seconds_max);
-        const char* const problem = life_(*committed_);
+        const char* const problem = life_(*told_);
         if (problem != nullptr) std::fprintf(stderr, "in the child: %s\n", problem);
         ::_exit(problem == nullptr ? 0 : 1);
     }
 
     life life_;
-    std::atomic<std::uint64_t>* committed_ = nullptr;
+    told_transactions* told_ = nullptr;
 };
 
 /// At each point a run is killed, then what resumes it, and a third life must bring it to its end.
@@ -161,9 +169,9 @@ inline void kill_at_points(stamp_children& children, std::uint64_t seed) {
     std::uint64_t killed = 0, again = 0;
     const int failures = failures_so_far();
     for (std::uint64_t i = 0; i < points && failures_so_far() == failures; ++i) {
-        if (!children.kill_after(random.below(all))) continue;
+        if (!children.kill_at(1 + random.below(all), i % 2 == 0)) continue;
         ++killed;
-        again += children.kill_after(random.below(all)) ? 1u : 0u;
+        again += children.kill_at(1 + random.below(all), i % 2 == 0) ? 1u : 0u;
         children.live();
     }
     EXPECT_GT(killed, 0u);
@@ -172,9 +180,10 @@ inline void kill_at_points(stamp_children& children, std::uint64_t seed) {
                 static_cast<unsigned long long>(all), static_cast<unsigned long long>(again));
 }
 
-/// f(name, parameters) for each program that can be resumed, small enough to be killed many times.
+/// f(name, parameters) for each program, small enough to be killed many times.
 template <class F>
-void each_resumable(F&& f) {
+void each_killed(F&& f) {
+    f("bayes", bayes_parameters{});
     // Most segments come many times, and entering one again changes nothing.
     f("genome", genome_parameters{.segments = 512});
     f("intruder", intruder_parameters{});
@@ -185,6 +194,7 @@ void each_resumable(F&& f) {
     vacation_program_parameters vacation{vacation_high};
     vacation.tasks.relations = 1024;
     f("vacation-high", vacation);
+    f("yada", yada_parameters{});
 }
 
 }  // namespace holdfast::workload::test

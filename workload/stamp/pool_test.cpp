@@ -43,10 +43,10 @@ void kill_in_pool(const Parameters& given, std::uint64_t threads, std::uint64_t 
         {.durability = level::process, .bytes = 32 << 20, .log_bytes = 4 << 20});
     ASSERT_TRUE((*files).template plain_root<kept_bytes>("run"));
     ASSERT_TRUE((*files).close());
-    stamp_children children([&](std::atomic<std::uint64_t>& committed) -> const char* {
+    stamp_children children([&](told_transactions& told) -> const char* {
         files.kill();
         std::mutex lock;
-        const told_access<locked_access<Engine>> memory(locked_access<Engine>((*files).core(), lock), committed);
+        const told_access<locked_access<Engine>> memory(locked_access<Engine>((*files).core(), lock), told);
         const char* const problem =
             live(memory, (*files).template plain_root<kept_bytes>("run").value()->run(), given, threads);
         return problem != nullptr || (*files).close() ? problem : "the pool could not be closed";
@@ -63,7 +63,7 @@ TYPED_TEST_SUITE(KilledStamp, engines);
 
 TYPED_TEST(KilledStamp, IsSoundWhenItIsOpenedAgainAndFinishesWithARightResult) {
     const std::uint64_t seed = holdfast::test::seed_of_run();
-    each_resumable([&](const char* name, const auto& given) {
+    each_killed([&](const char* name, const auto& given) {
         const ::testing::ScopedTrace trace(__FILE__, __LINE__, name);
         std::printf("%s\n", name);
         kill_in_pool<TypeParam>(given, 2, seed);

@@ -11,6 +11,9 @@
 // Shared are the triangles and the queue. Private are the cavities. Each transaction changes the queue, and cavities
 // that touch each other meet, too.
 //
+// Where the shared data outlive the process, each thread notes the triangle that it has taken, and what it has added,
+// in the transactions that do so. A resumed run puts the taken triangles back into the queue and goes on.
+//
 // It ends: Ruppert's proof is for angles of up to 20.7 degrees and borders without acute angles. New corners have whole
 // coordinates, so they are not exactly where they should be, but a thousand times nearer to that than to the next
 // corner; and what is decided about them is exact (workload/ds/triangulation.hpp). The border's middles lie on it
@@ -26,6 +29,7 @@
 #include <workload/plain_access.hpp>
 #include <workload/stamp/frame.hpp>
 #include <workload/stamp/mesh_census.hpp>
+#include <workload/stamp/notes.hpp>
 #include <workload/stamp/private_array.hpp>
 
 namespace holdfast::workload {
@@ -49,10 +53,22 @@ inline constexpr stamp_set<yada_parameters> yada_sets[]{
     {"yada", "++", {.angle_degrees = 15, .points = 1000000}},
 };
 
+/// Of a thread, on a line of its own.
+struct yada_note {
+    mesh_triangle* taken;   ///< from the queue, and not refined yet
+    std::uint64_t points;   ///< added
+    std::uint64_t refused;  ///< triangles for which there is no point
+    std::uint64_t unused[5];
+};
+
 /// On lines of their own.
 struct yada_root {
     alignas(64) triangulation_root mesh;
     alignas(64) vector_root<mesh_triangle*> waiting;
+    /// All triangles, while the mesh is made or taken away, and cannot be entered.
+    alignas(64) vector_root<mesh_triangle*> all;
+    yada_note* notes;
+    std::uint64_t threads;  ///< that have one
 };
 
 /// The lower rank comes first.
@@ -76,15 +92,17 @@ public:
 
     yada_program(Access memory, yada_root* root, const yada_parameters& given)
         : memory_(memory),
+          root_(root),
           mesh_(memory, &root->mesh),
           waiting_(memory, &root->waiting, yada_order<Access>(memory)),
+          all_(memory, &root->all),
+          notes_(memory, &root->notes),
           squared_sine_(__builtin_sin(given.angle_degrees * degree) * __builtin_sin(given.angle_degrees * degree)) {
         make_input(given);
     }
 
     bool begin(std::uint64_t threads) {
-        done_ = private_array<work_of_thread>(threads);
-        cavities_ = private_array<mesh_cavity>(threads);
+        make_private(threads);
         const private_array<mesh_triangle*> made(input_.count());
         const auto beside = [&](std::uint64_t i, unsigned side) {
             const std::uint64_t other = input_[i].beside[side];
@@ -92,24 +110,60 @@ public:
         };
         return each_few(made.count(), [&](std::uint64_t i) {
             const packed_point* const corners = input_[i].corners;
-            made[i] = mesh_.make(corners[0], corners[1], corners[2]);
+            mesh_triangle* const one = mesh_.make(corners[0], corners[1], corners[2]);
+            all_.push_back(one);
+            made[i] = one;
         }) && each_few(made.count(), [&](std::uint64_t i) {
             mesh_.set_beside(made[i], beside(i, 0), beside(i, 1), beside(i, 2));
-            if (i == 0) mesh_.enter_by(made[i]);
-        }) && each_few(made.count(), [&](std::uint64_t i) { enqueue_if_bad(made[i]); });
+        }) && each_few(made.count(), [&](std::uint64_t i) { enqueue_if_bad(made[i]); }) && memory_.atomically([&] {
+            notes_.create(threads);
+            memory_.store(&root_->threads, threads);
+            mesh_.enter_by(made[0]);
+            all_.dispose();
+        });
+    }
+
+    bool resume(std::uint64_t threads) {
+        make_private(threads);
+        bool good = true;
+        for (std::uint64_t i = 0; good && i < threads; ++i) {
+            yada_note* const note = notes_.of(i);
+            good = memory_.atomically([&] { put_back(note); });
+            done_[i].points = memory_.load(&note->points);
+            done_[i].refused = memory_.load(&note->refused);
+        }
+        return good;
+    }
+
+    /// The mesh is one, whatever its angles are, and has the corners that were noted; the queue is in order.
+    check_report look() const {
+        const mesh_census<Access> all(memory_, mesh_.entrance());
+        check_report report = all.check(0);
+        std::uint64_t points = input_points_;
+        if constexpr (notes_type::are_kept) {
+            const std::uint64_t threads = memory_.load(&root_->threads);
+            for (std::uint64_t i = 0; i < threads; ++i) points += memory_.load(&notes_.of(i)->points);
+            if (report.ok() && all.corners() != points) report.problem = "the mesh has other corners than were noted";
+        }
+        if (report.ok()) report.problem = waiting_.check().problem;
+        return report;
     }
 
     template <class Thread>
     void work(Thread& me) {
         mesh_cavity& cavity = cavities_[me.number()];
         work_of_thread& mine = done_[me.number()];
+        yada_note* const note = notes_.of(me.number());
         while (!me.failed()) {
             mesh_triangle* bad = nullptr;
             bool any = false;
-            me.atomically(memory_, [&] { any = waiting_.pop(bad); });
+            me.atomically(memory_, [&] { any = take(bad, note); });
             if (!any) return;
             outcome how = outcome::needless;
-            me.atomically(memory_, [&] { how = refine(bad, cavity); });
+            me.atomically(memory_, [&] {
+                how = refine(bad, cavity);
+                if constexpr (notes_type::are_kept) note_refined(note, how);
+            });
             if (how == outcome::refused) ++mine.refused;
             if (how != outcome::added) continue;
             ++mine.points;
@@ -148,17 +202,27 @@ public:
         return corners.value();
     }
 
+    /// First all triangles are found, while the mesh is whole, and then they go. So it can be done again from anywhere.
     bool end() {
-        const mesh_census<Access> all(memory_, mesh_.entrance());
-        return each_few(all.count(), [&](std::uint64_t i) { memory_.free(all[i]); }) && memory_.atomically([&] {
-            mesh_.enter_by(nullptr);
+        const mesh_census<Access> found(memory_, mesh_.entrance());
+        bool good = true, any = true;
+        if (found.count() != 0)
+            good = memory_.atomically([&] { all_.clear(); }) &&
+                   each_few(found.count(), [&](std::uint64_t i) { all_.push_back(found[i]); }) &&
+                   memory_.atomically([&] { mesh_.enter_by(nullptr); });
+        while (good && any) good = memory_.atomically([&] { any = free_some(); });
+        return good && memory_.atomically([&] {
+            all_.dispose();
             waiting_.dispose();
+            notes_.dispose();
+            memory_.store(&root_->threads, 0);
         });
     }
 
 private:
     static constexpr double degree = 3.14159265358979323846 / 180;
     static constexpr std::uint64_t nothing = ~std::uint64_t{0};
+    static constexpr std::uint64_t at_once = 64;  ///< triangles in a transaction of begin and end
 
     /// A triangle's note.
     enum state : std::uint64_t {
@@ -167,6 +231,8 @@ private:
         gone = 2,  ///< from the mesh, and still in the queue
     };
     enum class outcome { needless, added, refused };
+
+    using notes_type = stamp_notes<Access, yada_note>;
 
     struct input_triangle {
         packed_point corners[3];
@@ -177,6 +243,11 @@ private:
         std::uint64_t made;     ///< triangles
         std::uint64_t refused;  ///< triangles for which there is no point
     };
+
+    void make_private(std::uint64_t threads) {
+        done_ = private_array<work_of_thread>(threads);
+        cavities_ = private_array<mesh_cavity>(threads);
+    }
 
     void make_input(const yada_parameters& given) {
         const plain_access plain;
@@ -203,7 +274,6 @@ private:
     /// f(i) for all below `count`, some in each transaction.
     template <class F>
     bool each_few(std::uint64_t count, F&& f) const {
-        constexpr std::uint64_t at_once = 64;
         bool good = true;
         for (std::uint64_t first = 0; good && first < count; first += at_once)
             good = memory_.atomically([&] {
@@ -271,7 +341,40 @@ private:
         return nullptr;
     }
 
-    /// Inside a transaction. A triangle that is not bad any more is gone.
+    // Functions of their own because of g++ 12: a block loads the variables of the function that it is in without
+    // barriers, also if what it calls has stored to them with them.
+
+    /// Inside a transaction, as all that follow. Takes the worst triangle. False if there is none.
+    [[gnu::noinline]] bool take(mesh_triangle*& bad, yada_note* note) const {
+        if (!waiting_.pop(bad)) return false;
+        if constexpr (notes_type::are_kept) memory_.store(&note->taken, bad);
+        return true;
+    }
+    [[gnu::noinline]] void note_refined(yada_note* note, outcome how) const {
+        memory_.store(&note->taken, nullptr);
+        if (how == outcome::added) memory_.store(&note->points, memory_.load(&note->points) + 1);
+        if (how == outcome::refused) memory_.store(&note->refused, memory_.load(&note->refused) + 1);
+    }
+    /// The triangle that a thread had taken when it died.
+    [[gnu::noinline]] void put_back(yada_note* note) const {
+        mesh_triangle* const taken = memory_.load(&note->taken);
+        if (taken == nullptr) return;
+        memory_.store(&note->taken, nullptr);
+        if (memory_.load(&taken->note) == gone) {
+            memory_.free(taken);
+        } else {
+            waiting_.push(taken);
+        }
+    }
+    /// False if there were none.
+    [[gnu::noinline]] bool free_some() const {
+        mesh_triangle* one = nullptr;
+        std::uint64_t freed = 0;
+        for (; freed < at_once && all_.pop_back(one); ++freed) memory_.free(one);
+        return freed != 0;
+    }
+
+    /// A triangle that is not bad any more is gone.
     outcome refine(mesh_triangle* bad, mesh_cavity& cavity) const {
         const std::uint64_t was = memory_.load(&bad->note);
         if (was == gone) memory_.free(bad);
@@ -301,8 +404,11 @@ private:
     }
 
     Access memory_;
+    yada_root* root_;
     triangulation<Access> mesh_;
     heap<Access, mesh_triangle*, yada_order<Access>> waiting_;
+    vector<Access, mesh_triangle*> all_;
+    notes_type notes_;
     double squared_sine_;  ///< of the smallest angle that may remain
     private_array<input_triangle> input_;
     std::uint64_t input_points_ = 0;
