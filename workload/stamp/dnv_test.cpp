@@ -22,11 +22,11 @@ protected:
         options_.protect = GetParam();
     }
 
-    /// Each life opens the pool in a process of its own: of these there is one in a process.
+    /// Each life opens the pool of this name in a process of its own: of pools there is one in a process.
     template <class Parameters>
-    stamp_children children(const Parameters& given, std::uint64_t threads) {
-        return stamp_children([this, given, threads](told_transactions& told) -> const char* {
-            if (!dnv_open(directory_.file("pool"), options_)) return "the pool could not be opened";
+    stamp_children children(const std::string& pool, const Parameters& given, std::uint64_t threads) {
+        return stamp_children([this, pool, given, threads](told_transactions& told) -> const char* {
+            if (!dnv_open(directory_.file(pool), options_)) return "the pool could not be opened";
             const char* const problem =
                 live(told_access<dnv::dnv_access>(dnv::dnv_access(), told), &kept, given, threads);
             return problem != nullptr || dnv_close() ? problem : "the pool could not be closed";
@@ -42,7 +42,7 @@ TEST_P(StampInDnv, IsSoundAfterAKillAndFinishesWithARightResult) {
     each_killed([&](const char* name, const auto& given) {
         const ::testing::ScopedTrace trace(__FILE__, __LINE__, name);
         std::printf("%s\n", name);
-        auto lives = children(given, 2);
+        auto lives = children(name, given, 2);
         kill_at_points(lives, seed);
     });
 }
