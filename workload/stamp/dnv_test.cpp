@@ -47,6 +47,25 @@ TEST_P(StampInDnv, IsSoundAfterAKillAndFinishesWithARightResult) {
     });
 }
 
+/// vacation in a pool that has no room for its tables. What is wrong, or nullptr.
+const char* begin_without_room() {
+    vacation_program<dnv::dnv_access> program(
+        dnv::dnv_access(), reinterpret_cast<vacation_program_root*>(kept.root), vacation_program_parameters{});
+    if (program.begin(1)) return "it had room";
+    if (!program.end()) return "what was begun could not be taken away";
+    return is_all_zero(dnv::dnv_access(), &kept) ? nullptr : "what was begun is still there";
+}
+
+TEST_P(StampInDnv, WithoutRoomInThePoolABeginFailsAndItsEndTakesAllAway) {
+    options_.bytes = 2 << 20;
+    stamp_children lives([this](told_transactions&) -> const char* {
+        if (!dnv_open(directory_.file("small"), options_)) return "the pool could not be opened";
+        const char* const problem = begin_without_room();
+        return problem != nullptr || dnv_close() ? problem : "the pool could not be closed";
+    });
+    lives.live();
+}
+
 INSTANTIATE_TEST_SUITE_P(, StampInDnv, ::testing::Bool(),
                          [](const auto& with) { return with.param ? "WithCodes" : "WithoutCodes"; });
 
