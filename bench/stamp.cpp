@@ -1,4 +1,5 @@
-// Suite stamp: whole programs, in transactions of several runtimes.
+// Suite stamp: whole programs, in transactions of several runtimes, and with their shared data in dnv pools.
+#include <bench/dnv/process.hpp>
 #include <bench/suites.hpp>
 #include <bench/transactions/process.hpp>
 
@@ -35,15 +36,8 @@ private:
     std::unique_ptr<contestant> measured_;
 };
 
-match make_stamp_match(const stamp_case& which, unsigned threads, const options& wanted) {
-    match made;
-    made.suite = "stamp";
-    made.title = "stamp: " + which.full_name() + "   level process   medium dram   threads " + std::to_string(threads);
-    made.threads = threads;
-    // Nine of them are a second.
-    made.limits.wanted_ns = wanted.quick ? 1e6 : 120e6;
+void add_volatile_engines(const stamp_case& which, unsigned threads, const options& wanted, match& made) {
     const char* const obstacle = htm::obstacle_here();
-    if (obstacle != nullptr) made.title += "\n" + std::string(obstacle) + " hybrid and libitm_default run in software.";
     for (const auto& engine : transaction_engines()) {
         const std::string name = engine_name(engine);
         if (!chosen(wanted, name) || (threads > 1 && !engine.concurrent)) continue;
@@ -65,6 +59,40 @@ match make_stamp_match(const stamp_case& which, unsigned threads, const options&
             one.params.push_back({"rtm", std::string(obstacle != nullptr ? obstacle : "tried first")});
         made.entries.push_back(std::move(one));
     }
+}
+
+/// Shared data in a pool, without codes and with them. Armed: a handler saves them when power fails.
+void add_persistent_engines(const stamp_case& which, unsigned threads, const options& wanted, scratch& space,
+                            match& made) {
+    setting where;
+    where.level = "on_power_fail";
+    where.threads = threads;
+    for (const dnv_program& program : dnv_programs())
+        if (program.algorithm == std::string("value"))
+            for (const std::string mode : {"tx", "rtx"}) {
+                if (!chosen(wanted, mode)) continue;
+                made.entries.push_back({mode,
+                                        start_dnv_stamp(program, mode, which.full_name(), where, space),
+                                        {which.name},
+                                        {{"level", where.level},
+                                         {"medium", where.medium},
+                                         {"delay_ns", std::uint64_t{0}},
+                                         {"set", which.set}}});
+            }
+}
+
+match make_stamp_match(const stamp_case& which, unsigned threads, const options& wanted, scratch& space) {
+    match made;
+    made.suite = "stamp";
+    made.title = "stamp: " + which.full_name() + "   level process   medium dram   threads " + std::to_string(threads) +
+                 "\nof tx and rtx level on_power_fail   medium nvram";
+    made.threads = threads;
+    // Nine of them are a second.
+    made.limits.wanted_ns = wanted.quick ? 1e6 : 120e6;
+    if (const char* const obstacle = htm::obstacle_here(); obstacle != nullptr)
+        made.title += "\n" + std::string(obstacle) + " hybrid and libitm_default run in software.";
+    add_volatile_engines(which, threads, wanted, made);
+    add_persistent_engines(which, threads, wanted, space, made);
     return made;
 }
 
@@ -92,11 +120,13 @@ std::vector<std::string> stamp_case_names() {
     return names;
 }
 
-std::vector<planned_match> plan_stamp(const options& wanted, scratch&) {
+std::vector<planned_match> plan_stamp(const options& wanted, scratch& space) {
     std::vector<planned_match> plan;
     for (const stamp_case& which : cases_of(wanted))
         for (const unsigned threads : {1u, 2u})
-            plan.push_back([which, threads, &wanted] { return make_stamp_match(which, threads, wanted); });
+            plan.push_back([which, threads, &wanted, &space] {
+                return make_stamp_match(which, threads, wanted, space);
+            });
     return plan;
 }
 

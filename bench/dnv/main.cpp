@@ -1,19 +1,19 @@
 // holdfast-dnv-ALGORITHM rtx|tx|notx LEVEL POOL BYTES ELEMENTS [THREADS]
+// holdfast-dnv-ALGORITHM rtx|tx LEVEL POOL stamp PROGRAM THREADS
 //
-// The child process of `holdfast bench dnv-list`, and with THREADS of `holdfast bench cache`, in which a dnv pool is
-// open, of which a process has one; bench/contest/serve.hpp says what it answers. The paper's modes: rtx, words have
-// codes; tx, they have none; notx, the same list in memory of malloc, without blocks and without a pool.
+// The child process of `holdfast bench dnv-list`, with THREADS of `holdfast bench cache`, and with a program of
+// `holdfast bench stamp`, in which a dnv pool is open, of which a process has one; bench/contest/serve.hpp says what it
+// answers. The paper's modes: rtx, words have codes; tx, they have none; notx, the same list in memory of malloc,
+// without blocks and without a pool.
 #include <bench/contest/cache_runs.hpp>
 #include <bench/contest/list_runs.hpp>
 #include <bench/contest/serve.hpp>
 #include <bench/dnv/list.hpp>
+#include <bench/dnv/stamp.hpp>
 
 #include <holdfast/dnv/commit_log.hpp>
 #include <holdfast/dnv/dnv.hpp>
-#include <holdfast/pool/open_pool.hpp>
-#include <holdfast/pool/superblock.hpp>
 #include <holdfast/powerfail/handler.hpp>
-#include <holdfast/powerfail/shadow_log.hpp>
 
 #include <sys/prctl.h>
 
@@ -54,13 +54,6 @@ public:
     void disarm(powerfail::charge&) noexcept override {}
 };
 
-/// The parent kills this process and removes the pool: its log in memory would stay.
-void forget_log_of(const std::string& pool) {
-    const auto file = persist::file::open(pool, persist::file::access::read_only);
-    if (!file) return;
-    if (const auto block = read_superblock(*file)) powerfail::shadow_log::remove(*block);
-}
-
 /// The Access of the cache.
 struct dnv_access {
     template <class T>
@@ -89,19 +82,29 @@ DNV_POD list_node ends;
 DNV_POD workload::cache_root kept_cache;
 list_node plain_ends;
 
-dnv_options options_for(const std::string& mode, const std::string& level, const list_job& job) {
-    // Blocks are powers of two, and take twice their size; the longest record is that of a write, which has a tag, a
-    // word and a code for each element.
-    const std::uint64_t blocks = job.elements * std::bit_ceil(sizeof(list_node) + job.bytes) * 2;
-    const std::uint64_t record = job.elements * 24;
+dnv_options options_for(const std::string& mode, const std::string& level) {
     dnv_options asked;
-    // What a pool of this size has unless told, or more if one write would fill most of it.
-    asked.log_bytes = std::max<std::uint64_t>(4u << 20, std::bit_ceil(record * 2));
-    asked.bytes = (64u << 20) + blocks * 3 / 2 + asked.log_bytes + 2 * pool_bytes_for({job.elements, job.bytes, 1});
+    asked.log_bytes = 4u << 20;  // what a pool has unless told, if it is not small
     asked.durability = level_named(level).value_or(level::power);
     asked.protect = mode == "rtx";
     asked.tmpfs_is_nvram = true;
     return asked;
+}
+
+dnv_options with_room_for(const list_job& job, dnv_options asked) {
+    // Blocks are powers of two, and take twice their size; the longest record is that of a write, which has a tag, a
+    // word and a code for each element. The log has more if one write would fill most of it.
+    const std::uint64_t blocks = job.elements * std::bit_ceil(sizeof(list_node) + job.bytes) * 2;
+    const std::uint64_t record = job.elements * 24;
+    asked.log_bytes = std::max<std::uint64_t>(asked.log_bytes, std::bit_ceil(record * 2));
+    asked.bytes = (64u << 20) + blocks * 3 / 2 + asked.log_bytes + 2 * pool_bytes_for({job.elements, job.bytes, 1});
+    return asked;
+}
+
+void open_new_pool(const std::string& path, const dnv_options& asked) {
+    static always_armed handler;
+    powerfail::use_handler(&handler);
+    if (auto opened = dnv_open(path, asked); !opened) child_failed(opened.error().text());
 }
 
 template <class List>
@@ -124,14 +127,15 @@ int serve_cache(const cache_job& job) {
 int run(const std::vector<std::string>& arguments) {
     if (arguments.size() != 6 && arguments.size() != 7) child_failed("started by `holdfast bench` only");
     const auto number = [&](std::size_t i) { return std::strtoull(arguments[i].c_str(), nullptr, 10); };
-    const std::string& mode = arguments[1];
+    const std::string &mode = arguments[1], &pool = arguments[3];
+    const dnv_options asked = options_for(mode, arguments[2]);
+    if (arguments[4] == "stamp") {
+        open_new_pool(pool, with_room_for_stamp(arguments[5], asked));
+        return serve_stamp_in_pool(arguments[5], static_cast<unsigned>(number(6)));
+    }
     const list_job job{number(5), number(4)};
     if (mode == "notx") return serve_list(linked_list<in_plain_memory>(&plain_ends, job.bytes), job);
-    static always_armed handler;
-    powerfail::use_handler(&handler);
-    if (auto opened = dnv_open(arguments[3], options_for(mode, arguments[2], job)); !opened)
-        child_failed(opened.error().text());
-    forget_log_of(arguments[3]);
+    open_new_pool(pool, with_room_for(job, asked));
     if (arguments.size() == 7) return serve_cache({job.elements, job.bytes, static_cast<unsigned>(number(6))});
     return serve_list(linked_list<in_blocks>(&ends, job.bytes), job);
 }

@@ -30,4 +30,9 @@ std::unique_ptr<contestant> start_dnv_list(const dnv_program& program, const std
 std::unique_ptr<contestant> start_dnv_cache(const dnv_program& program, const std::string& mode, const setting& where,
                                             scratch& space);
 
+/// The same with a STAMP program for where.threads threads: `name` as workload::with_stamp_set has it. `mode`: rtx or
+/// tx.
+std::unique_ptr<contestant> start_dnv_stamp(const dnv_program& program, const std::string& mode,
+                                            const std::string& name, const setting& where, scratch& space);
+
 }  // namespace holdfast::bench

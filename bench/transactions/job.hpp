@@ -5,8 +5,8 @@
 //   PROGRAM stamp NAME THREADS
 #pragma once
 
+#include <bench/contest/stamp_runs.hpp>
 #include <bench/transactions/sets.hpp>
-#include <bench/transactions/stamp.hpp>
 #include <bench/transactions/words.hpp>
 
 #include <sys/prctl.h>

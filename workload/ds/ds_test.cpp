@@ -92,6 +92,9 @@ TYPED_TEST(Structures, AQueueBehavesLikeADeque) {
         }
         ASSERT_EQ(tested.count(), model.size());
     }
+    std::deque<std::uint64_t> left;
+    tested.each([&](std::uint64_t value) { left.push_back(value); });
+    EXPECT_EQ(left, model);
     this->atomically([&] { tested.dispose(); });
     EXPECT_TRUE(tested.empty());
     this->home.expect_no_blocks();

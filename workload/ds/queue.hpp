@@ -47,6 +47,13 @@ public:
         return true;
     }
 
+    /// Calls f(value) for each element, the oldest first.
+    template <class F>
+    void each(F&& f) const {
+        const std::uint64_t last = memory_.load(&root_->pushed);
+        for (std::uint64_t i = memory_.load(&root_->popped); i < last; ++i) f(memory_.load(place(i)));
+    }
+
     /// Makes it all zero again.
     void dispose() const {
         replace_places<Access, queue_root<T>, T>(memory_, root_, nullptr, 0);

@@ -14,6 +14,9 @@
 // nearly all of the time goes into that. The published program calculates in transactions, as the result belongs to the
 // net as it is then; so does this one.
 //
+// A resumed run empties the list and finds tasks for the net that is there. What threads have gained died with them: it
+// is taken from the score, which is checked against the records all the same.
+//
 // A transaction loads 85.0 and stores 3.4 words on average, with the largest set 219.4 and 5.5, and 99 percent of the
 // time are in transactions (one thread, `value`). In the published table they are long, have large sets, take all of
 // the time and meet often.
@@ -116,6 +119,35 @@ public:
                 memory_.store(&variable(i)->has_task, 0);
             }
         });
+    }
+
+    bool resume(std::uint64_t threads) {
+        done_ = private_array<work_of_thread>(threads);
+        done_[0].gained = memory_.load(&root_->score) - score_of_empty_;
+        return memory_.atomically([&] {
+            tasks_.clear();
+            for (std::uint64_t i = 0; i < given_.variables; ++i) memory_.store(&variable(i)->has_task, 0);
+        });
+    }
+
+    /// The net has no cycle and the score that the records say, and the list is in order.
+    check_report look() const {
+        check_report report;
+        const private_array<std::uint64_t> net(given_.variables);
+        std::uint64_t tasks = 0;
+        for (; report.count < given_.variables; ++report.count) {
+            net[report.count] = parents_of(report.count);
+            tasks += memory_.load(&variable(report.count)->has_task);
+        }
+        const bayes_reference reference(records_.data(), given_.records, given_.variables, score_.per_parent());
+        if (!reference.is_acyclic(net.data())) report.problem = "the net has a cycle";
+        else if (!are_equal(reference.score(net.data()), memory_.load(&root_->score)))
+            report.problem = "the score is not what the records say";
+        else if (tasks < tasks_.count())
+            report.problem = "more tasks are in the list than variables have";
+        else if (!tasks_.check().ok())
+            report.problem = tasks_.check().problem;
+        return report;
     }
 
     template <class Thread>

@@ -13,11 +13,21 @@
 //   std::uint64_t hash()         of the result: with one thread the same in every form
 //   bool end()                   takes the shared data away: the root is all zero. False when a transaction failed
 //
+// and what another process needs that has the shared data after this one died:
+//
+//   check_report look()          whether they are sound, in the middle of a run too; while no thread works
+//   bool resume(threads)         instead of begin, when the process died in work() or resume(): makes this one's
+//                                private data, so that work() finishes the run. As many threads as begin had. False
+//                                when a transaction failed
+//
 // and, if what it does depends on how threads are interleaved, `std::uint64_t units()`, how many pieces of work the
 // last run had, and `static constexpr const char* unit`, what one is called. It can run any number of times.
 //
 // The shared data are all that is reached from the root, and only Access is used on them: in the persistent forms they
-// are in a pool. What is private, and why, stands at the head of each program.
+// are in a pool. What is private, and why, stands at the head of each program, and what it does when it resumes. When
+// the process died in begin() or end(), end() takes away what is there; whether begin() had returned is to be kept
+// beside the root. Where memory outlives the process, programs may keep notes of how far they are (notes.hpp), stored
+// by the transactions of the work: their number stays the same.
 #pragma once
 
 #include <workload/access.hpp>

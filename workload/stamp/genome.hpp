@@ -11,6 +11,10 @@
 // Shared are the table, the pieces, and the table of first letters. Private are the segments' letters, the lists of
 // pieces that each thread works through, and the gene that comes out.
 //
+// A resumed run clears the table of first letters and goes through all steps again. A segment that was entered is
+// found; a link that was made stays, and what could not be linked with a longer overlap cannot be now. So the gene is
+// the same.
+//
 // A transaction loads 6.1 and stores 0.3 words on average, since most segments are there already, and half of the time
 // is in transactions (one thread, `value`). In the published table they are of medium length, have medium sets, take
 // nearly all of the time and seldom meet.
@@ -86,7 +90,36 @@ public:
             starts = static_cast<genome_piece**>(memory_.allocate(count * sizeof(genome_piece*)));
             memory_.store(&root_->starts, starts);
         });
-        return made && each_few(count, [&](std::uint64_t i) { memory_.store(starts + i, nullptr); });
+        return made && clear_all_starts();
+    }
+
+    bool resume(std::uint64_t) {
+        built_length_ = 0;
+        return clear_all_starts();
+    }
+
+    /// Pieces are under the hash of their letters, and linked ones overlap and know of each other.
+    check_report look() const {
+        check_report report = pieces_.check();
+        if (!report.ok()) return report;
+        std::uint64_t linked = 0, followers = 0;
+        pieces_.each(0, pieces_.buckets(), [&](std::int64_t key, std::int64_t value) {
+            const genome_piece* const piece = piece_of(value);
+            const std::uint64_t begin = memory_.load(&piece->begin);
+            if (begin + given_.segment_length > given_.gene_length ||
+                static_cast<std::int64_t>(hash_of(begin, given_.segment_length)) != key)
+                return void(report.problem = "a piece is under another hash");
+            followers += memory_.load(&piece->has_before);
+            const genome_piece* const next = memory_.load(&piece->next);
+            if (next == nullptr) return;
+            ++linked;
+            const std::uint64_t overlap = memory_.load(&piece->overlap);
+            if (memory_.load(&next->has_before) != 1 ||
+                !are_equal(begin + given_.segment_length - overlap, memory_.load(&next->begin), overlap))
+                report.problem = "a link is torn";
+        });
+        if (report.ok() && linked != followers) report.problem = "a piece follows nothing";
+        return report;
     }
 
     template <class Thread>
@@ -151,6 +184,11 @@ private:
                 for (std::uint64_t i = first; i < first + at_once && i < count; ++i) f(i);
             });
         return good;
+    }
+
+    bool clear_all_starts() const {
+        genome_piece** const starts = memory_.load(&root_->starts);
+        return each_few(pieces_.buckets(), [&](std::uint64_t i) { memory_.store(starts + i, nullptr); });
     }
 
     std::uint64_t hash_of(std::uint64_t begin, std::uint64_t count) const {

@@ -13,6 +13,9 @@
 // grid without telling the transactional memory. That is a race where only transactions may read what transactions
 // change, so that the copy is made of transactions here, and they are shorter.
 //
+// A resumed run sees in the grid which paths were laid, and puts all other pairs into the queue again. Among these are
+// the ones that threads had taken from it, and those that could not be connected, which cannot be now either.
+//
 // A transaction loads 227 and stores 1.3 words on average, nearly all of them in copies of 256 cells, and half of
 // the time are in transactions (one thread, `value`). In the published table they are long, have large sets, take all
 // of the time and meet often.
@@ -81,14 +84,39 @@ public:
                });
     }
 
+    bool resume(std::uint64_t) {
+        for (std::uint64_t path = 1; path <= given_.paths; ++path) laid_[path - 1] = length_of(path) != 0 ? 1 : 0;
+        return memory_.atomically([&] { waiting_.dispose(); }) && each_few(given_.paths, [&](std::uint64_t i) {
+                   if (laid_[i] == 0) waiting_.push(i + 1);
+               });
+    }
+
+    /// Each path has its ends, and either all cells from one to the other or no more.
+    check_report look() const {
+        check_report report;
+        private_array<std::uint64_t> cells_of(given_.paths + 1);
+        for (std::uint64_t cell = 0; cell < given_.size.cells(); ++cell) {
+            const std::uint64_t path = memory_.load(grid() + cell);
+            if (path > given_.paths) return report.problem = "a cell has no such path", report;
+            ++cells_of[path];
+        }
+        for (std::uint64_t path = 1; path <= given_.paths; ++path, ++report.count) {
+            const maze_ends& ends = ends_[path - 1];
+            if (memory_.load(grid() + ends.from) != path || memory_.load(grid() + ends.to) != path)
+                return report.problem = "an end was taken", report;
+            const std::uint64_t length = length_of(path);
+            if (cells_of[path] != (length != 0 ? length : 2)) return report.problem = "a path is torn", report;
+        }
+        return report;
+    }
+
     template <class Thread>
     void work(Thread& me) {
         scratch mine(given_.size.cells());
         while (!me.failed()) {
             std::uint64_t path = 0;
             bool any = false;
-            me.atomically(memory_, [&] { any = waiting_.pop(path); });
-            if (!any) return;
+            if (!me.atomically(memory_, [&] { any = waiting_.pop(path); }) || !any) return;
             bool done = false;
             while (!done && !me.failed()) {
                 copy_grid(me, mine);

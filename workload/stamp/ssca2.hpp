@@ -9,12 +9,16 @@
 // Shared are the counts and the rows. Private are the list of edges, which R-MAT gives, and where rows begin. Two
 // threads meet when they have an edge of the same vertex at the same time, and there are many vertices.
 //
+// Where the shared data outlive the process, each thread notes in its transactions how many edges it has counted and
+// placed, and a resumed run goes on with the next one.
+//
 // A transaction loads 1 and stores 2 words on average, and 82 percent of the time are in transactions (one thread,
 // `value`). In the published table they are short, have small sets, take little of the time and seldom meet.
 #pragma once
 
 #include <workload/rmat.hpp>
 #include <workload/stamp/frame.hpp>
+#include <workload/stamp/notes.hpp>
 #include <workload/stamp/private_array.hpp>
 
 namespace holdfast::workload {
@@ -47,9 +51,18 @@ struct ssca2_target {
     std::uint64_t weight;
 };
 
+/// Of a thread, on a line of its own.
+struct ssca2_note {
+    std::uint64_t counted;
+    std::uint64_t placed;
+    std::uint64_t unused[6];
+};
+
 struct ssca2_arrays_root {
     ssca2_row* rows;
     ssca2_target* targets;  ///< all rows, one behind the other
+    ssca2_note* notes;
+    std::uint64_t threads;  ///< that have one
 };
 
 template <access Access>
@@ -60,6 +73,7 @@ public:
     ssca2_program(Access memory, ssca2_arrays_root* root, const ssca2_parameters& given)
         : memory_(memory),
           root_(root),
+          notes_(memory, &root->notes),
           vertices_(std::uint64_t{1} << given.scale),
           edges_(vertices_ * rmat_generator::edges_per_vertex),
           first_of_(vertices_ + 1) {
@@ -67,8 +81,10 @@ public:
         for (std::uint64_t i = 0; i < edges_.count(); ++i) edges_[i] = generator.edge(i);
     }
 
-    bool begin(std::uint64_t) {
+    bool begin(std::uint64_t threads) {
         bool good = memory_.atomically([&] {
+            notes_.create(threads);
+            memory_.store(&root_->threads, threads);
             memory_.store(&root_->rows, static_cast<ssca2_row*>(memory_.allocate(vertices_ * sizeof(ssca2_row))));
             memory_.store(&root_->targets,
                           static_cast<ssca2_target*>(memory_.allocate(edges_.count() * sizeof(ssca2_target))));
@@ -87,14 +103,41 @@ public:
     template <class Thread>
     void work(Thread& me) {
         const stamp_part mine = me.part_of(edges_.count());
-        for (std::uint64_t i = mine.first; i < mine.last && !me.failed(); ++i) {
-            std::uint64_t* const count = &row(edges_[i].from)->edges;
-            me.atomically(memory_, [&] { memory_.store(count, memory_.load(count) + 1); });
-        }
+        ssca2_note* const note = notes_.of(me.number());
+        // Loaded once: a load outside of transactions has one of its own in some forms.
+        ssca2_row* const rows = row(0);
+        ssca2_target* const targets = memory_.load(&root_->targets);
+        for (std::uint64_t i = counted(note); i < mine.last - mine.first && !me.failed(); ++i)
+            count(me, rows, edges_[mine.first + i], note, i);
         me.wait();
         if (me.number() == 0) add_up();
         me.wait();
-        for (std::uint64_t i = mine.first; i < mine.last && !me.failed(); ++i) place(me, edges_[i]);
+        for (std::uint64_t i = placed(note); i < mine.last - mine.first && !me.failed(); ++i)
+            place(me, rows, targets, edges_[mine.first + i], note, i);
+    }
+
+    bool resume(std::uint64_t) { return true; }
+
+    /// As many edges are in the rows as the notes say, and no row has more than were counted.
+    check_report look() const {
+        check_report report;
+        std::uint64_t all_counted = 0, all_placed = 0;
+        for (std::uint64_t i = 0; i < vertices_; ++i) {
+            const std::uint64_t edges = memory_.load(&row(i)->edges), placed = memory_.load(&row(i)->placed);
+            if (placed > edges) return report.problem = "more edges were placed than counted", report;
+            all_counted += edges;
+            all_placed += placed;
+        }
+        report.count = all_counted;
+        if constexpr (notes_type::are_kept) {
+            const std::uint64_t threads = memory_.load(&root_->threads);
+            for (std::uint64_t i = 0; i < threads; ++i) {
+                all_counted -= counted(notes_.of(i));
+                all_placed -= placed(notes_.of(i));
+            }
+            if (all_counted != 0 || all_placed != 0) report.problem = "the rows have other edges than was noted";
+        }
+        return report;
     }
 
     /// Each row has the edges that a list of them in order of their vertices has there.
@@ -136,12 +179,16 @@ public:
             ssca2_target* const targets = memory_.load(&root_->targets);
             memory_.store(&root_->rows, nullptr);
             memory_.store(&root_->targets, nullptr);
+            memory_.store(&root_->threads, 0);
+            notes_.dispose();
             memory_.free(rows);
             memory_.free(targets);
         });
     }
 
 private:
+    using notes_type = stamp_notes<Access, ssca2_note>;
+
     ssca2_row* row(std::uint64_t vertex) const { return memory_.load(&root_->rows) + vertex; }
     ssca2_target target(std::uint64_t i) const {
         const ssca2_target* const at = memory_.load(&root_->targets) + i;
@@ -154,10 +201,24 @@ private:
         for (std::uint64_t i = 0; i < vertices_; ++i) first_of_[i + 1] = first_of_[i] + memory_.load(&row(i)->edges);
     }
 
+    std::uint64_t counted(const ssca2_note* note) const { return note != nullptr ? memory_.load(&note->counted) : 0; }
+    std::uint64_t placed(const ssca2_note* note) const { return note != nullptr ? memory_.load(&note->placed) : 0; }
+
+    /// `before`: how many edges this thread has counted.
     template <class Thread>
-    void place(Thread& me, const weighted_edge& edge) const {
-        std::uint64_t* const placed = &row(edge.from)->placed;
-        ssca2_target* const first = memory_.load(&root_->targets) + first_of_[edge.from];
+    void count(Thread& me, ssca2_row* rows, const weighted_edge& edge, ssca2_note* note, std::uint64_t before) const {
+        std::uint64_t* const edges = &rows[edge.from].edges;
+        me.atomically(memory_, [&] {
+            memory_.store(edges, memory_.load(edges) + 1);
+            if constexpr (notes_type::are_kept) memory_.store(&note->counted, before + 1);
+        });
+    }
+
+    template <class Thread>
+    void place(Thread& me, ssca2_row* rows, ssca2_target* targets, const weighted_edge& edge, ssca2_note* note,
+               std::uint64_t before) const {
+        std::uint64_t* const placed = &rows[edge.from].placed;
+        ssca2_target* const first = targets + first_of_[edge.from];
         const std::uint64_t to = edge.to, weight = edge.weight;
         me.atomically(memory_, [&] {
             const std::uint64_t number = memory_.load(placed);
@@ -165,6 +226,7 @@ private:
             memory_.will_write(first + number);
             memory_.store(&first[number].to, to);
             memory_.store(&first[number].weight, weight);
+            if constexpr (notes_type::are_kept) memory_.store(&note->placed, before + 1);
         });
     }
 
@@ -195,6 +257,7 @@ private:
 
     Access memory_;
     ssca2_arrays_root* root_;
+    notes_type notes_;
     std::uint64_t vertices_;
     private_array<weighted_edge> edges_;
     private_array<std::uint64_t> first_of_;  ///< in targets

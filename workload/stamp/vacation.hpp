@@ -1,7 +1,8 @@
 // STAMP's vacation (workload/vacation.hpp) as a program: clients of an agency, who do a number of tasks together.
 //
 // Shared are the tables and the customers' lists. Private are the tasks, which each client draws for itself, and what
-// it has changed.
+// it has changed. Where the shared data outlive the process, each client notes in its transactions how many tasks it
+// has done and what they have changed, and a resumed run goes on with the next task.
 //
 // A transaction loads 148.7 and stores 9.2 words on average in vacation-low, 198.9 and 12.1 in vacation-high, and 97
 // percent of the time are in transactions (one thread, `value`). In the published table they are of medium length, have
@@ -9,6 +10,7 @@
 #pragma once
 
 #include <workload/stamp/frame.hpp>
+#include <workload/stamp/notes.hpp>
 #include <workload/stamp/private_array.hpp>
 #include <workload/vacation.hpp>
 
@@ -40,29 +42,62 @@ inline constexpr stamp_set<vacation_program_parameters> vacation_sets[]{
     {"vacation-low", "++", {with_large_tables(vacation_low)}},
 };
 
+/// Of a client.
+struct vacation_note {
+    std::uint64_t tasks;  ///< that it has done
+    vacation_balance changed;
+    std::uint64_t unused[3];  ///< the rest of a line
+};
+
+struct vacation_program_root {
+    vacation_root tables;
+    vacation_note* notes;
+    vacation_balance begun;  ///< with notes: the tables' balance at first
+};
+
 template <access Access>
 class vacation_program {
 public:
-    using root_type = vacation_root;
+    using root_type = vacation_program_root;
 
-    vacation_program(Access memory, vacation_root* root, const vacation_program_parameters& given)
-        : memory_(memory), given_(given), clients_(memory, root) {}
+    vacation_program(Access memory, vacation_program_root* root, const vacation_program_parameters& given)
+        : memory_(memory),
+          root_(root),
+          given_(given),
+          clients_(memory, &root->tables),
+          notes_(memory, &root->notes) {}
 
     bool begin(std::uint64_t threads) {
         changed_ = private_array<change_of_client>(threads);
         const bool good = clients_.create(given_.tasks, given_.seed);
         balance_ = clients_.agency().balance();
-        return good;
+        return good && memory_.atomically([&] {
+            notes_.create(threads);
+            if constexpr (notes_type::are_kept) store_balance(&root_->begun, balance_);
+        });
     }
+
+    bool resume(std::uint64_t threads) {
+        changed_ = private_array<change_of_client>(threads);
+        load_balance(&root_->begun, balance_);
+        for (std::uint64_t i = 0; i < threads; ++i) load_balance(&notes_.of(i)->changed, changed_[i].all);
+        return true;
+    }
+
+    /// The tables' own check.
+    check_report look() const { return clients_.agency().check(); }
 
     template <class Thread>
     void work(Thread& me) {
         const stamp_part mine = me.part_of(given_.tasks.tasks);
         vacation_tasks tasks(given_.tasks, given_.seed + 1 + me.number());
-        for (std::uint64_t i = mine.first; i < mine.last && !me.failed(); ++i) {
+        vacation_note* const note = notes_.of(me.number());
+        const std::uint64_t done = note != nullptr ? memory_.load(&note->tasks) : 0;
+        for (std::uint64_t i = 0; i < mine.last - mine.first && !me.failed(); ++i) {
             const vacation_task task = tasks.next();
+            if (i < done) continue;
             vacation_balance change;
-            me.atomically(memory_, [&] { perform(task, change); });
+            me.atomically(memory_, [&] { perform(task, change, note, me.number()); });
             changed_[me.number()].all += change;
         }
     }
@@ -79,11 +114,12 @@ public:
     std::uint64_t hash() const {
         stamp_hash all;
         clients_.agency().each_relation([&](vacation_table table, const vacation_relation& at) {
-            for (const std::uint64_t each : {std::uint64_t{table}, at.id, at.used, at.total, at.price}) all.add(each);
+            const std::uint64_t words[] = {table, at.id, at.used, at.total, at.price};
+            for (const std::uint64_t each : words) all.add(each);
         });
         const vacation_balance found = clients_.agency().balance();
-        for (const std::int64_t number : {found.customers, found.reservations, found.bills})
-            all.add(static_cast<std::uint64_t>(number));
+        const std::int64_t numbers[] = {found.customers, found.reservations, found.bills};
+        for (const std::int64_t number : numbers) all.add(static_cast<std::uint64_t>(number));
         return all.value();
     }
 
@@ -95,18 +131,45 @@ public:
         }) && each_id([&](std::uint64_t id) {
             for (std::uint64_t table = 0; table < vacation_tables_count; ++table)
                 agency.remove_relation(static_cast<vacation_table>(table), id);
+        }) && memory_.atomically([&] {
+            notes_.dispose();
+            store_balance(&root_->begun, vacation_balance());
         });
     }
 
 private:
+    using notes_type = stamp_notes<Access, vacation_note>;
+
     struct alignas(64) change_of_client {
         vacation_balance all;
     };
 
     /// A function of its own because of g++ 12: what a call returns in memory, into the frame that a block begins in,
     /// is stored there with barriers and loaded from there without.
-    [[gnu::noinline]] void perform(const vacation_task& task, vacation_balance& change) const {
+    [[gnu::noinline]] void perform(const vacation_task& task, vacation_balance& change, vacation_note* note,
+                                   std::uint64_t client) const {
         change = clients_.run(task);
+        if constexpr (notes_type::are_kept) note_task(note, client, change);
+    }
+
+    void note_task(vacation_note* note, std::uint64_t client, const vacation_balance& change) const {
+        vacation_balance all = changed_[client].all;
+        all += change;
+        memory_.store(&note->tasks, memory_.load(&note->tasks) + 1);
+        store_balance(&note->changed, all);
+    }
+
+    void store_balance(vacation_balance* to, const vacation_balance& balance) const {
+        memory_.store(&to->units, balance.units);
+        memory_.store(&to->customers, balance.customers);
+        memory_.store(&to->reservations, balance.reservations);
+        memory_.store(&to->bills, balance.bills);
+    }
+    void load_balance(const vacation_balance* from, vacation_balance& balance) const {
+        balance.units = memory_.load(&from->units);
+        balance.customers = memory_.load(&from->customers);
+        balance.reservations = memory_.load(&from->reservations);
+        balance.bills = memory_.load(&from->bills);
     }
 
     /// f(id) for all that there may be, a few in each transaction.
@@ -122,8 +185,10 @@ private:
     }
 
     Access memory_;
+    vacation_program_root* root_;
     vacation_program_parameters given_;
     vacation<Access> clients_;
+    notes_type notes_;
     private_array<change_of_client> changed_;
     vacation_balance balance_;
 };

@@ -11,6 +11,9 @@
 // Shared are the triangles and the queue. Private are the cavities. Each transaction changes the queue, and cavities
 // that touch each other meet, too.
 //
+// Where the shared data outlive the process, each thread notes the triangle that it has taken, and what it has added,
+// in the transactions that do so. A resumed run puts the taken triangles back into the queue and goes on.
+//
 // It ends: Ruppert's proof is for angles of up to 20.7 degrees and borders without acute angles. New corners have whole
 // coordinates, so they are not exactly where they should be, but a thousand times nearer to that than to the next
 // corner; and what is decided about them is exact (workload/ds/triangulation.hpp). The border's middles lie on it
@@ -26,6 +29,7 @@
 #include <workload/plain_access.hpp>
 #include <workload/stamp/frame.hpp>
 #include <workload/stamp/mesh_census.hpp>
+#include <workload/stamp/notes.hpp>
 #include <workload/stamp/private_array.hpp>
 
 namespace holdfast::workload {
@@ -49,10 +53,22 @@ inline constexpr stamp_set<yada_parameters> yada_sets[]{
     {"yada", "++", {.angle_degrees = 15, .points = 1000000}},
 };
 
+/// Of a thread, on a line of its own.
+struct yada_note {
+    mesh_triangle* taken;   ///< from the queue, and not refined yet
+    std::uint64_t points;   ///< added
+    std::uint64_t refused;  ///< triangles for which there is no point
+    std::uint64_t unused[5];
+};
+
 /// On lines of their own.
 struct yada_root {
     alignas(64) triangulation_root mesh;
     alignas(64) vector_root<mesh_triangle*> waiting;
+    /// All triangles, while the mesh is made or taken away, and cannot be entered.
+    alignas(64) vector_root<mesh_triangle*> all;
+    yada_note* notes;
+    std::uint64_t threads;  ///< that have one
 };
 
 /// The lower rank comes first.
@@ -76,47 +92,80 @@ public:
 
     yada_program(Access memory, yada_root* root, const yada_parameters& given)
         : memory_(memory),
+          root_(root),
           mesh_(memory, &root->mesh),
           waiting_(memory, &root->waiting, yada_order<Access>(memory)),
+          all_(memory, &root->all),
+          notes_(memory, &root->notes),
           squared_sine_(__builtin_sin(given.angle_degrees * degree) * __builtin_sin(given.angle_degrees * degree)) {
         make_input(given);
     }
 
     bool begin(std::uint64_t threads) {
-        done_ = private_array<work_of_thread>(threads);
-        cavities_ = private_array<mesh_cavity>(threads);
+        make_private(threads);
         const private_array<mesh_triangle*> made(input_.count());
         const auto beside = [&](std::uint64_t i, unsigned side) {
             const std::uint64_t other = input_[i].beside[side];
             return other == nothing ? nullptr : made[other];
         };
-        const std::uint64_t all = made.count(), have = each_few(all, [&](std::uint64_t i) {
+        const bool good = each_few(made.count(), [&](std::uint64_t i) {
             const packed_point* const corners = input_[i].corners;
-            made[i] = mesh_.make(corners[0], corners[1], corners[2]);
-        });
-        const auto connect = [&](std::uint64_t i) {
+            mesh_triangle* const one = mesh_.make(corners[0], corners[1], corners[2]);
+            all_.push_back(one);
+            made[i] = one;
+        }) && each_few(made.count(), [&](std::uint64_t i) {
             mesh_.set_beside(made[i], beside(i, 0), beside(i, 1), beside(i, 2));
-            if (i == 0) mesh_.enter_by(made[i]);
-        };
-        if (have == all && each_few(all, connect) == all &&
-            each_few(all, [&](std::uint64_t i) { enqueue_if_bad(made[i]); }) == all)
-            return true;
-        // A part of a mesh has no census, so end() could not take it away.
-        each_few(have, [&](std::uint64_t i) { memory_.free(made[i]); });
-        static_cast<void>(forget());
-        return false;
+        }) && each_few(made.count(), [&](std::uint64_t i) { enqueue_if_bad(made[i]); }) && memory_.atomically([&] {
+            notes_.create(threads);
+            memory_.store(&root_->threads, threads);
+            mesh_.enter_by(made[0]);
+            all_.dispose();
+        });
+        if (!good) static_cast<void>(end());
+        return good;
+    }
+
+    bool resume(std::uint64_t threads) {
+        make_private(threads);
+        bool good = true;
+        for (std::uint64_t i = 0; good && i < threads; ++i) {
+            yada_note* const note = notes_.of(i);
+            good = memory_.atomically([&] { put_back(note); });
+            done_[i].points = memory_.load(&note->points);
+            done_[i].refused = memory_.load(&note->refused);
+        }
+        return good;
+    }
+
+    /// The mesh is one, whatever its angles are, and has the corners that were noted; the queue is in order.
+    check_report look() const {
+        const mesh_census<Access> all(memory_, mesh_.entrance());
+        check_report report = all.check(0);
+        std::uint64_t points = input_points_;
+        if constexpr (notes_type::are_kept) {
+            const std::uint64_t threads = memory_.load(&root_->threads);
+            for (std::uint64_t i = 0; i < threads; ++i) points += memory_.load(&notes_.of(i)->points);
+            if (report.ok() && all.corners() != points) report.problem = "the mesh has other corners than were noted";
+        }
+        if (report.ok()) report.problem = waiting_.check().problem;
+        return report;
     }
 
     template <class Thread>
     void work(Thread& me) {
         mesh_cavity& cavity = cavities_[me.number()];
         work_of_thread& mine = done_[me.number()];
+        yada_note* const note = notes_.of(me.number());
         while (!me.failed()) {
             mesh_triangle* bad = nullptr;
             bool any = false;
-            if (!me.atomically(memory_, [&] { any = waiting_.pop(bad); }) || !any) return;
+            if (!me.atomically(memory_, [&] { any = take(bad, note); }) || !any) return;
             outcome how = outcome::needless;
-            if (!me.atomically(memory_, [&] { how = refine(bad, cavity); })) mine.left = bad;
+            const bool good = me.atomically(memory_, [&] {
+                how = refine(bad, cavity);
+                if constexpr (notes_type::are_kept) note_refined(note, how);
+            });
+            if (!good) mine.left = bad;
             if (how == outcome::refused) ++mine.refused;
             if (how != outcome::added) continue;
             ++mine.points;
@@ -155,15 +204,27 @@ public:
         return corners.value();
     }
 
+    /// First all triangles are found, while the mesh is whole, and then they go. So it can be done again from anywhere.
     bool end() {
-        if (!free_gone()) return false;
-        const mesh_census<Access> all(memory_, mesh_.entrance());
-        return each_few(all.count(), [&](std::uint64_t i) { memory_.free(all[i]); }) == all.count() && forget();
+        const mesh_census<Access> found(memory_, mesh_.entrance());
+        bool good = free_gone(), any = true;
+        if (good && found.count() != 0)
+            good = memory_.atomically([&] { all_.clear(); }) &&
+                   each_few(found.count(), [&](std::uint64_t i) { all_.push_back(found[i]); }) &&
+                   memory_.atomically([&] { mesh_.enter_by(nullptr); });
+        while (good && any) good = memory_.atomically([&] { any = free_some(); });
+        return good && memory_.atomically([&] {
+            all_.dispose();
+            waiting_.dispose();
+            notes_.dispose();
+            memory_.store(&root_->threads, 0);
+        });
     }
 
 private:
     static constexpr double degree = 3.14159265358979323846 / 180;
     static constexpr std::uint64_t nothing = ~std::uint64_t{0};
+    static constexpr std::uint64_t at_once = 64;  ///< triangles in a transaction of begin and end
 
     /// A triangle's note.
     enum state : std::uint64_t {
@@ -172,6 +233,8 @@ private:
         gone = 2,  ///< from the mesh, and still in the queue
     };
     enum class outcome { needless, added, refused };
+
+    using notes_type = stamp_notes<Access, yada_note>;
 
     struct input_triangle {
         packed_point corners[3];
@@ -183,6 +246,11 @@ private:
         std::uint64_t refused;  ///< triangles for which there is no point
         mesh_triangle* left;    ///< taken from the queue, and then a transaction failed; nullptr: none
     };
+
+    void make_private(std::uint64_t threads) {
+        done_ = private_array<work_of_thread>(threads);
+        cavities_ = private_array<mesh_cavity>(threads);
+    }
 
     void make_input(const yada_parameters& given) {
         const plain_access plain;
@@ -208,46 +276,25 @@ private:
 
     /// After a run in which a transaction failed: triangles that are gone from the mesh, and that nobody came to.
     bool free_gone() {
-        const auto free_if_gone = [&](mesh_triangle* triangle) {
-            if (memory_.load(&triangle->note) == gone) memory_.free(triangle);
-        };
         bool good = true;
         for (work_of_thread& each : done_) {
             mesh_triangle* const left = each.left;
             each.left = nullptr;
             if (left != nullptr) good = good && memory_.atomically([&] { free_if_gone(left); });
         }
-        for (bool any = true; good && any;)
-            good = memory_.atomically([&] {
-                mesh_triangle* waits = nullptr;
-                any = waiting_.pop(waits);
-                if (any) free_if_gone(waits);
-            });
+        for (bool any = true; good && any;) good = memory_.atomically([&] { any = free_waiting(); });
         return good;
     }
 
-    /// The root is all zero. False when the transaction failed.
-    bool forget() {
-        return memory_.atomically([&] {
-            mesh_.enter_by(nullptr);
-            waiting_.dispose();
-        });
-    }
-
-    /// f(i) for all below `count`, some in each transaction, until one fails. For how many it was done.
+    /// f(i) for all below `count`, some in each transaction.
     template <class F>
-    std::uint64_t each_few(std::uint64_t count, F&& f) const {
-        constexpr std::uint64_t at_once = 64;
-        std::uint64_t done = 0;
-        while (done < count) {
-            const std::uint64_t last = count - done < at_once ? count : done + at_once;
-            if (!memory_.atomically([&] {
-                    for (std::uint64_t i = done; i < last; ++i) f(i);
-                }))
-                break;
-            done = last;
-        }
-        return done;
+    bool each_few(std::uint64_t count, F&& f) const {
+        bool good = true;
+        for (std::uint64_t first = 0; good && first < count; first += at_once)
+            good = memory_.atomically([&] {
+                for (std::uint64_t i = first; i < first + at_once && i < count; ++i) f(i);
+            });
+        return good;
     }
 
     /// A side on the border that the corner opposite is too near to; 3 if there is none. No other corner can be too
@@ -309,7 +356,50 @@ private:
         return nullptr;
     }
 
-    /// Inside a transaction. A triangle that is not bad any more is gone.
+    // Functions of their own because of g++ 12: a block loads the variables of the function that it is in without
+    // barriers, also if what it calls has stored to them with them.
+
+    /// Inside a transaction, as all that follow. Takes the worst triangle. False if there is none.
+    [[gnu::noinline]] bool take(mesh_triangle*& bad, yada_note* note) const {
+        if (!waiting_.pop(bad)) return false;
+        if constexpr (notes_type::are_kept) memory_.store(&note->taken, bad);
+        return true;
+    }
+    [[gnu::noinline]] void note_refined(yada_note* note, outcome how) const {
+        memory_.store(&note->taken, nullptr);
+        if (how == outcome::added) memory_.store(&note->points, memory_.load(&note->points) + 1);
+        if (how == outcome::refused) memory_.store(&note->refused, memory_.load(&note->refused) + 1);
+    }
+    /// The triangle that a thread had taken when it died.
+    [[gnu::noinline]] void put_back(yada_note* note) const {
+        mesh_triangle* const taken = memory_.load(&note->taken);
+        if (taken == nullptr) return;
+        memory_.store(&note->taken, nullptr);
+        if (memory_.load(&taken->note) == gone) {
+            memory_.free(taken);
+        } else {
+            waiting_.push(taken);
+        }
+    }
+    void free_if_gone(mesh_triangle* triangle) const {
+        if (memory_.load(&triangle->note) == gone) memory_.free(triangle);
+    }
+    /// One that waits, if it is gone. False if none waits.
+    [[gnu::noinline]] bool free_waiting() const {
+        mesh_triangle* waits = nullptr;
+        if (!waiting_.pop(waits)) return false;
+        free_if_gone(waits);
+        return true;
+    }
+    /// False if there were none.
+    [[gnu::noinline]] bool free_some() const {
+        mesh_triangle* one = nullptr;
+        std::uint64_t freed = 0;
+        for (; freed < at_once && all_.pop_back(one); ++freed) memory_.free(one);
+        return freed != 0;
+    }
+
+    /// A triangle that is not bad any more is gone.
     outcome refine(mesh_triangle* bad, mesh_cavity& cavity) const {
         const std::uint64_t was = memory_.load(&bad->note);
         if (was == gone) memory_.free(bad);
@@ -339,8 +429,11 @@ private:
     }
 
     Access memory_;
+    yada_root* root_;
     triangulation<Access> mesh_;
     heap<Access, mesh_triangle*, yada_order<Access>> waiting_;
+    vector<Access, mesh_triangle*> all_;
+    notes_type notes_;
     double squared_sine_;  ///< of the smallest angle that may remain
     private_array<input_triangle> input_;
     std::uint64_t input_points_ = 0;

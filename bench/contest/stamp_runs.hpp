@@ -1,4 +1,4 @@
-// Suite stamp in the program that runs it: STAMP programs, whatever their transactions are.
+// Suite stamp in the programs that run it: STAMP programs, whatever their transactions are.
 #pragma once
 
 #include <bench/contest/serve.hpp>
@@ -24,14 +24,30 @@ struct stamp_run {
     std::uint64_t units = 0;  ///< 0 where the program has none
 };
 
-/// A program with its root and its threads.
+/// Roots in memory of the process, all zero at first. Whoever runs programs elsewhere has another class like this.
+struct stamp_roots {
+    /// One for all runs, each of which leaves it all zero.
+    template <class Root>
+    Root* root() const {
+        static Root one{};
+        return &one;
+    }
+};
+
+/// A program with its threads.
 template <class Access, class Parameters>
 class stamp_runs {
     using program_type = typename Parameters::template program<Access>;
 
 public:
-    stamp_runs(Access memory, const Parameters& given, std::string name, thread_team& team, unsigned threads)
-        : name_(std::move(name)), team_(team), threads_(threads), program_(memory, &root_, given) {}
+    /// Roots as stamp_roots.
+    template <class Roots>
+    stamp_runs(Access memory, const Roots& roots, const Parameters& given, std::string name, thread_team& team,
+               unsigned threads)
+        : name_(std::move(name)),
+          team_(team),
+          threads_(threads),
+          program_(memory, roots.template root<typename program_type::root_type>(), given) {}
 
     /// body(thread, work) is run on each thread, where work() does the program's work.
     template <class F>
@@ -68,7 +84,6 @@ private:
     std::string name_;
     thread_team& team_;
     unsigned threads_;
-    typename program_type::root_type root_{};
     program_type program_;
 };
 
@@ -78,7 +93,7 @@ void count_words(const Parameters& given, const std::string& name, std::vector<o
     workload::access_counts counts;
     thread_team alone(1);
     stamp_runs<workload::counted_access<workload::plain_access>, Parameters> runs(
-        {workload::plain_access(), counts}, given, name, alone, 1);
+        {workload::plain_access(), counts}, stamp_roots(), given, name, alone, 1);
     workload::access_counts before;
     const stamp_run done = runs.run([&](unsigned, auto work) {
         before = counts;
@@ -109,13 +124,14 @@ inline double share_inside(const std::vector<thread_seen>& seen, double reading_
 
 /// How often transactions of this runtime begin in vain, and their share of all threads' time, in runs that are not
 /// measured otherwise. The share is a median: in any run a thread may lose its processor in a transaction.
-template <class Access, class Parameters>
-void watch(Access memory, const Parameters& given, const std::string& name, thread_team& team, unsigned threads,
-           std::vector<observation>& to) {
+template <class Access, class Roots, class Parameters>
+void watch(Access memory, const Roots& roots, const Parameters& given, const std::string& name, thread_team& team,
+           unsigned threads, std::vector<observation>& to) {
     constexpr std::size_t watched_runs = 9;
     constexpr double longest_ns = 2e9;
     const double reading_ns = clock_reading_ns();
-    stamp_runs<watched_access<Access>, Parameters> runs(watched_access<Access>(memory), given, name, team, threads);
+    stamp_runs<watched_access<Access>, Parameters> runs(watched_access<Access>(memory), roots, given, name, team,
+                                                           threads);
     std::vector<thread_seen> seen(threads);
     const auto body = [&](unsigned thread, auto work) {
         seen_by_this_thread = {};
@@ -141,14 +157,15 @@ void watch(Access memory, const Parameters& given, const std::string& name, thre
 }
 
 /// Answers the parent until it has no more batches: each is of whole runs, until it has at least as many transactions.
-template <class Access, class Parameters>
-int serve_stamp_program(Access memory, const Parameters& given, const std::string& name, unsigned threads) {
+template <class Access, class Roots, class Parameters>
+int serve_stamp_program(Access memory, const Roots& roots, const Parameters& given, const std::string& name,
+                        unsigned threads) {
     thread_team team(threads);
     std::vector<observation> observed;
     count_words(given, name, observed);
-    watch(memory, given, name, team, threads, observed);
+    watch(memory, roots, given, name, team, threads, observed);
     using runs_type = stamp_runs<Access, Parameters>;
-    runs_type runs(memory, given, name, team, threads);
+    runs_type runs(memory, roots, given, name, team, threads);
     return serve([&](const std::string&, std::uint64_t transactions) {
         batch done;
         double count = 0, units = 0;
@@ -166,12 +183,12 @@ int serve_stamp_program(Access memory, const Parameters& given, const std::strin
     });
 }
 
-/// `name`: as workload::with_stamp_set has it.
-template <class Access>
-int serve_stamp(Access memory, const std::string& name, unsigned threads) {
+/// `name`: as workload::with_stamp_set has it. `roots`: where programs have theirs.
+template <class Access, class Roots = stamp_roots>
+int serve_stamp(Access memory, const std::string& name, unsigned threads, const Roots& roots = {}) {
     int status = 1;
     const bool found = workload::with_stamp_set(
-        name, [&](const auto& set) { status = serve_stamp_program(memory, set.parameters, name, threads); });
+        name, [&](const auto& set) { status = serve_stamp_program(memory, roots, set.parameters, name, threads); });
     if (!found) child_failed("there is no STAMP program '" + name + "'");
     return status;
 }

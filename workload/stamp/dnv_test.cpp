@@ -1,0 +1,73 @@
+// STAMP programs in dnv pools, with codes (RTx) and without (Tx): they run there, and what was killed in the middle is
+// sound when it is opened again, and can finish. It is compiled with the flags of atomic blocks.
+#include <workload/plain_access.hpp>
+#include <workload/stamp/killed_test.hpp>
+
+#include <holdfast/dnv/access.hpp>
+#include <holdfast/persist/test_scratch.hpp>
+
+#include <gtest/gtest.h>
+
+namespace holdfast::workload::test {
+
+DNV_POD kept_run kept;
+
+namespace {
+
+class StampInDnv : public ::testing::TestWithParam<bool> {
+protected:
+    StampInDnv() {
+        options_.bytes = 64 << 20;
+        options_.durability = level::process;
+        options_.protect = GetParam();
+    }
+
+    /// Each life opens the pool of this name in a process of its own: of pools there is one in a process.
+    template <class Parameters>
+    stamp_children children(const std::string& pool, const Parameters& given, std::uint64_t threads) {
+        return stamp_children([this, pool, given, threads](told_transactions& told) -> const char* {
+            if (!dnv_open(directory_.file(pool), options_)) return "the pool could not be opened";
+            const char* const problem =
+                live(told_access<dnv::dnv_access>(dnv::dnv_access(), told), &kept, given, threads);
+            return problem != nullptr || dnv_close() ? problem : "the pool could not be closed";
+        });
+    }
+
+    persist::test::scratch_directory directory_{"/dev/shm"};
+    dnv_options options_;
+};
+
+TEST_P(StampInDnv, IsSoundAfterAKillAndFinishesWithARightResult) {
+    const std::uint64_t seed = holdfast::test::seed_of_run();
+    each_killed([&](const char* name, const auto& given) {
+        const ::testing::ScopedTrace trace(__FILE__, __LINE__, name);
+        std::printf("%s\n", name);
+        auto lives = children(name, given, 2);
+        kill_at_points(lives, seed);
+    });
+}
+
+/// vacation in a pool that has no room for its tables. What is wrong, or nullptr.
+const char* begin_without_room() {
+    vacation_program<dnv::dnv_access> program(
+        dnv::dnv_access(), reinterpret_cast<vacation_program_root*>(kept.root), vacation_program_parameters{});
+    if (program.begin(1)) return "it had room";
+    if (!program.end()) return "what was begun could not be taken away";
+    return is_all_zero(dnv::dnv_access(), &kept) ? nullptr : "what was begun is still there";
+}
+
+TEST_P(StampInDnv, WithoutRoomInThePoolABeginFailsAndItsEndTakesAllAway) {
+    options_.bytes = 2 << 20;
+    stamp_children lives([this](told_transactions&) -> const char* {
+        if (!dnv_open(directory_.file("small"), options_)) return "the pool could not be opened";
+        const char* const problem = begin_without_room();
+        return problem != nullptr || dnv_close() ? problem : "the pool could not be closed";
+    });
+    lives.live();
+}
+
+INSTANTIATE_TEST_SUITE_P(, StampInDnv, ::testing::Bool(),
+                         [](const auto& with) { return with.param ? "WithCodes" : "WithoutCodes"; });
+
+}  // namespace
+}  // namespace holdfast::workload::test
