@@ -42,7 +42,9 @@ void expect_fences(const json& one) {
     if (!commits) {
         EXPECT_EQ(fences, 0) << one.dump();
     } else if (one["case"] != "write") {
-        EXPECT_NEAR(fences, 1, 0.02) << one.dump();
+        // A busy machine makes batches short: of 81 commits of 4 KiB each, a truncation's two fences are 2.5 percent.
+        EXPECT_GE(fences, 1) << one.dump();
+        EXPECT_LT(fences, 1.1) << one.dump();
     } else {
         // A write of many elements fills much of the log.
         EXPECT_GE(fences, 1) << one.dump();

@@ -11,6 +11,7 @@
 #include <bench/dnv/list.hpp>
 #include <bench/dnv/stamp.hpp>
 
+#include <holdfast/dnv/access.hpp>
 #include <holdfast/dnv/commit_log.hpp>
 #include <holdfast/dnv/dnv.hpp>
 #include <holdfast/powerfail/handler.hpp>
@@ -54,30 +55,6 @@ public:
     void disarm(powerfail::charge&) noexcept override {}
 };
 
-/// The Access of the cache.
-struct dnv_access {
-    template <class T>
-    T load(const T* home) const {
-        return *home;
-    }
-    template <class T>
-    void store(T* home, const std::type_identity_t<T>& value) const {
-        *home = value;
-    }
-    template <class T>
-    void will_write(T*) const {}
-    void* allocate(std::size_t bytes) const {
-        void* const made = dnv_malloc(bytes);
-        if (made == nullptr) HOLDFAST_CANCEL;
-        return made;
-    }
-    void free(void* block) const { dnv_free(block); }
-    template <class F>
-    bool atomically(F&& f) const {
-        return dnv_atomically(f).has_value();
-    }
-};
-
 DNV_POD list_node ends;
 DNV_POD workload::cache_root kept_cache;
 list_node plain_ends;
@@ -116,7 +93,7 @@ int serve_list(List list, const list_job& job) {
 
 int serve_cache(const cache_job& job) {
     try {
-        cache_runs<dnv_access> runs(dnv_access(), &kept_cache, job);
+        cache_runs<dnv::dnv_access> runs(dnv::dnv_access(), &kept_cache, job);
         runs.fill();
         return serve([&](const std::string& name, std::uint64_t transactions) { return runs.run(name, transactions); });
     } catch (const failure& reason) {

@@ -219,10 +219,8 @@ private:
         return count;
     }
 
-    /// A stream with its packets. False if there is none. Inside a transaction. A function of its own because of
-    /// g++ 12: a block loads the variables of the function that it is in without barriers, also if what it calls has
-    /// stored to them with them.
-    [[gnu::noinline]] bool take_any() const {
+    /// A stream with its packets. False if there is none. Inside a transaction.
+    bool take_any() const {
         intruder_stream* stream = nullptr;
         std::int64_t key = 0;
         if (!complete_.pop(stream)) {

@@ -356,22 +356,19 @@ private:
         return nullptr;
     }
 
-    // Functions of their own because of g++ 12: a block loads the variables of the function that it is in without
-    // barriers, also if what it calls has stored to them with them.
-
     /// Inside a transaction, as all that follow. Takes the worst triangle. False if there is none.
-    [[gnu::noinline]] bool take(mesh_triangle*& bad, yada_note* note) const {
+    bool take(mesh_triangle*& bad, yada_note* note) const {
         if (!waiting_.pop(bad)) return false;
         if constexpr (notes_type::are_kept) memory_.store(&note->taken, bad);
         return true;
     }
-    [[gnu::noinline]] void note_refined(yada_note* note, outcome how) const {
+    void note_refined(yada_note* note, outcome how) const {
         memory_.store(&note->taken, nullptr);
         if (how == outcome::added) memory_.store(&note->points, memory_.load(&note->points) + 1);
         if (how == outcome::refused) memory_.store(&note->refused, memory_.load(&note->refused) + 1);
     }
     /// The triangle that a thread had taken when it died.
-    [[gnu::noinline]] void put_back(yada_note* note) const {
+    void put_back(yada_note* note) const {
         mesh_triangle* const taken = memory_.load(&note->taken);
         if (taken == nullptr) return;
         memory_.store(&note->taken, nullptr);
@@ -385,14 +382,14 @@ private:
         if (memory_.load(&triangle->note) == gone) memory_.free(triangle);
     }
     /// One that waits, if it is gone. False if none waits.
-    [[gnu::noinline]] bool free_waiting() const {
+    bool free_waiting() const {
         mesh_triangle* waits = nullptr;
         if (!waiting_.pop(waits)) return false;
         free_if_gone(waits);
         return true;
     }
     /// False if there were none.
-    [[gnu::noinline]] bool free_some() const {
+    bool free_some() const {
         mesh_triangle* one = nullptr;
         std::uint64_t freed = 0;
         for (; freed < at_once && all_.pop_back(one); ++freed) memory_.free(one);
