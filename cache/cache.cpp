@@ -3,8 +3,9 @@
 
 #include <cache/pool_cache.hpp>
 
+#include <holdfast/c/kept_text.hpp>
+
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <new>
 #include <string>
@@ -28,13 +29,7 @@ static_assert(sizeof(holdfast_cache_statistics) == sizeof(cache_statistics) &&
                   offsetof(holdfast_cache_statistics, deletes) == offsetof(cache_statistics, deletes),
               "the counts are the same words in both languages");
 
-/// The sentence, cut where it is longer. Trivially destructible: a function may fail while its thread ends.
-inline constinit thread_local std::array<char, 1024> last_error{};
-
-void keep_text(std::string_view text) noexcept {
-    const std::size_t size = std::min(text.size(), last_error.size() - 1);
-    last_error[text.copy(last_error.data(), size)] = '\0';
-}
+thread_local constinit detail::kept_text last_error;
 
 /// Runs f; whatever leaves it becomes a message. False: there is one.
 template <class F>
@@ -43,9 +38,9 @@ bool succeeds(F&& f) noexcept {
         f();
         return true;
     } catch (const failure& reason) {
-        keep_text(reason.what());
+        last_error.keep(reason.what());
     } catch (const std::bad_alloc&) {
-        keep_text("no memory");
+        last_error.keep("no memory");
     }
     return false;
 }
@@ -84,9 +79,33 @@ pool_cache_options options_of(const holdfast_cache_options* given) {
     return options;
 }
 
-cache_answer calculated(result<cache_number> said, std::uint64_t* result) {
-    if (said->answer == cache_answer::stored && result != nullptr) *result = said->number;
-    return said->answer;
+/// set, add and replace.
+using storing = result<cache_answer> (pool_cache::*)(std::string_view, const cache_value&, std::uint64_t);
+holdfast_cache_answer store(storing how, holdfast_cache* cache, const char* key, std::size_t key_bytes,
+                            const holdfast_cache_value* value, std::uint64_t now_s) noexcept {
+    return command(cache, key, key_bytes, [&](pool_cache& all, std::string_view name) {
+        return (all.*how)(name, value_of(value), now_s).value();
+    });
+}
+
+/// append and prepend.
+using joining = result<cache_answer> (pool_cache::*)(std::string_view, std::string_view, std::uint64_t);
+holdfast_cache_answer join(joining how, holdfast_cache* cache, const char* key, std::size_t key_bytes,
+                           const holdfast_cache_value* value, std::uint64_t now_s) noexcept {
+    return command(cache, key, key_bytes, [&](pool_cache& all, std::string_view name) {
+        return (all.*how)(name, value_of(value).text, now_s).value();
+    });
+}
+
+/// increment and decrement.
+using calculating = result<cache_number> (pool_cache::*)(std::string_view, std::uint64_t, std::uint64_t);
+holdfast_cache_answer calculate(calculating how, holdfast_cache* cache, const char* key, std::size_t key_bytes,
+                                std::uint64_t by, std::uint64_t now_s, std::uint64_t* number) noexcept {
+    return command(cache, key, key_bytes, [&](pool_cache& all, std::string_view name) {
+        const cache_number said = (all.*how)(name, by, now_s).value();
+        if (said.answer == cache_answer::stored && number != nullptr) *number = said.number;
+        return said.answer;
+    });
 }
 
 cache_answer found_in(cache_hit hit, holdfast_cache_found& found) {
@@ -130,37 +149,27 @@ enum holdfast_cache_answer holdfast_cache_get(holdfast_cache* cache, const char*
 
 enum holdfast_cache_answer holdfast_cache_set(holdfast_cache* cache, const char* key, size_t key_bytes,
                                               const holdfast_cache_value* value, uint64_t now_s) {
-    return holdfast::command(cache, key, key_bytes, [&](auto& all, std::string_view name) {
-        return all.set(name, holdfast::value_of(value), now_s).value();
-    });
+    return holdfast::store(&holdfast::pool_cache::set, cache, key, key_bytes, value, now_s);
 }
 
 enum holdfast_cache_answer holdfast_cache_add(holdfast_cache* cache, const char* key, size_t key_bytes,
                                               const holdfast_cache_value* value, uint64_t now_s) {
-    return holdfast::command(cache, key, key_bytes, [&](auto& all, std::string_view name) {
-        return all.add(name, holdfast::value_of(value), now_s).value();
-    });
+    return holdfast::store(&holdfast::pool_cache::add, cache, key, key_bytes, value, now_s);
 }
 
 enum holdfast_cache_answer holdfast_cache_replace(holdfast_cache* cache, const char* key, size_t key_bytes,
                                                   const holdfast_cache_value* value, uint64_t now_s) {
-    return holdfast::command(cache, key, key_bytes, [&](auto& all, std::string_view name) {
-        return all.replace(name, holdfast::value_of(value), now_s).value();
-    });
+    return holdfast::store(&holdfast::pool_cache::replace, cache, key, key_bytes, value, now_s);
 }
 
 enum holdfast_cache_answer holdfast_cache_append(holdfast_cache* cache, const char* key, size_t key_bytes,
                                                  const holdfast_cache_value* value, uint64_t now_s) {
-    return holdfast::command(cache, key, key_bytes, [&](auto& all, std::string_view name) {
-        return all.append(name, holdfast::value_of(value).text, now_s).value();
-    });
+    return holdfast::join(&holdfast::pool_cache::append, cache, key, key_bytes, value, now_s);
 }
 
 enum holdfast_cache_answer holdfast_cache_prepend(holdfast_cache* cache, const char* key, size_t key_bytes,
                                                   const holdfast_cache_value* value, uint64_t now_s) {
-    return holdfast::command(cache, key, key_bytes, [&](auto& all, std::string_view name) {
-        return all.prepend(name, holdfast::value_of(value).text, now_s).value();
-    });
+    return holdfast::join(&holdfast::pool_cache::prepend, cache, key, key_bytes, value, now_s);
 }
 
 enum holdfast_cache_answer holdfast_cache_cas(holdfast_cache* cache, const char* key, size_t key_bytes,
@@ -172,16 +181,12 @@ enum holdfast_cache_answer holdfast_cache_cas(holdfast_cache* cache, const char*
 
 enum holdfast_cache_answer holdfast_cache_increment(holdfast_cache* cache, const char* key, size_t key_bytes,
                                                     uint64_t by, uint64_t now_s, uint64_t* result) {
-    return holdfast::command(cache, key, key_bytes, [&](auto& all, std::string_view name) {
-        return holdfast::calculated(all.increment(name, by, now_s), result);
-    });
+    return holdfast::calculate(&holdfast::pool_cache::increment, cache, key, key_bytes, by, now_s, result);
 }
 
 enum holdfast_cache_answer holdfast_cache_decrement(holdfast_cache* cache, const char* key, size_t key_bytes,
                                                     uint64_t by, uint64_t now_s, uint64_t* result) {
-    return holdfast::command(cache, key, key_bytes, [&](auto& all, std::string_view name) {
-        return holdfast::calculated(all.decrement(name, by, now_s), result);
-    });
+    return holdfast::calculate(&holdfast::pool_cache::decrement, cache, key, key_bytes, by, now_s, result);
 }
 
 enum holdfast_cache_answer holdfast_cache_delete(holdfast_cache* cache, const char* key, size_t key_bytes,

@@ -28,6 +28,13 @@ protected:
         options_.pool.reserved_bytes = std::uint64_t{1} << 30;
 #endif
     }
+    /// Too small for what the limit allows.
+    void make_pool_small() {
+        options_.cache.limit_bytes = 64 << 20;
+        options_.cache.buckets = 1024;
+        options_.cache.value_bytes_max = 16 << 20;
+        options_.pool_bytes = 8 << 20;
+    }
     result<pool_cache> open() { return pool_cache::open_or_create(scratch_.file("cache"), options_); }
 
     persist::test::scratch_directory scratch_{"/dev/shm"};
@@ -104,10 +111,7 @@ TEST_F(PoolCache, ThreadsShareItAndEveryCommandIsCounted) {
 }
 
 TEST_F(PoolCache, APoolThatIsTooSmallForTheLimitIsAnError) {
-    options_.cache.limit_bytes = 64 << 20;
-    options_.cache.buckets = 1024;
-    options_.cache.value_bytes_max = 16 << 20;
-    options_.pool_bytes = 8 << 20;
+    make_pool_small();
     pool_cache all = open().value();
     const auto set = all.set("large", {std::string(12 << 20, 'x')}, 1);
     ASSERT_FALSE(set);
@@ -215,10 +219,7 @@ TEST_F(PoolCache, ItemsAreEvictedWhereThePoolHasNoRoomForWhatTheLimitAllows) {
 }
 
 TEST_F(PoolCache, AnItemThatGrowsIsNotEvictedForItself) {
-    options_.cache.limit_bytes = 64 << 20;
-    options_.cache.buckets = 1024;
-    options_.cache.value_bytes_max = 16 << 20;
-    options_.pool_bytes = 8 << 20;
+    make_pool_small();
     pool_cache all = open().value();
     const std::string part(1 << 20, 'x');
     EXPECT_EQ(all.set("grows", {part}, 1).value(), cache_answer::stored);

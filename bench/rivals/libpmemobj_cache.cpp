@@ -1,6 +1,7 @@
 // libpmemobj on the cache of suite cache, by its C API, as its best user would: links are native pointers, which the
-// same address at each opening allows; only the words that change are saved; and a fresh object is neither zeroed nor
-// saved. Its transactions do not isolate, so there is a lock around each.
+// same address at each opening allows; an item whose value changes is saved as a whole, elsewhere only the words
+// that change are; and a fresh object is neither zeroed nor saved. Its transactions do not isolate, so there is a lock
+// around each.
 #include <bench/rivals/pmem_calls.hpp>
 #include <bench/rivals/pmemobj_access.hpp>
 #include <bench/rivals/rival.hpp>
@@ -15,17 +16,26 @@ namespace {
 
 using saving_access = pmemobj_access<pmemobj_snapshots::each_store>;
 
-class fresh_unsaved_access : public saving_access {
+class items_saved_access : public saving_access {
 public:
     using saving_access::saving_access;
 
     template <class T>
     void store(T* home, const std::type_identity_t<T>& value) const {
-        if (reinterpret_cast<std::uintptr_t>(home) - fresh_ < fresh_bytes_)
+        const auto at = reinterpret_cast<std::uintptr_t>(home);
+        if (at - fresh_ < fresh_bytes_ || at - saved_ < saved_bytes_)
             *home = value;
         else
             saving_access::store(home, value);
     }
+    /// Each snapshot is written back and fenced, so one of the item costs less than one of each word of its value.
+    void will_write(workload::cache_item* item) const {
+        saved_ = reinterpret_cast<std::uintptr_t>(item);
+        saved_bytes_ = workload::cache_item_bytes(item->key_bytes, item->value_bytes);
+        pmemobj_snapshot(item, saved_bytes_);
+    }
+    template <class T>
+    void will_write(T*) const {}
     void* allocate(std::size_t bytes) const {
         void* const made = saving_access::allocate(bytes);
         fresh_ = reinterpret_cast<std::uintptr_t>(made);
@@ -35,7 +45,7 @@ public:
     template <class Lock, class F>
     bool atomically(Lock& lock, F&& f) const {
         const std::lock_guard held(lock);
-        fresh_bytes_ = 0;
+        fresh_bytes_ = saved_bytes_ = 0;
         return saving_access::atomically(f);
     }
 
@@ -43,10 +53,13 @@ private:
     // A transaction of the cache allocates one object.
     static inline thread_local std::uintptr_t fresh_ = 0;
     static inline thread_local std::uintptr_t fresh_bytes_ = 0;
+    // It stores to the value of one that was there.
+    static inline thread_local std::uintptr_t saved_ = 0;
+    static inline thread_local std::uintptr_t saved_bytes_ = 0;
 };
 
 class libpmemobj_cache final : public rival {
-    using runs_type = cache_runs<under_one_lock<fresh_unsaved_access, std::mutex>>;
+    using runs_type = cache_runs<under_one_lock<items_saved_access, std::mutex>>;
 
 public:
     explicit libpmemobj_cache(const rival_job& job) : job_(job), path_(job.directory + "/pool") {}
@@ -77,7 +90,7 @@ private:
         if (pool_ == nullptr) child_failed(pmemobj_error());
         auto* const root =
             static_cast<workload::cache_root*>(pmemobj_direct(pmemobj_root(pool_, sizeof(workload::cache_root))));
-        runs_ = std::make_unique<runs_type>(under_one_lock(fresh_unsaved_access(pool_), lock_), root, the_cache());
+        runs_ = std::make_unique<runs_type>(under_one_lock(items_saved_access(pool_), lock_), root, the_cache());
     }
 
     rival_job job_;

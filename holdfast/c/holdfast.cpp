@@ -1,12 +1,11 @@
 // The C interface over pools and wraps of any engine that has them.
 #include <holdfast/c/holdfast.h>
 
+#include <holdfast/c/kept_text.hpp>
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/handle/wrap.hpp>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <new>
@@ -114,19 +113,13 @@ struct basic_pool_in_c final : detail::pool_in_c {
     std::optional<basic_pool<Engine>> pool;  ///< always there behind the interface
 };
 
-/// The sentence, cut where it is longer. Trivially destructible: a function may fail while its thread ends.
-inline constinit thread_local std::array<char, 1024> last_error{};
-
-void keep_text(std::string_view text) noexcept {
-    const std::size_t size = std::min(text.size(), last_error.size() - 1);
-    last_error[text.copy(last_error.data(), size)] = '\0';
-}
+thread_local constinit detail::kept_text last_error;
 
 int note(const error& reason) noexcept {
     try {
-        keep_text(reason.text());
+        last_error.keep(reason.text());
     } catch (const std::bad_alloc&) {
-        keep_text("no memory");
+        last_error.keep("no memory");
     }
     return static_cast<int>(reason.code) + 1;
 }
@@ -140,7 +133,7 @@ int status_of(F&& f) noexcept {
     } catch (const failure& reason) {
         return note(reason.reason());
     } catch (const std::bad_alloc&) {
-        keep_text("no memory");
+        last_error.keep("no memory");
         return static_cast<int>(errc::invalid_argument) + 1;
     }
 }

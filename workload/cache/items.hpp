@@ -100,8 +100,8 @@ public:
              std::uint64_t now_s) const {
         const std::uint64_t bytes = cache_item_bytes(key.bytes(), content.bytes());
         if (item != nullptr && bytes == bytes_of(item) && content.kept == nullptr) {
-            to_front(item, now_s);
             memory_.will_write(item);
+            to_front(item, now_s);
             if (memory_.load(&item->flags) != label.flags) memory_.store(&item->flags, label.flags);
             if (memory_.load(&item->expires_at) != label.expires_at) memory_.store(&item->expires_at, label.expires_at);
             if (memory_.load(&item->value_bytes) != content.bytes()) memory_.store(&item->value_bytes, content.bytes());

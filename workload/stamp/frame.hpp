@@ -40,6 +40,17 @@ struct stamp_part {
     std::uint64_t last;
 };
 
+/// f(i) for all of `numbers` in turn, `at_once` of them in each transaction. False when one failed.
+template <access Access, class F>
+bool each_few(const Access& memory, stamp_part numbers, std::uint64_t at_once, F&& f) {
+    bool good = true;
+    for (std::uint64_t first = numbers.first; good && first < numbers.last; first += at_once)
+        good = memory.atomically([&] {
+            for (std::uint64_t i = first; i < first + at_once && i < numbers.last; ++i) f(i);
+        });
+    return good;
+}
+
 /// One thread of a run, made by whoever starts it. A `Barrier` has arrive_and_wait(), as std::barrier has.
 ///
 /// A transaction that fails, for want of room, is not forgotten: the run is worth nothing, and the thread still goes to

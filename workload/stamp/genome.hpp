@@ -159,7 +159,7 @@ public:
     }
 
     bool end() {
-        const bool good = each_few(pieces_.buckets(), [&](std::uint64_t bucket) {
+        const bool good = each_few(memory_, {0, pieces_.buckets()}, at_once, [&](std::uint64_t bucket) {
             pieces_.each(bucket, bucket + 1, [&](std::int64_t, std::int64_t value) { memory_.free(piece_of(value)); });
             pieces_.clear(bucket, bucket + 1);
         });
@@ -172,23 +172,14 @@ public:
     }
 
 private:
-    static genome_piece* piece_of(std::int64_t value) noexcept { return reinterpret_cast<genome_piece*>(value); }
+    static constexpr std::uint64_t at_once = 64;  ///< buckets or starts in a transaction
 
-    /// f(i) for all below `count`, some in each transaction.
-    template <class F>
-    bool each_few(std::uint64_t count, F&& f) const {
-        constexpr std::uint64_t at_once = 64;
-        bool good = true;
-        for (std::uint64_t first = 0; good && first < count; first += at_once)
-            good = memory_.atomically([&] {
-                for (std::uint64_t i = first; i < first + at_once && i < count; ++i) f(i);
-            });
-        return good;
-    }
+    static genome_piece* piece_of(std::int64_t value) noexcept { return reinterpret_cast<genome_piece*>(value); }
 
     bool clear_all_starts() const {
         genome_piece** const starts = memory_.load(&root_->starts);
-        return each_few(pieces_.buckets(), [&](std::uint64_t i) { memory_.store(starts + i, nullptr); });
+        return each_few(memory_, {0, pieces_.buckets()}, at_once,
+                        [&](std::uint64_t i) { memory_.store(starts + i, nullptr); });
     }
 
     std::uint64_t hash_of(std::uint64_t begin, std::uint64_t count) const {
@@ -282,7 +273,6 @@ private:
 
     template <class Thread>
     void clear_starts(Thread& me) const {
-        constexpr std::uint64_t at_once = 64;
         const stamp_part mine = me.part_of(pieces_.buckets());
         genome_piece** const starts = memory_.load(&root_->starts);
         for (std::uint64_t first = mine.first; first < mine.last; first += at_once)

@@ -93,14 +93,9 @@ public:
         std::uint64_t bits = 1;
         while (std::uint64_t{1} << bits < packets) ++bits;
         const permutation order(given_.seed, bits);
-        constexpr std::uint64_t at_once = 256;
-        bool good = true;
-        for (std::uint64_t first = 0; good && first < std::uint64_t{1} << bits; first += at_once)
-            good = memory_.atomically([&] {
-                for (std::uint64_t i = first; i < first + at_once && i < std::uint64_t{1} << bits; ++i)
-                    if (order(i) < packets) arriving_.push(order(i));
-            });
-        return good;
+        return each_few(memory_, {0, std::uint64_t{1} << bits}, 256, [&](std::uint64_t i) {
+            if (order(i) < packets) arriving_.push(order(i));
+        });
     }
 
     bool resume(std::uint64_t threads) {

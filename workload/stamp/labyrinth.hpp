@@ -76,30 +76,30 @@ public:
             grid = static_cast<std::uint64_t*>(memory_.allocate(given_.size.cells() * sizeof(std::uint64_t)));
             memory_.store(&root_->grid, grid);
         });
-        return made && each_few(given_.size.cells(), [&](std::uint64_t cell) { memory_.store(grid + cell, 0); }) &&
-               each_few(given_.paths, [&](std::uint64_t i) {
-                   memory_.store(grid + ends_[i].from, i + 1);
-                   memory_.store(grid + ends_[i].to, i + 1);
-                   waiting_.push(i + 1);
-               });
+        const auto clear = [&](std::uint64_t cell) { memory_.store(grid + cell, 0); };
+        const auto enter = [&](std::uint64_t i) {
+            memory_.store(grid + ends_[i].from, i + 1);
+            memory_.store(grid + ends_[i].to, i + 1);
+            waiting_.push(i + 1);
+        };
+        return made && each_few(memory_, {0, given_.size.cells()}, at_once, clear) &&
+               each_few(memory_, {0, given_.paths}, at_once, enter);
     }
 
     bool resume(std::uint64_t) {
         for (std::uint64_t path = 1; path <= given_.paths; ++path) laid_[path - 1] = length_of(path) != 0 ? 1 : 0;
-        return memory_.atomically([&] { waiting_.dispose(); }) && each_few(given_.paths, [&](std::uint64_t i) {
-                   if (laid_[i] == 0) waiting_.push(i + 1);
-               });
+        const auto enter_if_not_laid = [&](std::uint64_t i) {
+            if (laid_[i] == 0) waiting_.push(i + 1);
+        };
+        return memory_.atomically([&] { waiting_.dispose(); }) &&
+               each_few(memory_, {0, given_.paths}, at_once, enter_if_not_laid);
     }
 
     /// Each path has its ends, and either all cells from one to the other or no more.
     check_report look() const {
         check_report report;
         private_array<std::uint64_t> cells_of(given_.paths + 1);
-        for (std::uint64_t cell = 0; cell < given_.size.cells(); ++cell) {
-            const std::uint64_t path = memory_.load(grid() + cell);
-            if (path > given_.paths) return report.problem = "a cell has no such path", report;
-            ++cells_of[path];
-        }
+        if (!count_cells(cells_of)) return report.problem = no_such_path, report;
         for (std::uint64_t path = 1; path <= given_.paths; ++path, ++report.count) {
             const maze_ends& ends = ends_[path - 1];
             if (memory_.load(grid() + ends.from) != path || memory_.load(grid() + ends.to) != path)
@@ -121,7 +121,7 @@ public:
             while (!done && !me.failed()) {
                 copy_grid(me, mine);
                 if (!find(path, mine)) break;
-                me.atomically(memory_, [&] { done = take(path, mine); });
+                if (!me.atomically(memory_, [&] { done = take(path, mine); })) return;
             }
             laid_[path - 1] = done ? 1 : 0;
         }
@@ -132,11 +132,7 @@ public:
         check_report report;
         if (!waiting_.empty()) return report.problem = "a pair was left", report;
         private_array<std::uint64_t> cells_of(given_.paths + 1);
-        for (std::uint64_t cell = 0; cell < given_.size.cells(); ++cell) {
-            const std::uint64_t path = memory_.load(grid() + cell);
-            if (path > given_.paths) return report.problem = "a cell has no such path", report;
-            ++cells_of[path];
-        }
+        if (!count_cells(cells_of)) return report.problem = no_such_path, report;
         for (std::uint64_t path = 1; path <= given_.paths; ++path, ++report.count) {
             const std::uint64_t length = laid_[path - 1] != 0 ? length_of(path) : 2;
             if (length == 0) return report.problem = "a path does not reach its other end", report;
@@ -176,15 +172,15 @@ private:
 
     std::uint64_t* grid() const { return memory_.load(&root_->grid); }
 
-    /// f(i) for all below `count`, some in each transaction.
-    template <class F>
-    bool each_few(std::uint64_t count, F&& f) const {
-        bool good = true;
-        for (std::uint64_t first = 0; good && first < count; first += at_once)
-            good = memory_.atomically([&] {
-                for (std::uint64_t i = first; i < first + at_once && i < count; ++i) f(i);
-            });
-        return good;
+    static constexpr const char* no_such_path = "a cell has no such path";
+    /// How many cells each path has; 0 stands for none. False if a cell has no such path.
+    bool count_cells(private_array<std::uint64_t>& cells_of) const {
+        for (std::uint64_t cell = 0; cell < given_.size.cells(); ++cell) {
+            const std::uint64_t path = memory_.load(grid() + cell);
+            if (path > given_.paths) return false;
+            ++cells_of[path];
+        }
+        return true;
     }
 
     template <class Thread>

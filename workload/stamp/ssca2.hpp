@@ -82,22 +82,17 @@ public:
     }
 
     bool begin(std::uint64_t threads) {
-        bool good = memory_.atomically([&] {
+        const bool made = memory_.atomically([&] {
             notes_.create(threads);
             memory_.store(&root_->threads, threads);
             memory_.store(&root_->rows, static_cast<ssca2_row*>(memory_.allocate(vertices_ * sizeof(ssca2_row))));
             memory_.store(&root_->targets,
                           static_cast<ssca2_target*>(memory_.allocate(edges_.count() * sizeof(ssca2_target))));
         });
-        constexpr std::uint64_t at_once = 1024;
-        for (std::uint64_t first = 0; good && first < vertices_; first += at_once)
-            good = memory_.atomically([&] {
-                for (std::uint64_t i = first; i < first + at_once && i < vertices_; ++i) {
-                    memory_.store(&row(i)->edges, 0);
-                    memory_.store(&row(i)->placed, 0);
-                }
-            });
-        return good;
+        return made && each_few(memory_, {0, vertices_}, 1024, [&](std::uint64_t i) {
+            memory_.store(&row(i)->edges, 0);
+            memory_.store(&row(i)->placed, 0);
+        });
     }
 
     template <class Thread>

@@ -175,13 +175,7 @@ private:
     /// f(id) for all that there may be, a few in each transaction.
     template <class F>
     bool each_id(F&& f) const {
-        constexpr std::uint64_t at_once = 16;
-        bool good = true;
-        for (std::uint64_t first = 1; good && first <= given_.tasks.relations; first += at_once)
-            good = memory_.atomically([&] {
-                for (std::uint64_t id = first; id < first + at_once; ++id) f(id);
-            });
-        return good;
+        return each_few(memory_, {1, given_.tasks.relations + 1}, 16, f);
     }
 
     Access memory_;

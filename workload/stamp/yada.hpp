@@ -108,19 +108,24 @@ public:
             const std::uint64_t other = input_[i].beside[side];
             return other == nothing ? nullptr : made[other];
         };
-        const bool good = each_few(made.count(), [&](std::uint64_t i) {
+        const auto make = [&](std::uint64_t i) {
             const packed_point* const corners = input_[i].corners;
             mesh_triangle* const one = mesh_.make(corners[0], corners[1], corners[2]);
             all_.push_back(one);
             made[i] = one;
-        }) && each_few(made.count(), [&](std::uint64_t i) {
+        };
+        const auto connect = [&](std::uint64_t i) {
             mesh_.set_beside(made[i], beside(i, 0), beside(i, 1), beside(i, 2));
-        }) && each_few(made.count(), [&](std::uint64_t i) { enqueue_if_bad(made[i]); }) && memory_.atomically([&] {
-            notes_.create(threads);
-            memory_.store(&root_->threads, threads);
-            mesh_.enter_by(made[0]);
-            all_.dispose();
-        });
+        };
+        const auto enqueue = [&](std::uint64_t i) { enqueue_if_bad(made[i]); };
+        const stamp_part all{0, made.count()};
+        const bool good = each_few(memory_, all, at_once, make) && each_few(memory_, all, at_once, connect) &&
+                          each_few(memory_, all, at_once, enqueue) && memory_.atomically([&] {
+                              notes_.create(threads);
+                              memory_.store(&root_->threads, threads);
+                              mesh_.enter_by(made[0]);
+                              all_.dispose();
+                          });
         if (!good) static_cast<void>(end());
         return good;
     }
@@ -208,9 +213,10 @@ public:
     bool end() {
         const mesh_census<Access> found(memory_, mesh_.entrance());
         bool good = free_gone(), any = true;
+        const auto enter = [&](std::uint64_t i) { all_.push_back(found[i]); };
         if (good && found.count() != 0)
             good = memory_.atomically([&] { all_.clear(); }) &&
-                   each_few(found.count(), [&](std::uint64_t i) { all_.push_back(found[i]); }) &&
+                   each_few(memory_, {0, found.count()}, at_once, enter) &&
                    memory_.atomically([&] { mesh_.enter_by(nullptr); });
         while (good && any) good = memory_.atomically([&] { any = free_some(); });
         return good && memory_.atomically([&] {
@@ -283,17 +289,6 @@ private:
             if (left != nullptr) good = good && memory_.atomically([&] { free_if_gone(left); });
         }
         for (bool any = true; good && any;) good = memory_.atomically([&] { any = free_waiting(); });
-        return good;
-    }
-
-    /// f(i) for all below `count`, some in each transaction.
-    template <class F>
-    bool each_few(std::uint64_t count, F&& f) const {
-        bool good = true;
-        for (std::uint64_t first = 0; good && first < count; first += at_once)
-            good = memory_.atomically([&] {
-                for (std::uint64_t i = first; i < first + at_once && i < count; ++i) f(i);
-            });
         return good;
     }
 
