@@ -1,10 +1,9 @@
 // The phases of a run: fill, warm up, measure, finish, and once more without a machine to compare.
 #include <sim/machine/simulation.hpp>
 
-#include <sim/core/log_operation.hpp>
 #include <sim/energy/logging_overhead.hpp>
-#include <sim/front/functional_memory.hpp>
 #include <sim/front/machine.hpp>
+#include <sim/machine/running_program.hpp>
 #include <sim/machine/simulated_machine.hpp>
 #include <sim/machine/warming_memory.hpp>
 
@@ -13,115 +12,10 @@
 namespace holdfast::sim {
 namespace {
 
-/// Instructions by which a hart may run ahead where there is no time: changing harts costs the host as much as dozens
-/// of instructions.
-constexpr std::uint64_t untimed_quantum = 1000;
-
 double cpu_seconds() noexcept {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-/// A program with its address space and what it has written.
-class running_program {
-public:
-    static result<std::unique_ptr<running_program>> start(const machine_config& config,
-                                                          const simulation_options& options, std::uint64_t operations);
-
-    result<std::optional<int>> run_functionally(bool to_region_of_interest) {
-        functional_memory memory(*space_);
-        memory.take_over(transactions_);
-        if (to_region_of_interest) memory.pause_behind(custom_operation::region_of_interest_begin);
-        no_observer nobody;
-        auto status = machine<functional_memory>(*process_, memory, nobody).run();
-        log_operations_ = memory.log_operations();
-        transactions_ = memory.transactions();
-        return status;
-    }
-    /// What the program did with its log in the phase without time that came last, and the transaction registers at its
-    /// end, for the machine that goes on.
-    void announce(port::control_registers& registers) const {
-        for (const functional_memory::log_operation& each : log_operations_) {
-            operate_log(registers, each.by, each.what, each.first, each.second, time{});
-        }
-        registers.take_over(transactions_, time{});
-    }
-    /// The last phase; what the program says then is its result.
-    result<std::string> finish() {
-        restart_clocks(untimed_quantum);
-        const auto status = run_functionally(false);
-        if (!status) return status.problem();
-        while (!said_.empty() && said_.back() == '\n') said_.pop_back();
-        if (status->value_or(-1) != 0) return problem{"the program failed", name_, "exit status 0", said_};
-        return said_;
-    }
-
-    /// Times of the phases have units of their own.
-    void restart_clocks(std::uint64_t quantum) {
-        process_->harts().set_quantum(quantum);
-        for (hart& each : process_->harts().all()) each.local_time = each.waited = each.spun = 0;
-    }
-
-    /// The other way round.
-    void take_over(const transaction_registers& others) { transactions_ = others; }
-
-    const address_space& space() const { return *space_; }
-    sim::process& process() { return *process_; }
-
-private:
-    std::string name_{};
-    std::optional<address_space> space_{};
-    program loaded_{};
-    std::optional<sim::process> process_{};
-    std::string said_{};
-    std::vector<functional_memory::log_operation> log_operations_{};
-    transaction_registers transactions_{harts_max};
-};
-
-/// The program's --logging.
-std::string software_logging(const simulation_options& options) {
-    switch (options.design) {
-    case design::unsafe_base: return options.unsafe_values == logged_values::undo ? "undo-unsafe" : "redo-unsafe";
-    case design::redo_clwb: return "redo";
-    case design::undo_clwb: return "undo";
-    case design::hwl: return "lines";
-    case design::snf_sw: return "snf";
-    default: return "none";
-    }
-}
-
-/// Undo and redo in a log of all threads have a program of their own beside it.
-std::string program_of(const machine_config& config, const simulation_options& options) {
-    const bool is_either = options.design == design::redo_clwb || options.design == design::undo_clwb;
-    const bool is_central = layout_of(config.software_log.place, 0, options.threads).is_central();
-    return options.program + (is_either && is_central ? "-central" : "");
-}
-
-result<std::unique_ptr<running_program>> running_program::start(const machine_config& config,
-                                                                const simulation_options& options,
-                                                                std::uint64_t operations) {
-    auto made = std::make_unique<running_program>();
-    made->name_ = program_of(config, options);
-    const auto file = read_file(made->name_);
-    if (!file) return file.problem();
-    auto space = address_space::create();
-    if (!space) return space.problem();
-    made->space_ = *std::move(space);
-    auto loaded = load_elf(*file, made->name_, *made->space_);
-    if (!loaded) return loaded.problem();
-    made->loaded_ = *std::move(loaded);
-    std::string& said = made->said_;
-    made->process_.emplace(made->loaded_, *made->space_, [&said](int, std::string_view text) { said += text; },
-                           process_options{options.threads, untimed_quantum});
-    auto started = made->process_->start({options.program, "--operations", std::to_string(operations), "--footprint",
-                                          std::to_string(options.footprint_bytes), "--threads",
-                                          std::to_string(options.threads), "--seed", std::to_string(options.seed),
-                                          "--element", options.element, "--logging", software_logging(options), "--log",
-                                          std::string(name_of(config.software_log.place)),
-                                          "--log-bytes", std::to_string(config.software_log.bytes)});
-    if (!started) return started.problem();
-    return made;
 }
 
 /// What lies in the arena outside the NVRAM would be DRAM, and no run would show it.
@@ -294,46 +188,89 @@ std::optional<problem> measure(running_program& guest, simulated_machine& built,
     return std::nullopt;
 }
 
+/// A program behind its filling, and the machine that goes on with it.
+struct filled_machine {
+    std::unique_ptr<running_program> guest;
+    std::unique_ptr<simulated_machine> built;
+    std::unique_ptr<logging_hardware> hardware;  ///< of the design; nullptr if it has none
+};
+
+result<filled_machine> fill_and_build(const machine_config& config, const simulation_options& options,
+                                      std::uint64_t operations) {
+    auto guest = running_program::start(config, options, operations);
+    if (!guest) return guest.problem();
+    if (auto failed = (*guest)->fill()) return *failed;
+    if (auto outside = arena_outside_nvram((*guest)->space(), config.memory.map)) return *outside;
+    filled_machine made{*std::move(guest), std::make_unique<simulated_machine>(config, options.threads), nullptr};
+    if (has_logging_hardware(options.design)) {
+        simulated_machine& built = *made.built;
+        made.hardware = std::make_unique<logging_hardware>(options.design, config.log, built.ports, built.registers,
+                                                           built.memory, built.caches);
+    }
+    return made;
+}
+
+/// For the program, which has to know before it begins. Behind `transactions` and those that are measured there are as
+/// many again, so that no hart is done with its part while others are measured.
+std::uint64_t operations_behind(std::uint64_t transactions, const simulation_options& options) {
+    return 2 * (transactions + options.operations) + 1000;
+}
+
+/// Whatever the program does behind the measured phase costs the host time, and with logging by software much. So the
+/// caches are warmed once only to count how many transactions that takes. Hardware of one's own is not asked to do
+/// everything twice: then it is the largest number.
+result<std::uint64_t> operations_needed(const machine_config& config, const simulation_options& options) {
+    const std::uint64_t most = warm_up_most(config, options);
+    const std::uint64_t most_operations = most + options.operations + options.operations / 4 + 1000;
+    if (options.attach || options.footprint_bytes <= config.caches.l2.bytes) return most_operations;
+    const auto filled = fill_and_build(config, options, most_operations);
+    if (!filled) return filled.problem();
+    const auto warmed = warm(*filled->guest, *filled->built, most);
+    if (!warmed) return warmed.problem();
+    return std::min(most_operations, operations_behind(warmed->transactions, options));
+}
+
+/// What the program without a log says, that never sees a machine: a design's own has to say the same.
+result<std::string> reference(const machine_config& config, simulation_options options, std::uint64_t operations) {
+    options.design = design::non_pers;
+    auto guest = running_program::start(config, options, operations);
+    if (!guest) return guest.problem();
+    return (*guest)->finish();
+}
+
 }  // namespace
 
 result<simulation_result> simulate(const machine_config& config, const simulation_options& options,
                                    const simulation_progress& progress) {
-    const std::uint64_t warm_up_transactions = warm_up_most(config, options);
-    const std::uint64_t operations = warm_up_transactions + options.operations + options.operations / 4 + 1000;
-    auto guest = running_program::start(config, options, operations);
-    if (!guest) return guest.problem();
     progress("filling");
-    if (auto filled = (*guest)->run_functionally(true); !filled) return filled.problem();
-    if (auto outside = arena_outside_nvram((*guest)->space(), config.memory.map)) return *outside;
+    const auto operations = operations_needed(config, options);
+    if (!operations) return operations.problem();
+    auto filled = fill_and_build(config, options, *operations);
+    if (!filled) return filled.problem();
+    running_program& guest = *filled->guest;
+    simulated_machine& built = *filled->built;
+    if (options.attach) options.attach(built);
+    progress("warming up");
+    const auto warmed = warm(guest, built, warm_up_most(config, options));
+    if (!warmed) return warmed.problem();
+    progress("measuring");
     simulation_result made;
-    {
-        simulated_machine built(config, options.threads);
-        std::optional<logging_hardware> hardware;
-        if (has_logging_hardware(options.design))
-            hardware.emplace(options.design, config.log, built.ports, built.registers, built.memory, built.caches);
-        if (options.attach) options.attach(built);
-        progress("warming up");
-        const auto warmed = warm(**guest, built, warm_up_transactions);
-        if (!warmed) return warmed.problem();
-        progress("measuring");
-        const logging_hardware* const attached = hardware ? &*hardware : nullptr;
-        if (auto failed = measure(**guest, built, attached, config, options, made)) return *failed;
-        if (hardware) {
-            if (auto failed = add_log_statistics(made.statistics, *hardware)) return *failed;
-        }
-        made.statistics.push_back({"filled_bytes", "bytes", static_cast<double>(warmed->filled_bytes)});
-        made.statistics.push_back({"warm_up_transactions", "count", static_cast<double>(warmed->transactions)});
-        made.statistics.push_back({"warm_up_complete", "1", warmed->complete ? 1.0 : 0.0});
-        take_back(built, (*guest)->space());
-        (*guest)->take_over(built.registers.transactions());
+    if (auto failed = measure(guest, built, filled->hardware.get(), config, options, made)) return *failed;
+    if (filled->hardware) {
+        if (auto failed = add_log_statistics(made.statistics, *filled->hardware)) return *failed;
     }
+    made.statistics.push_back({"filled_bytes", "bytes", static_cast<double>(warmed->filled_bytes)});
+    made.statistics.push_back({"warm_up_transactions", "count", static_cast<double>(warmed->transactions)});
+    made.statistics.push_back({"warm_up_complete", "1", warmed->complete ? 1.0 : 0.0});
+    take_back(built, guest.space());
+    guest.take_over(built.registers.transactions());
+    filled->hardware.reset();
+    filled->built.reset();
     progress("verifying");
-    auto said = (*guest)->finish();
+    auto said = guest.finish();
     if (!said) return said.problem();
     made.said = *said;
-    auto reference = running_program::start(config, options, operations);
-    if (!reference) return reference.problem();
-    auto expected = (*reference)->finish();
+    auto expected = reference(config, options, *operations);
     if (!expected) return expected.problem();
     made.expected = *expected;
     made.verified = made.said == made.expected && made.said.find(" verified: ") != std::string::npos;

@@ -229,6 +229,25 @@ TEST(Simulation, CachesWhoseLinesAreCleanedByHardwareAreWarmInTheEndToo) {
     EXPECT_GT(number_of(*result, "l2_lines_cleaned"), 0);
 }
 
+TEST(Simulation, CachesOfWhichAProgramNeverUsesSomeSetsAreWarmWhenTwiceTheirLinesHaveLeft) {
+    machine_config config = small_machine();
+    // Sets are more than there are lines of nodes at the places that fill them: the first lines of a B-tree's nodes are
+    // in use, the last ones are not.
+    ASSERT_FALSE(set(config, "cache.l2.ways", "1"));
+    ASSERT_FALSE(check(config));
+    std::uint64_t full_sets = 0, sets = 0;
+    simulation_options options = small_run("btree", 1);
+    options.measured = [&](simulated_machine& built, time) {
+        full_sets = built.caches.l2().full_sets();
+        sets = built.caches.l2().sets();
+    };
+    const auto result = simulate(config, options, nobody_looks);
+    ASSERT_TRUE(result) << result.problem().text();
+    EXPECT_TRUE(result->verified);
+    EXPECT_EQ(number_of(*result, "warm_up_complete"), 1);
+    EXPECT_LT(full_sets, sets) << "else this says nothing";
+}
+
 TEST(Simulation, HardwareThatDoesNotWaitForItsWritesIsAnError) {
     std::optional<cleaner> hardware;
     simulation_options options = small_run("sps", 1);

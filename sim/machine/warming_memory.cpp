@@ -14,7 +14,8 @@ bool warming_memory::has_warmed() const noexcept {
     if (transactions_ >= enough_.transactions_most) return true;
     if (transactions_ % interval != 0) return false;
     const cache_counters& counters = below_.l2_counters();
-    return counters.write_backs + counters.lines_cleaned >= lines && l2.full_sets() == l2.sets();
+    const std::uint64_t left = counters.write_backs + counters.lines_cleaned;
+    return left >= 2 * lines || (left >= lines && l2.full_sets() == l2.sets());
 }
 
 bool warming_memory::custom(hart& at, custom_operation what, std::uint64_t first, std::uint64_t second) {

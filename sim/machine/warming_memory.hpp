@@ -9,8 +9,9 @@
 
 namespace holdfast::sim {
 
-/// When to stop: every set of L2 full, and as many lines written back from it, or cleaned in it, as it has. What fits
-/// into L2 never gets there, and is warm after a number of transactions.
+/// When to stop: every set of L2 full, and as many lines written back from it, or cleaned in it, as it has; or twice as
+/// many, since a program may never use some sets. What fits into L2 never gets there, and is warm after a number of
+/// transactions.
 struct warmth {
     std::uint64_t transactions_most = ~std::uint64_t{0};
 };

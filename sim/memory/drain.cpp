@@ -21,30 +21,28 @@ void nvram_controller::drain(time at) {
     if (!at_high_mark && !prolongs) return;
     if (at_high_mark) counters_.drains += 1;
     while (waiting_ > config_.low_mark) {
-        const std::optional<std::size_t> next = next_to_send();
-        if (!next) return;
+        queued_write* const next = next_to_send();
+        if (next == nullptr) return;
         drain_until_ = std::max(drain_until_, send(*next, at).begin);
     }
 }
 
-std::optional<std::size_t> nvram_controller::next_to_send() const noexcept {
-    std::optional<std::size_t> oldest;
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        const queued_write& write = queue_[age];
-        if (!write.waits() || write.held) continue;
-        if (dimm_.bank(write.place.bank).last_row() == write.place.row) return age;
-        if (!oldest) oldest = age;
+queued_write* nvram_controller::next_to_send() const noexcept {
+    queued_write* oldest = nullptr;
+    for (queued_write* const each : queue_.unsent()) {
+        if (each->held) continue;
+        if (dimm_.bank(each->place.bank).last_row() == each->place.row) return each;
+        if (oldest == nullptr) oldest = each;
     }
     return oldest;
 }
 
 bool nvram_controller::send_one_per_bank(port::source from, time at) {
     std::uint64_t served = 0;
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        const queued_write& write = queue_[age];
-        const std::uint64_t bank = std::uint64_t{1} << write.place.bank;
-        if (write.from != from || !write.waits() || write.held || (served & bank) != 0) continue;
-        send(age, at);
+    for (queued_write* each = queue_.unsent_since(0); each != nullptr; each = queue_.unsent_since(each->number + 1)) {
+        const std::uint64_t bank = std::uint64_t{1} << each->place.bank;
+        if (each->from != from || each->held || (served & bank) != 0) continue;
+        send(*each, at);
         served |= bank;
     }
     return served != 0;
@@ -52,19 +50,17 @@ bool nvram_controller::send_one_per_bank(port::source from, time at) {
 
 void nvram_controller::send_while_idle(time until) {
     if (config_.drain != drain_policy::idle && !draining_) return;
-    for (std::size_t age = 0; age < queue_.size() && waiting_ != 0; ++age) {
+    for (queued_write* each = queue_.unsent_since(0); each != nullptr; each = queue_.unsent_since(each->number + 1)) {
         if (draining_ && waiting_ <= config_.low_mark) break;
-        const queued_write& write = queue_[age];
-        if (!write.waits() || write.held || dimm_.bank(write.place.bank).last_end() >= until) continue;
-        const time from = std::max(settled_, write.not_before);
-        if (dimm_.find(write.place, access_kind::write, from).begin < until) send(age, from);
+        if (each->held || dimm_.bank(each->place.bank).last_end() >= until) continue;
+        const time from = std::max(settled_, each->not_before);
+        if (dimm_.find(each->place, access_kind::write, from).begin < until) send(*each, from);
     }
     if (waiting_ <= config_.low_mark) draining_ = false;
 }
 
-nvram_bank::plan nvram_controller::send(std::size_t age, time at) {
-    const time from = after_older_ones(age, std::max({at, settled_, queue_[age].not_before}));
-    queued_write& write = queue_[age];
+nvram_bank::plan nvram_controller::send(queued_write& write, time at) {
+    const time from = after_older_ones(write, std::max({at, settled_, write.not_before}));
     // A held one among the older was pressed, and the drain that this set off has sent this one, too.
     if (!write.waits()) return {write.completes, time{}, false};
     const nvram_bank::plan chance = keeps_order_of(write.from)
@@ -81,17 +77,25 @@ nvram_bank::plan nvram_controller::send(std::size_t age, time at) {
 }
 
 // Two orders hold whatever the policy: writes of one line, and the lines of a log that is to keep its order.
-time nvram_controller::after_older_ones(std::size_t age, time at) {
-    const address line = queue_[age].what.line;
-    const bool is_log = keeps_order_of(queue_[age].from);
-    if (!is_log && !queue_.may_have_another(line)) return at;
-    for (std::size_t older = 0; older < age; ++older) {
-        queued_write& write = queue_[older];
-        const bool same_line = write.what.line == line;
-        if (!same_line && !(is_log && write.from == port::source::log)) continue;
-        if (write.held) press(write, at);
-        if (write.waits()) send(older, at);
-        if (same_line) at = std::max(at, write.completes);
+time nvram_controller::after_older_ones(const queued_write& write, time at) {
+    const bool is_log = keeps_order_of(write.from);
+    const auto goes_first = [&](const queued_write& older) {
+        return older.what.line == write.what.line || (is_log && older.from == port::source::log);
+    };
+    const auto send_first = [&](queued_write& older) {
+        if (older.held) press(older, at);
+        if (older.waits()) send(older, at);
+        if (older.what.line == write.what.line) at = std::max(at, older.completes);
+    };
+    if (queue_.has_older_of_line(write)) {
+        for (std::size_t age = 0; queue_[age].number < write.number; ++age) {
+            if (goes_first(queue_[age])) send_first(queue_[age]);
+        }
+    } else if (is_log) {
+        for (queued_write* each = queue_.unsent_since(0); each != nullptr && each->number < write.number;
+             each = queue_.unsent_since(each->number + 1)) {
+            if (goes_first(*each)) send_first(*each);
+        }
     }
     return at;
 }

@@ -21,7 +21,7 @@ time nvram_controller::read(address line, line_data& into, time at) {
     // Later writes of this line go through the queue, and must not be overtaken by what the buffer has of it.
     if (const auto combined = combining_.find(line)) send_combined(*combined, at);
     image_.read(line, into);
-    if (queue_.may_have(line) && overlay_queued(line, into).is_all()) {
+    if (overlay_queued(line, into).is_all()) {
         counters_.reads_forwarded += 1;
         counters_.read_time += at + config_.forward - asked;
         return at + config_.forward;
@@ -56,10 +56,10 @@ time nvram_controller::take_read_entry(time at) const noexcept {
 
 byte_mask nvram_controller::overlay_queued(address line, line_data& into) const noexcept {
     byte_mask known{};
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        if (queue_[age].what.line != line) continue;
-        queue_[age].what.apply_to(into);
-        known.bits |= queue_[age].what.mask.bits;
+    for (const queued_write* const each : queue_.near(line)) {
+        if (each->what.line != line) continue;
+        each->what.apply_to(into);
+        known.bits |= each->what.mask.bits;
     }
     return known;
 }
@@ -132,50 +132,30 @@ void nvram_controller::release(address line, time at) {
     }
 }
 
-std::uint32_t nvram_controller::occupied(port::source from, time at) const noexcept {
-    std::uint32_t count = 0;
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        if (queue_[age].from == from && queue_[age].occupies(at)) ++count;
-    }
-    return count;
-}
-
 // Whoever may have a write waiting for room is a core's miss, a store queue, the log or the walker: a machine has far
 // fewer. For the host each write that waits makes the search for room longer.
 bool nvram_controller::overflows(time at) noexcept {
     constexpr std::size_t senders_most = 512;
     if (overflowed_ || queue_.size() <= senders_most) return overflowed_;
-    std::size_t not_accepted_yet = 0;
     // What a walk does that is ahead of the harts has not been asked for yet.
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        const queued_write& write = queue_[age];
-        not_accepted_yet += write.asked <= at && write.accepted > at ? 1u : 0u;
-    }
-    overflowed_ = not_accepted_yet > senders_most;
+    overflowed_ = queue_.not_accepted(at) > senders_most;
     return overflowed_;
 }
 
 time nvram_controller::make_room(port::source from, time at) {
     const std::uint32_t entries = from == port::source::log ? config_.log_entries : config_.write_entries;
     if (queue_.size() < entries) return at;
-    while (occupied(from, at) >= entries) {
-        time earliest = never;
-        for (std::size_t age = 0; age < queue_.size(); ++age) {
-            const queued_write& write = queue_[age];
-            if (write.from == from && write.occupies(at)) earliest = std::min(earliest, write.completes);
-        }
-        if (earliest != never) {
-            at = earliest;
-        } else if (!send_one_per_bank(from, at)) {
-            // All are held: the oldest has to be let go for anything to move.
-            for (std::size_t age = 0; age < queue_.size(); ++age) {
-                if (queue_[age].from != from || !queue_[age].held) continue;
-                press(queue_[age], at);
-                break;
-            }
+    while (true) {
+        at = queue_.occupied_at_most(from, entries - 1, at);
+        if (queue_.occupied(from, at) < entries) return at;
+        if (send_one_per_bank(from, at)) continue;
+        // All are held: the oldest has to be let go for anything to move.
+        for (queued_write* const each : queue_.unsent()) {
+            if (each->from != from || !each->held) continue;
+            press(*each, at);
+            break;
         }
     }
-    return at;
 }
 
 time nvram_controller::stream(hart_id hart, address where, std::span<const std::byte> bytes, time at) {
@@ -250,9 +230,8 @@ time nvram_controller::send_combined_log(time at, Which&& which) {
 
 void nvram_controller::await(hart_id hart, address line) {
     if (const auto combined = combining_.find(line)) combining_[*combined].harts.add(hart_set::only(hart));
-    if (!queue_.may_have(line)) return;
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        if (queue_[age].what.line == line) queue_[age].awaited_by.add(hart_set::only(hart));
+    for (queued_write* const each : queue_.near(line)) {
+        if (each->what.line == line) each->awaited_by.add(hart_set::only(hart));
     }
 }
 
@@ -273,7 +252,7 @@ time nvram_controller::fence(hart_id hart, time at) {
         if (config_.persist == persist_point::controller) {
             done = std::max(done, write.not_before);
         } else {
-            if (write.waits()) send(age, at);
+            if (write.waits()) send(write, at);
             done = std::max(done, write.completes);
         }
         write.awaited_by.remove(hart);
@@ -282,15 +261,14 @@ time nvram_controller::fence(hart_id hart, time at) {
 }
 
 void nvram_controller::send_bypassing(time at) {
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        const queued_write& write = queue_[age];
-        if (write.bypasses && write.waits() && !write.held) send(age, at);
+    for (queued_write* each = queue_.unsent_since(0); each != nullptr; each = queue_.unsent_since(each->number + 1)) {
+        if (each->bypasses && !each->held) send(*each, at);
     }
 }
 
 void nvram_controller::send_log(time at) {
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        if (queue_[age].from == port::source::log && queue_[age].waits()) send(age, at);
+    for (queued_write* each = queue_.unsent_since(0); each != nullptr; each = queue_.unsent_since(each->number + 1)) {
+        if (each->from == port::source::log) send(*each, at);
     }
 }
 
@@ -305,10 +283,10 @@ time nvram_controller::flush_log(std::uint32_t log, time at) {
     at = send_combined_log(at, [log](const combined_line& each) { return each.log == log; });
     time done = at;
     for (std::size_t age = 0; age < queue_.size(); ++age) {
-        const queued_write& write = queue_[age];
+        queued_write& write = queue_[age];
         if (write.from != port::source::log || write.log != log) continue;
         const bool at_controller = config_.persist == persist_point::controller;
-        if (!at_controller && write.waits()) send(age, at);
+        if (!at_controller && write.waits()) send(write, at);
         done = std::max(done, at_controller ? write.accepted : write.completes);
     }
     return done;
@@ -358,7 +336,7 @@ time nvram_controller::send_all(time at) {
     time done = at;
     for (std::size_t age = 0; age < queue_.size(); ++age) {
         if (queue_[age].held) press(queue_[age], at);
-        if (queue_[age].waits()) send(age, at);
+        if (queue_[age].waits()) send(queue_[age], at);
         done = std::max(done, queue_[age].completes);
     }
     return done;
@@ -380,7 +358,7 @@ void nvram_controller::set_instant(bool instant) {
 
 void nvram_controller::peek(address line, line_data& into) const {
     image_.read(line, into);
-    if (queue_.may_have(line)) overlay_queued(line, into);
+    overlay_queued(line, into);
     if (const auto combined = combining_.find(line)) combining_[*combined].what.apply_to(into);
 }
 
@@ -392,8 +370,8 @@ void nvram_controller::poke(const line_write& what) {
         other.mask.bits |= what.mask.bits;
     };
     if (const auto combined = combining_.find(what.line)) also_there(combining_[*combined].what);
-    for (std::size_t age = 0; age < queue_.size(); ++age) {
-        if (queue_[age].what.line == what.line) also_there(queue_[age].what);
+    for (queued_write* const each : queue_.near(what.line)) {
+        if (each->what.line == what.line) also_there(each->what);
     }
 }
 

@@ -103,7 +103,6 @@ private:
 
     time accept(const line_write& what, port::source from, write_origin origin, time at, std::uint32_t log = 0);
     time make_room(port::source from, time at);
-    std::uint32_t occupied(port::source from, time at) const noexcept;
     bool overflows(time at) noexcept;
     time take_read_entry(time at) const noexcept;
     byte_mask overlay_queued(address line, line_data& into) const noexcept;
@@ -125,13 +124,13 @@ private:
     void drain(time at);
     bool send_one_per_bank(port::source from, time at);
     void send_while_idle(time until);
-    std::optional<std::size_t> next_to_send() const noexcept;
+    queued_write* next_to_send() const noexcept;
     nvram_bank::plan reserve(const nvram_place& place, access_kind kind, time from);
     void tell_bank(const nvram_bank::plan& chance, const nvram_place& place, access_kind kind, address line,
                    port::source from, time queued) const;
     nvram_bank::plan reserve_in_order(const nvram_place& place, time from);
-    nvram_bank::plan send(std::size_t age, time at);
-    time after_older_ones(std::size_t age, time at);
+    nvram_bank::plan send(queued_write& write, time at);
+    time after_older_ones(const queued_write& write, time at);
 
     controller_config config_;
     const port::ports& attached_;
