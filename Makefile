@@ -17,7 +17,7 @@
 # Stages share two cores and some directories: make itself runs them one after another.
 .NOTPARALLEL:
 
-suites ?= floor sps hash btree rbtree open bounded-buffer lines wrap intset itm stamp dnv-list cache cchtm ecc memory
+suites ?= floor sps hash btree rbtree ssca2 open bounded-buffer lines wrap intset itm stamp dnv-list cache cchtm ecc memory
 
 build:
 	@cmake/packages.sh build

@@ -28,7 +28,8 @@ struct suite {
 
 constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_sps},
                                 suite{"hash", plan_hash},     suite{"btree", plan_btree},
-                                suite{"rbtree", plan_rbtree}, suite{"open", plan_open},
+                                suite{"rbtree", plan_rbtree}, suite{"ssca2", plan_ssca2},
+                                suite{"open", plan_open},
                                 suite{"bounded-buffer", plan_bounded_buffer, conclude_bounded_buffer},
                                 suite{"lines", plan_lines},   suite{"wrap", plan_wrap},
                                 suite{"intset", plan_intset}, suite{"itm", plan_itm, conclude_itm},

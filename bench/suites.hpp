@@ -19,6 +19,7 @@ std::vector<planned_match> plan_sps(const options& wanted, scratch& space);
 std::vector<planned_match> plan_hash(const options& wanted, scratch& space);
 std::vector<planned_match> plan_btree(const options& wanted, scratch& space);
 std::vector<planned_match> plan_rbtree(const options& wanted, scratch& space);
+std::vector<planned_match> plan_ssca2(const options& wanted, scratch& space);
 std::vector<planned_match> plan_open(const options& wanted, scratch& space);
 std::vector<planned_match> plan_memory(const options& wanted, scratch& space);
 std::vector<planned_match> plan_bounded_buffer(const options& wanted, scratch& space);
