@@ -49,6 +49,13 @@ use() {
         ./atomic_pkgconfig
         rm atomic.o atomic_pkgconfig
     fi
+    if [[ -e $prefix/include/holdfast-cache ]]; then
+        mkdir run_cache
+        (cd run_cache && ../by_package/cached && ../by_package/cached && ../by_package/cached_in_c) >cached.txt
+        diff cached.txt <(printf 'life 1\nlife 2\n2 lives\n')
+        rm -rf run_cache cached.txt
+        echo "the installed key-value cache is usable from C++ and from C"
+    fi
     rm -rf by_package by_pkgconfig run_package run_pkgconfig
     use_in_c "$prefix"
 }
