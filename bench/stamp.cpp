@@ -69,8 +69,12 @@ void add_persistent_engines(const stamp_case& which, unsigned threads, const opt
     where.threads = threads;
     for (const dnv_program& program : dnv_programs())
         if (program.algorithm == std::string("value"))
-            for (const std::string mode : {"tx", "rtx"}) {
-                if (!chosen(wanted, mode)) continue;
+            for (const std::string mode : {"tx", "rtx", "rtx_flips", "rtx_no_flips", "tx_all", "rtx_all"}) {
+                // What flips cost, and private data in the pool, is measured for those alone who ask.
+                const bool is_usual = mode == "tx" || mode == "rtx";
+                const bool can_be_in_pool = which.name.starts_with("kmeans") || which.name == "yada";
+                if (mode.ends_with("_all") && !can_be_in_pool) continue;
+                if (!chosen(wanted, mode) || (!is_usual && wanted.engines.empty())) continue;
                 made.entries.push_back({mode,
                                         start_dnv_stamp(program, mode, which.full_name(), where, space),
                                         {which.name},

@@ -33,13 +33,15 @@ std::map<Key, double> once_each(const json& records, Key (*key_of)(const json&))
     for (const auto& one : records) {
         EXPECT_TRUE(all.emplace(key_of(one), one["value"].get<double>()).second) << one.dump();
         // Those have their shared data in a pool.
-        const bool is_persistent = one["engine"] == "tx" || one["engine"] == "rtx";
+        const auto engine = one["engine"].get<std::string>();
+        const bool is_persistent = engine.starts_with("tx") || engine.starts_with("rtx");
         EXPECT_EQ(one["params"]["level"], is_persistent ? "on_power_fail" : "process");
         EXPECT_EQ(one["params"]["medium"], is_persistent ? "nvram" : "dram");
         EXPECT_EQ(one["params"]["delay_ns"], 0);
         EXPECT_GE(one["runs"].get<int>(), 9);
         // A difference of two measurements may fall below nothing on a busy machine, and aborts need not happen.
-        const std::set<std::string> may_be_nothing{"ns_per_further_word", "aborts_per_tx", "share_inside"};
+        const std::set<std::string> may_be_nothing{"ns_per_further_word", "aborts_per_tx", "share_inside",
+                                                   "flips", "repairs"};
         if (!may_be_nothing.contains(one["metric"])) {
             EXPECT_GT(one["value"].get<double>(), 0) << one.dump();
         }
@@ -135,6 +137,19 @@ TEST(Transactions, StampHasARecordForEachCombination) {
                 }
     EXPECT_EQ(all.size(), expected);
 }
+
+#ifdef HOLDFAST_HAS_DNV
+TEST(Transactions, StampCountsFlipsAndRepairsAndPutsPrivateDataIntoThePoolForThoseWhoAsk) {
+    const json records = records_of("stamp", {"rtx_flips", "rtx_all"}, " --case kmeans-low --case bayes");
+    const auto all = once_each(records, stamp_key_of);
+    const auto of_flips = [&](const char* metric) {
+        return all.at({"kmeans-low", "small", "rtx_flips", 1, metric});
+    };
+    EXPECT_EQ(of_flips("flips"), of_flips("repairs"));
+    EXPECT_TRUE(all.contains({"kmeans-low", "small", "rtx_all", 1, "ns_per_run"}));
+    EXPECT_FALSE(all.contains({"bayes", "small", "rtx_all", 1, "ns_per_run"}));
+}
+#endif
 
 TEST(Transactions, StampReportsWhatDependsOnInterleavingPerPieceOfWorkToo) {
     const auto all = once_each(records_of("stamp", {"explicit"}, " --case bayes --case yada"), stamp_key_of);

@@ -180,7 +180,7 @@ int explore_for_page(const options& wanted, const std::vector<wanted_row>& todo)
 }  // namespace
 
 int explore_all(const options& wanted) {
-    const auto subjects = all_subjects();
+    const auto subjects = all_subjects_and_programs();
     const std::vector<wanted_row> todo = wanted_rows(wanted, subjects);
     if (todo.empty()) {
         tools::complain("holdfast crash: no workload of that name is explored under the model " + wanted.model + "\n");

@@ -43,7 +43,7 @@ int replay(const std::string& line) {
     const scenario& wanted = *read;
     const model* how = model_named(wanted.model_name);
     if (how == nullptr) return refuse("there is no model " + wanted.model_name);
-    for (const auto& each : all_subjects()) {
+    for (const auto& each : all_subjects_and_programs()) {
         if (each->engine() != wanted.engine || each->name() != wanted.workload_name || !each->knows(*how)) continue;
         const replayed shown = replay_again(*each, *how, wanted);
         if (shown.impossible) return refuse("the line does not fit this program: " + *shown.impossible);
@@ -63,7 +63,7 @@ int replay(const std::string& line) {
 int hint(const options& wanted) {
     json records = json::array();
     const model& how = *model_named(wanted.model.empty() ? "x86" : wanted.model);
-    const auto all = all_subjects();
+    const auto all = all_subjects_and_programs();
     std::map<std::string_view, std::vector<subject*>> by_engine;
     for (const auto& each : all)
         if (is_wanted(wanted, *each) && each->knows(how)) by_engine[each->engine()].push_back(each.get());
@@ -152,7 +152,7 @@ int main_of(int argc, char** argv) {
             return exit_usage;
         }
     if (!wanted.replay.empty()) return replay(wanted.replay);
-    const auto all = all_subjects();
+    const auto all = all_subjects_and_programs();
     if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return is_wanted(wanted, *each); }))
         return refuse_subject(wanted, all);
     if (wanted.hints) return hint(wanted);

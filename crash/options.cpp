@@ -23,9 +23,9 @@ bool is_wanted(const options& wanted, const model& how) {
 }
 
 bool is_wanted(const options& wanted, const subject& what) {
-    return (wanted.engine.empty() || what.engine() == wanted.engine) &&
-           (wanted.workload.empty() ? wanted.mutants || (wanted.lives == 1 ? !what.is_for_lives() : what.has_lives())
-                                    : what.name() == wanted.workload);
+    if (!wanted.engine.empty() && what.engine() != wanted.engine) return false;
+    if (!wanted.workload.empty()) return what.name() == wanted.workload;
+    return !what.is_program() && (wanted.mutants || (wanted.lives == 1 ? !what.is_for_lives() : what.has_lives()));
 }
 
 void show(const std::string& text) {

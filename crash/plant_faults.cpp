@@ -22,7 +22,7 @@ using json = nlohmann::ordered_json;
 int plant_faults(const options& wanted) {
     const auto begin = std::chrono::steady_clock::now();
     std::map<std::string_view, std::vector<std::unique_ptr<subject>>> engines;
-    for (auto& each : all_subjects())
+    for (auto& each : all_subjects_and_programs())
         if (is_wanted(wanted, *each)) engines[each->engine()].push_back(std::move(each));
     std::map<std::string_view, std::vector<hunting_ground>> grounds;
     std::vector<std::pair<std::string_view, fault>> planted;

@@ -24,7 +24,8 @@ struct stamp_run {
     std::uint64_t units = 0;  ///< 0 where the program has none
 };
 
-/// Roots in memory of the process, all zero at first. Whoever runs programs elsewhere has another class like this.
+/// Roots in memory of the process, all zero at first. Whoever runs programs elsewhere has another class like this. It
+/// may have add_seen(observations) as well, which is called after each batch.
 struct stamp_roots {
     /// One for all runs, each of which leaves it all zero.
     template <class Root>
@@ -178,6 +179,7 @@ int serve_stamp_program(Access memory, const Roots& roots, const Parameters& giv
         }
         done.seen = observed;
         done.seen.push_back({"ns_per_run", "ns", done.ns / count});
+        if constexpr (requires { roots.add_seen(done.seen); }) roots.add_seen(done.seen);
         if (runs_type::has_units) done.seen.push_back({"ns_per_" + runs_type::unit(), "ns", done.ns / units});
         return done;
     });

@@ -1,10 +1,10 @@
 // holdfast-dnv-ALGORITHM rtx|tx|notx LEVEL POOL BYTES ELEMENTS [THREADS]
-// holdfast-dnv-ALGORITHM rtx|tx LEVEL POOL stamp PROGRAM THREADS
+// holdfast-dnv-ALGORITHM rtx|tx|rtx_flips|rtx_no_flips|rtx_all|tx_all LEVEL POOL stamp PROGRAM THREADS
 //
 // The child process of `holdfast bench dnv-list`, with THREADS of `holdfast bench cache`, and with a program of
 // `holdfast bench stamp`, in which a dnv pool is open, of which a process has one; bench/contest/serve.hpp says what it
 // answers. The paper's modes: rtx, words have codes; tx, they have none; notx, the same list in memory of malloc,
-// without blocks and without a pool.
+// without blocks and without a pool. The others: bench/dnv/stamp.hpp.
 #include <bench/contest/cache_runs.hpp>
 #include <bench/contest/list_runs.hpp>
 #include <bench/contest/serve.hpp>
@@ -63,7 +63,7 @@ dnv_options options_for(const std::string& mode, const std::string& level) {
     dnv_options asked;
     asked.log_bytes = 4u << 20;  // what a pool has unless told, if it is not small
     asked.durability = level_named(level).value_or(level::power);
-    asked.protect = mode == "rtx";
+    asked.protect = mode.starts_with("rtx");
     asked.tmpfs_is_nvram = true;
     return asked;
 }
@@ -108,7 +108,7 @@ int run(const std::vector<std::string>& arguments) {
     const dnv_options asked = options_for(mode, arguments[2]);
     if (arguments[4] == "stamp") {
         open_new_pool(pool, with_room_for_stamp(arguments[5], asked));
-        return serve_stamp_in_pool(arguments[5], static_cast<unsigned>(number(6)));
+        return serve_stamp_in_pool(mode, arguments[5], static_cast<unsigned>(number(6)));
     }
     const list_job job{number(5), number(4)};
     if (mode == "notx") return serve_list(linked_list<in_plain_memory>(&plain_ends, job.bytes), job);

@@ -30,8 +30,8 @@ std::unique_ptr<contestant> start_dnv_list(const dnv_program& program, const std
 std::unique_ptr<contestant> start_dnv_cache(const dnv_program& program, const std::string& mode, const setting& where,
                                             scratch& space);
 
-/// The same with a STAMP program for where.threads threads: `name` as workload::with_stamp_set has it. `mode`: rtx or
-/// tx.
+/// The same with a STAMP program for where.threads threads: `name` as workload::with_stamp_set has it. `mode`: as
+/// bench/dnv/stamp.hpp has it.
 std::unique_ptr<contestant> start_dnv_stamp(const dnv_program& program, const std::string& mode,
                                             const std::string& name, const setting& where, scratch& space);
 

@@ -11,6 +11,7 @@
 #include <crash/subjects/in_memory_subject.hpp>
 #include <crash/subjects/power_fail.hpp>
 #include <crash/subjects/recorded_file.hpp>
+#include <crash/subjects/untold_stores.hpp>
 
 #include <holdfast/dnv/opening.hpp>
 #include <holdfast/dnv/space.hpp>
@@ -22,29 +23,6 @@
 #include <vector>
 
 namespace holdfast::crash {
-
-/// Tells the image of stores that the compiler does not instrument, while recovery is not recorded.
-class untold_stores final : public persist::observer {
-public:
-    untold_stores() : before_(persist::observe(nullptr)) { persist::observe(before_ != nullptr ? before_ : this); }
-    ~untold_stores() override { persist::observe(before_); }
-    untold_stores(const untold_stores&) = delete;
-    untold_stores& operator=(const untold_stores&) = delete;
-
-    void store(const void* home, std::size_t size, persist::site_id) override { tell(home, size); }
-    void stream(const void* home, std::size_t size, persist::site_id) override { tell(home, size); }
-    void write_back(const void*, std::size_t, persist::site_id) override {}
-    void before_fence(persist::site_id) override {}
-    void after_fence(persist::site_id) override {}
-    void file_write(std::uint64_t, const void*, std::size_t, bool, persist::site_id) override {}
-    void file_sync(persist::site_id) override {}
-
-private:
-    static void tell(const void* home, std::size_t size) {
-        if (instrumented_memory != nullptr) instrumented_memory->write(home, size);
-    }
-    persist::observer* before_;
-};
 
 /// How the pools of a subject differ from another's.
 struct dnv_kind {
@@ -74,7 +52,7 @@ public:
         if (!stages_.empty() && stages_.back().wrong) return "the opening that was cut: " + *stages_.back().wrong;
         if (is_refused_ && stages_.back().may_refuse(made)) return {};
         if (is_refused_) return "opening refuses what was saved";
-        const dnv_state now = look_at_dnv_lists(flips_);
+        const dnv_state now = look_at(made);
         if (now.wrong) return now.wrong;
         if (auto wrong = expected_.judge(now.all(), made)) return wrong;
         if (auto wrong = wrong_in_dnv_pool(now, flips_)) return wrong;
@@ -111,7 +89,7 @@ public:
             seen.operation_begins(thread_afterwards);
             const bool is_open = !recover(image);
             seen.operation_done(thread_afterwards);
-            expected_.enter_recovery(is_open ? state_now().all() : contents{}, made, killed);
+            expected_.enter_recovery(is_open ? state_now(made).all() : contents{}, made, killed);
             if (is_open) go_on(life, seen);
             recorded = std::move(seen.recorded());
         }
@@ -165,8 +143,10 @@ protected:
     /// A power cut is followed by another boot.
     unsigned boot_after_cut() const { return boots_.back() + (durable_at_once_ ? 0 : 1); }
 
-    dnv_state state_now() const {
-        dnv_state now = look_at_dnv_lists(flips_);
+    /// What the pool holds after that progress, or another.
+    virtual dnv_state look_at(const progress& /*made*/) const { return look_at_dnv_lists(flips_); }
+    dnv_state state_now(const progress& made = {}) const {
+        dnv_state now = look_at(made);
         if (now.wrong) throw failure(error{.code = errc::corrupt, .what = *now.wrong});
         return now;
     }
@@ -287,7 +267,7 @@ private:
         if (opening.adopts) end_part_at_seal(seen.recorded());
         opening.was_refused = is_refused_;
         const bool is_open = !opening.wrong && !is_refused_;
-        const contents found = is_open ? state_now().all() : contents{};
+        const contents found = is_open ? state_now(made).all() : contents{};
         if (is_open) opening.wrong = expected_.judge(found, made);
         if (killed && is_refused_) opening.wrong = "it refuses what is in memory";
         expected_.enter_recovery(found, made, killed);

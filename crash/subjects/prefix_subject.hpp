@@ -3,13 +3,10 @@
 // Instrumented.
 #pragma once
 
-#include <crash/cut/randomness.hpp>
 #include <crash/record/scheduler.hpp>
 #include <crash/record/seam_recorder.hpp>
 #include <crash/subjects/interleaved_subject.hpp>
-#include <crash/subjects/recorded_file.hpp>
-
-#include <holdfast/handle/pool.hpp>
+#include <crash/subjects/opened_pool_subject.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,24 +19,17 @@ namespace holdfast::crash {
 
 /// A pool with words in it, opened from images as a program opens it.
 template <class Engine>
-class words_pool_subject : public pool_subject {
+class words_pool_subject : public opened_pool_subject<Engine> {
+    using opened = opened_pool_subject<Engine>;
+
 public:
     /// Those of all are in one line, those of a thread each in the next: `versioned` locks lines, and a commit that
     /// has read one may store to the other.
     static constexpr std::size_t first_own_word = 8;
     static constexpr std::size_t words = first_own_word + 4;
 
-    std::string_view engine() const final { return Engine::description.name; }
     bool knows(const model& how) const final { return !how.is_saved; }
-    std::string image_path() const final { return path_of_images(); }
 
-    std::optional<std::string> recover(const lazy_memory& image) final {
-        if (!image.is_named()) return "the file has no name";
-        auto opened = pool::open(image_path(), options_);
-        if (!opened) return "opening refuses: " + opened.error().text();
-        pool_.emplace(std::move(*opened));
-        return {};
-    }
     std::optional<std::string> check(const progress& made) final {
         if (wrong_) return wrong_;
         const auto roots = list_roots(pool_->core());
@@ -49,43 +39,27 @@ public:
         return expected_.judge(now(), made);
     }
     trace enter_recovery(const lazy_memory& image, const progress& made, bool killed, const workload*) final {
-        randomness.seed(expected_.recoveries() + 1);
-        boots_.push_back(killed ? boots_.back() : boot_after_cut());
-        set_boot(boots_.back());
-        trace recorded;
-        {
-            seam_recorder seen(base(), image.bytes());
-            seen.stores_reach_file(false);
+        return opened::record_recovery_of(image, killed, [&](seam_recorder& seen) {
             seen.operation_begins(thread_afterwards);
-            const bool is_open = !recover(image) && !check(made);
+            const bool is_open = !opened::recover(image) && !check(made);
             seen.operation_done(thread_afterwards);
             expected_.enter_recovery(is_open ? now() : contents{}, made, killed);
-            if (is_open) {
-                seen.operation_begins(thread_afterwards);
-                pool_->atomically([&] { root_->values[words - 1] = 7777; }).value();
-                // At `lag` it might be missing although it has returned.
-                if (options_.durability == level::lag) pool_->fence().value();
-                seen.operation_done(thread_afterwards);
-                expected_.add_afterwards(now());
-                pool_->checkpoint().value();
-            }
-            recorded = std::move(seen.recorded());
-        }
-        set_boot(boot_after_cut());
-        return recorded;
-    }
-    void leave_recovery() final {
-        boots_.pop_back();
-        set_boot(boot_after_cut());
-        pool_subject::leave_recovery();
-    }
-    void close() final {
-        if (pool_) pool_->abandon();
-        pool_.reset();
+            if (!is_open) return;
+            seen.operation_begins(thread_afterwards);
+            pool_->atomically([&] { root_->values[words - 1] = 7777; }).value();
+            // At `lag` it might be missing although it has returned.
+            if (options_.durability == level::lag) pool_->fence().value();
+            seen.operation_done(thread_afterwards);
+            expected_.add_afterwards(now());
+            pool_->checkpoint().value();
+        });
     }
 
 protected:
-    using pool = basic_pool<Engine>;
+    using typename opened::pool;
+    using opened::expected_;
+    using opened::options_;
+    using opened::pool_;
     struct alignas(64) object {
         std::array<basic_field<Engine, std::uint64_t>, words> values;
     };
@@ -95,21 +69,14 @@ protected:
         for (const auto& each : root_->values) all.push_back(each.get());
         return all;
     }
-    /// A power cut is followed by another boot.
-    unsigned boot_after_cut() const { return boots_.back() + (durable_at_once_ ? 0 : 1); }
 
     void make_pool(const model& how, level durability, const lag_options& lag) {
-        randomness.seed(0);
-        durable_at_once_ = how.writes_are_durable;
-        boots_.assign(1, 0);
-        set_boot(0);
-        options_ = recorded_pool_options(how);
+        opened::begin_recording(how);
         if (options_.durability == level::power) options_.durability = durability;
         options_.lag = lag;
         options_.lag.backlog = 1;
         options_.lag.retire = retiring::cooperative;
-        path_ = recorded_path();
-        pool_.emplace(pool::create(path_, options_).value());
+        pool_.emplace(pool::create(opened::path_, options_).value());
         root_ = pool_->template root<object>(explored_root).value();
         pool_->atomically([&] {
                  for (auto& each : root_->values) each = 0;
@@ -117,21 +84,9 @@ protected:
             .value();
         pool_->checkpoint().value();
     }
-    void end_recording() {
-        close();
-        ::unlink(path_.c_str());
-        set_boot(boot_after_cut());
-    }
 
-    std::optional<pool> pool_;
     object* root_ = nullptr;
     std::optional<std::string> wrong_;  ///< with the recording, whatever the cut
-
-private:
-    std::vector<unsigned> boots_;
-    bool durable_at_once_ = false;
-    create_options options_;
-    std::string path_;
 };
 
 template <class Engine, unsigned Threads>

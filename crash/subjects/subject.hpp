@@ -88,6 +88,8 @@ public:
     virtual bool has_lives() const { return false; }
     /// Whether it is there for several lives, and shows nothing in one that others do not.
     virtual bool is_for_lives() const { return false; }
+    /// A whole program, which is explored only if it is asked for: it takes long.
+    virtual bool is_program() const { return false; }
     /// Draws an operation to follow that one; the first of a workload follows `universe()`.
     virtual unsigned draw_operation(unsigned /*before*/, std::mt19937_64& random) const {
         return static_cast<unsigned>(random() % universe());
@@ -112,7 +114,8 @@ public:
     virtual void close() {}
 };
 
-/// All that there is: every engine with every workload.
+/// All that there is, but for programs: every engine with every workload.
 std::vector<std::unique_ptr<subject>> all_subjects();
+std::vector<std::unique_ptr<subject>> all_subjects_and_programs();
 
 }  // namespace holdfast::crash

@@ -2,6 +2,7 @@
 #include <crash/subjects/subjects_cc_htm.hpp>
 #include <crash/subjects/subjects_dnv.hpp>
 #include <crash/subjects/subjects_lines.hpp>
+#include <crash/subjects/subjects_stamp.hpp>
 
 #include <holdfast/engine/engines.hpp>
 
@@ -24,6 +25,15 @@ std::vector<std::unique_ptr<subject>> all_subjects() {
 #endif
 #ifdef HOLDFAST_HAS_WOVEN_SUBJECTS
     add_woven_subjects(all);
+#endif
+    return all;
+}
+
+std::vector<std::unique_ptr<subject>> all_subjects_and_programs() {
+    auto all = all_subjects();
+    add_stamp_subjects(all);
+#ifdef HOLDFAST_HAS_DNV_SUBJECTS
+    add_stamp_of_dnv(all);
 #endif
     return all;
 }

@@ -1,8 +1,8 @@
 // The cache in a dnv pool, with codes (RTx) and without (Tx). It is compiled with the flags of atomic blocks.
-#include <workload/cache/shared_test.hpp>
+#include <workload/cache/killed_test.hpp>
 
-#include <holdfast/base/test_run.hpp>
 #include <holdfast/dnv/access.hpp>
+#include <holdfast/dnv/audit.hpp>
 #include <holdfast/dnv/dnv.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 
@@ -54,6 +54,31 @@ TEST_P(CacheInDnv, IsThereAfterItWasOpenedAgain) {
     EXPECT_EQ(opened.get(key, 1, found), cache_answer::found);
     EXPECT_EQ(std::string(room, found.bytes), text);
     EXPECT_EQ(checked(dnv::dnv_access(), opened), nullptr);
+}
+
+/// What a killed_cache asks of a pool.
+struct dnv_pool_to_kill {
+    std::string path;
+    dnv_options options;
+
+    void close() const { EXPECT_TRUE(dnv_close()); }
+    void open() const { EXPECT_TRUE(dnv_open(path, options)); }
+    static dnv::dnv_access memory() { return {}; }
+    static cache<dnv::dnv_access> all() { return {dnv::dnv_access(), &kept_root}; }
+    /// Its partitions, their buckets, and items.
+    static bool audit() {
+        const auto opened = all();
+        cache_statistics counts{};
+        EXPECT_TRUE(opened.statistics(counts));
+        const dnv::audit_report found = dnv::audit_open_pool(false);
+        EXPECT_EQ(found.blocks, 1 + opened.partitions() + counts.items);
+        return found.problems.empty() && found.damaged.empty() && checked(memory(), opened) == nullptr;
+    }
+};
+
+TEST_P(CacheInDnv, HasEveryCommandThatWasAnsweredAndItsCountsAfterAKill) {
+    dnv_pool_to_kill pool{directory_.file("pool"), options_};
+    run_kills(pool);
 }
 
 INSTANTIATE_TEST_SUITE_P(, CacheInDnv, ::testing::Bool(),

@@ -1,5 +1,5 @@
 // The cache in pools: what is left when a process dies is what was answered.
-#include <workload/cache/shared_test.hpp>
+#include <workload/cache/killed_test.hpp>
 
 #include <holdfast/base/test_run.hpp>
 #include <holdfast/engine/access.hpp>
@@ -12,20 +12,11 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <csignal>
 #include <optional>
 #include <string>
-#include <thread>
 
 namespace holdfast::workload::test {
 namespace {
-
-constexpr cache_settings small_cache{.limit_bytes = 5000, .partitions = 2, .buckets = 16, .value_bytes_max = 400,
-                                     .move_after_s = 5};
 
 /// A pool's cache.
 template <class Engine>
@@ -145,88 +136,35 @@ TEST(CacheInPools, ACommandThatFailsForWantOfMemoryDoesNothing) {
     EXPECT_EQ(found.bytes, small.size());
 }
 
-/// One pool, the children that die over it, and what it must hold.
+/// What a killed_cache asks of a pool.
 template <class Engine>
-class killed_cache {
+class pool_to_kill {
 public:
-    explicit killed_cache(level durability, std::uint64_t seed)
-        : seed_(seed), random_(seed), files_({.durability = durability, .bytes = 4 << 20, .log_bytes = 256 << 10}) {
-        EXPECT_TRUE(cache_of(*files_).create(small_cache));
-    }
+    explicit pool_to_kill(level durability)
+        : files_({.durability = durability, .bytes = 4 << 20, .log_bytes = 256 << 10}) {}
 
-    /// A child runs commands until it is killed, after a while that is drawn. Each answer is told before the next one.
-    void kill_one() {
-        int told[2];
-        ASSERT_EQ(::pipe(told), 0);
-        // Closed, so that kill opens it, here and in the child.
-        EXPECT_TRUE((*files_).close());
-        const pid_t child = ::fork();
-        if (child == 0) run_in_child(told[1]);
-        ::close(told[1]);
-        const std::uint64_t enough = random_.below(3000);
-        std::uint64_t answered = done_, number = 0;
-        while (answered - done_ < enough && ::read(told[0], &number, sizeof number) == sizeof number) answered = number;
-        std::this_thread::sleep_for(std::chrono::microseconds(random_.below(300)));
-        ::kill(child, SIGKILL);
-        while (::read(told[0], &number, sizeof number) == sizeof number) answered = number;
-        ::close(told[0]);
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "the child ended by itself: " << status;
-        files_.kill();
-        verify(answered);
-    }
-
-    std::uint64_t done() const { return done_; }
-    const cache_model& model() const { return model_; }
+    /// Closed, so that open opens it, here and in the child.
+    void close() { EXPECT_TRUE((*files_).close()); }
+    void open() { files_.kill(); }
+    pool_access<Engine> memory() { return pool_access<Engine>((*files_).core()); }
+    cache<pool_access<Engine>> all() { return cache_of(*files_); }
+    ::testing::AssertionResult audit() { return files_.audit(owned_blocks<Engine>{*files_}); }
 
 private:
-    [[noreturn]] void run_in_child(int told) {
-        files_.kill();
-        cache_runner<pool_access<Engine>> runner(cache_of(*files_));
-        for (std::uint64_t i = done_ + 1;; ++i) {
-            if (runner.run(drawn_command(seed_, i)).answer == cache_answer::failed) ::_exit(4);
-            if (::write(told, &i, sizeof i) != sizeof i) ::_exit(5);
-        }
-    }
-
-    /// What was answered is there, and at most one command more.
-    void verify(std::uint64_t answered) {
-        model_.forget();
-        for (; done_ < answered; ++done_) model_.run(drawn_command(seed_, done_ + 1));
-        const pool_access<Engine> memory((*files_).core());
-        std::string differs = difference(memory, cache_of(*files_), model_);
-        if (!differs.empty()) {
-            model_.run(drawn_command(seed_, ++done_));
-            differs = difference(memory, cache_of(*files_), model_);
-        }
-        EXPECT_EQ(differs, "") << "after " << answered << " answers";
-        EXPECT_TRUE(files_.audit(owned_blocks<Engine>{*files_}));
-    }
-
-    std::uint64_t seed_;
-    random random_;
     holdfast::test::test_pool<Engine> files_;
-    cache_model model_{small_cache};
-    std::uint64_t done_ = 0;
 };
 
 template <class Engine>
-void run_kills(level durability) {
-    const std::uint64_t kills = holdfast::test::at_full_length() ? 50 : 5;
-    killed_cache<Engine> campaign(durability, holdfast::test::seed_of_run());
-    for (std::uint64_t i = 0; i < kills && !::testing::Test::HasFailure(); ++i) campaign.kill_one();
-    EXPECT_GT(campaign.done(), 0u);
-    std::printf("  %llu kills, %llu commands, %llu evictions\n", static_cast<unsigned long long>(kills),
-                static_cast<unsigned long long>(campaign.done()),
-                static_cast<unsigned long long>(campaign.model().statistics().evictions));
+void kill_in_pool(level durability) {
+    pool_to_kill<Engine> pool(durability);
+    run_kills(pool);
 }
 
 TEST(KilledCache, HasEveryCommandThatWasAnsweredAndItsCounts) {
-    run_kills<redo>(level::process);
-    run_kills<redo>(level::power);
-    run_kills<undo>(level::process);
-    run_kills<softwrap>(level::power);
+    kill_in_pool<redo>(level::process);
+    kill_in_pool<redo>(level::power);
+    kill_in_pool<undo>(level::process);
+    kill_in_pool<softwrap>(level::power);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <workload/random.hpp>
+#include <workload/stamp/life.hpp>
 #include <workload/stamp/programs.hpp>
 #include <workload/stamp/run_test.hpp>
 
@@ -25,13 +26,6 @@
 #include <type_traits>
 
 namespace holdfast::workload::test {
-
-/// What is in the pool: the root of whichever program runs, and whether its begin is through, and its end not begun.
-struct alignas(64) kept_run {
-    static constexpr std::uint64_t root_bytes = 448;
-    std::uint64_t root[root_bytes / sizeof(std::uint64_t)];
-    std::uint64_t has_begun;
-};
 
 /// Transactions of a child, in memory that its parent shares.
 struct told_transactions {
@@ -57,43 +51,20 @@ private:
     told_transactions* told_;
 };
 
-template <access Access>
-bool is_all_zero(const Access& memory, const kept_run* kept) {
-    for (const std::uint64_t& word : kept->root)
-        if (memory.load(&word) != 0) return false;
-    return true;
-}
-
 /// Of this test, in the parent before this child began too.
 inline int failures_so_far() {
     return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
 }
 
-/// A life of a program: what is there is looked at and taken up, or a run is begun; it is worked to the end, checked
-/// and taken away. What is wrong, or nullptr.
+/// A life of a program on threads. What is wrong, or nullptr.
 template <class Parameters, access Access>
 const char* live(const Access& memory, kept_run* kept, const Parameters& given, std::uint64_t threads) {
-    using program_type = typename Parameters::template program<Access>;
-    using root_type = typename program_type::root_type;
-    static_assert(sizeof(root_type) <= kept_run::root_bytes && alignof(root_type) <= alignof(kept_run));
-    program_type program(memory, reinterpret_cast<root_type*>(kept->root), given);
-    const auto note = [&](std::uint64_t has_begun) {
-        return memory.atomically([&] { memory.store(&kept->has_begun, has_begun); });
-    };
-    if (memory.load(&kept->has_begun) != 0) {
-        if (const check_report found = program.look(); !found.ok()) return found.problem;
-        if (!program.resume(threads)) return "it could not be resumed";
-    } else {
-        if (!is_all_zero(memory, kept) && !program.end()) return "what was begun could not be taken away";
-        if (!is_all_zero(memory, kept)) return "what was begun is still there";
-        if (!program.begin(threads) || !note(1)) return "it could not be begun";
-    }
-    const int failures = failures_so_far();
-    work_on_threads(program, threads);
-    if (failures_so_far() != failures) return "a transaction of the work failed";
-    if (const check_report found = program.check(); !found.ok()) return found.problem;
-    if (!note(0) || !program.end()) return "it could not be taken away";
-    return is_all_zero(memory, kept) ? nullptr : "end left something";
+    return live_as(memory, kept, given, threads, [&](auto& program) -> const char* {
+               const int failures = failures_so_far();
+               work_on_threads(program, threads);
+               return failures_so_far() != failures ? "a transaction of the work failed" : nullptr;
+           })
+        .problem;
 }
 
 /// The children of a test, one after the other.

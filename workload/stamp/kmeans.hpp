@@ -24,7 +24,7 @@
 
 namespace holdfast::workload {
 
-template <access Access>
+template <access Access, class Private = own_memory>
 class kmeans_program;
 
 /// The letters in brackets are STAMP's.
@@ -61,8 +61,12 @@ struct kmeans_root {
     std::uint64_t changed;  ///< points in this iteration
 };
 
-template <access Access>
+/// `Private`: where private data are (own_memory).
+template <access Access, class Private>
 class kmeans_program {
+    template <class T>
+    using array = private_array<T, Private>;
+
 public:
     using root_type = kmeans_root;
 
@@ -77,7 +81,13 @@ public:
           centers_before_(given.clusters * given.dimensions),
           members_(given.clusters) {
         const point_generator generator(given.seed, given.dimensions, given.input_clusters);
-        for (std::uint64_t i = 0; i < given.points; ++i) generator.point(i, point(i));
+        const private_array<float> one(given.dimensions);
+        for (std::uint64_t i = 0; i < given.points; ++i) {
+            generator.point(i, one.data());
+            Private::inside(memory_, [&] {
+                for (std::uint64_t k = 0; k < given.dimensions; ++k) point(i)[k] = one[k];
+            });
+        }
     }
 
     bool begin(std::uint64_t threads) {
@@ -87,8 +97,10 @@ public:
     }
 
     bool resume(std::uint64_t) {
-        for (std::uint64_t& each : center_of_) each = none;
-        start_at(centers_);
+        Private::inside(memory_, [&] {
+            for (std::uint64_t& each : center_of_) each = none;
+            start_at(centers_);
+        });
         iterations_ = 0;
         counted_ = 0;
         return memory_.atomically([&] {
@@ -118,9 +130,12 @@ public:
         for (;;) {
             std::uint64_t changed = 0;
             for (std::uint64_t i = mine.first; i < mine.last; ++i) {
-                const std::uint64_t nearest = nearest_center(i);
-                if (center_of_[i] != nearest) ++changed;
-                center_of_[i] = nearest;
+                std::uint64_t nearest = 0;
+                Private::inside(memory_, [&] {
+                    nearest = nearest_center(i);
+                    if (center_of_[i] != nearest) ++changed;
+                    center_of_[i] = nearest;
+                });
                 add_point(me, i, sums_at(first, nearest));
             }
             add_changed(me, changed);
@@ -175,8 +190,8 @@ private:
     float* point(std::uint64_t i) const { return points_.data() + i * given_.dimensions; }
 
     /// The centers at first: points that lie evenly among all of them, which are in no order.
-    template <class Number>
-    void start_at(const private_array<Number>& centers) const {
+    template <class Number, class Memory>
+    void start_at(const private_array<Number, Memory>& centers) const {
         for (std::uint64_t center = 0; center < given_.clusters; ++center)
             for (std::uint64_t k = 0; k < given_.dimensions; ++k)
                 centers[center * given_.dimensions + k] =
@@ -245,7 +260,9 @@ private:
         kmeans_sums* const from = sums(center);
         float* const to = centers_.data() + center * dimensions;
         float* const before = centers_before_.data() + center * dimensions;
-        for (std::uint64_t k = 0; k < dimensions; ++k) before[k] = to[k];
+        Private::inside(memory_, [&] {
+            for (std::uint64_t k = 0; k < dimensions; ++k) before[k] = to[k];
+        });
         std::uint64_t members = 0;
         me.atomically(memory_, [&] {
             float* const sum = from->first();
@@ -257,12 +274,12 @@ private:
                 memory_.store(sum + k, 0.0f);
             }
         });
-        members_[center] = members;
+        Private::inside(memory_, [&] { members_[center] = members; });
         counted_ += members;
     }
 
-    template <class Number>
-    double distance(std::uint64_t i, const private_array<Number>& centers, std::uint64_t center) const {
+    template <class Number, class Memory>
+    double distance(std::uint64_t i, const private_array<Number, Memory>& centers, std::uint64_t center) const {
         double squared = 0;
         for (std::uint64_t k = 0; k < given_.dimensions; ++k) {
             const double away = static_cast<double>(point(i)[k]) -
@@ -271,15 +288,15 @@ private:
         }
         return squared;
     }
-    template <class Number>
-    std::uint64_t nearest_of(std::uint64_t i, const private_array<Number>& centers) const {
+    template <class Number, class Memory>
+    std::uint64_t nearest_of(std::uint64_t i, const private_array<Number, Memory>& centers) const {
         std::uint64_t nearest = 0;
         for (std::uint64_t center = 1; center < given_.clusters; ++center)
             if (distance(i, centers, center) < distance(i, centers, nearest)) nearest = center;
         return nearest;
     }
-    template <class Number>
-    double distance_to_nearest(std::uint64_t i, const private_array<Number>& centers) const {
+    template <class Number, class Memory>
+    double distance_to_nearest(std::uint64_t i, const private_array<Number, Memory>& centers) const {
         return distance(i, centers, nearest_of(i, centers));
     }
 
@@ -330,11 +347,11 @@ private:
     kmeans_root* root_;
     kmeans_parameters given_;
     std::uint64_t stride_;
-    private_array<float> points_;
-    private_array<std::uint64_t> center_of_;
-    private_array<float> centers_;
-    private_array<float> centers_before_;     ///< of the last iteration
-    private_array<std::uint64_t> members_;    ///< how many points each center was moved by
+    array<float> points_;
+    array<std::uint64_t> center_of_;
+    array<float> centers_;
+    array<float> centers_before_;     ///< of the last iteration
+    array<std::uint64_t> members_;    ///< how many points each center was moved by
     std::uint64_t iterations_ = 0;
     std::uint64_t counted_ = 0;  ///< points, in all iterations
     bool goes_on_ = false;

@@ -9,17 +9,38 @@
 
 namespace holdfast::workload {
 
+/// Where private data are: in the process's own memory, as usual. Whoever puts them elsewhere, to see what that costs,
+/// has another class like this.
+struct own_memory {
+    /// calloc aligns to what usual types need, and not to lines.
+    template <class T>
+    static T* allocate(std::uint64_t count) {
+        if constexpr (alignof(T) <= alignof(std::max_align_t)) {
+            return static_cast<T*>(std::calloc(count, sizeof(T)));
+        } else {
+            void* const made = std::aligned_alloc(alignof(T), count * sizeof(T));
+            return static_cast<T*>(made == nullptr ? nullptr : std::memset(made, 0, count * sizeof(T)));
+        }
+    }
+    static void free(void* places) { std::free(places); }
+    /// f(), where private data can be reached.
+    template <class Access, class F>
+    static void inside(const Access&, F&& f) {
+        f();
+    }
+};
+
 /// `count` elements, all zero at first. Threads share it as they would an array. Where there is no memory the process
 /// ends: a program cannot begin without its input.
-template <class T>
+template <class T, class Memory = own_memory>
     requires std::is_trivially_copyable_v<T>
 class private_array {
 public:
     explicit private_array(std::uint64_t count = 0)
-        : places_(allocate(count != 0 ? count : 1)), count_(count) {
+        : places_(Memory::template allocate<T>(count != 0 ? count : 1)), count_(count) {
         if (places_ == nullptr) std::abort();
     }
-    ~private_array() { std::free(places_); }
+    ~private_array() { Memory::free(places_); }
     private_array(const private_array&) = delete;
     private_array& operator=(const private_array&) = delete;
     private_array(private_array&& other) noexcept : places_(other.places_), count_(other.count_) {
@@ -43,16 +64,6 @@ public:
     T* end() const noexcept { return places_ + count_; }
 
 private:
-    /// calloc aligns to what usual types need, and not to lines.
-    static T* allocate(std::uint64_t count) {
-        if constexpr (alignof(T) <= alignof(std::max_align_t)) {
-            return static_cast<T*>(std::calloc(count, sizeof(T)));
-        } else {
-            void* const made = std::aligned_alloc(alignof(T), count * sizeof(T));
-            return static_cast<T*>(made == nullptr ? nullptr : std::memset(made, 0, count * sizeof(T)));
-        }
-    }
-
     T* places_;
     std::uint64_t count_;
 };

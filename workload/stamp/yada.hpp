@@ -34,7 +34,7 @@
 
 namespace holdfast::workload {
 
-template <access Access>
+template <access Access, class Private = own_memory>
 class yada_program;
 
 /// The letters in brackets are STAMP's. Its inputs are files; ours have about as many points.
@@ -84,7 +84,8 @@ private:
     Access memory_;
 };
 
-template <access Access>
+/// `Private`: where the cavities are (own_memory).
+template <access Access, class Private>
 class yada_program {
 public:
     using root_type = yada_root;
@@ -174,8 +175,10 @@ public:
             if (how == outcome::refused) ++mine.refused;
             if (how != outcome::added) continue;
             ++mine.points;
-            for (std::uint64_t i = 0; i < cavity.sides_count; ++i)
-                if (cavity.made[i] != nullptr) ++mine.made;
+            Private::inside(memory_, [&] {
+                for (std::uint64_t i = 0; i < cavity.sides_count; ++i)
+                    if (cavity.made[i] != nullptr) ++mine.made;
+            });
         }
     }
 
@@ -255,7 +258,7 @@ private:
 
     void make_private(std::uint64_t threads) {
         done_ = private_array<work_of_thread>(threads);
-        cavities_ = private_array<mesh_cavity>(threads);
+        cavities_ = private_array<mesh_cavity, Private>(threads);
     }
 
     void make_input(const yada_parameters& given) {
@@ -431,7 +434,7 @@ private:
     std::uint64_t input_points_ = 0;
     private_array<work_of_thread> done_;
     /// One for each thread, which keeps its memory from transaction to transaction.
-    private_array<mesh_cavity> cavities_;
+    private_array<mesh_cavity, Private> cavities_;
 };
 
 }  // namespace holdfast::workload
