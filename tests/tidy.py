@@ -28,7 +28,7 @@ FLOORS = {
     "cache": {"": 1, "program": 2},
     "aspect": {"weave": 1, "features": 2, "pooled": 2, "probed": 2, "refused": 2, "": 3},
     "examples": {"own_engine": 1, "": 2},
-    "tests": {"consumer": 1, "kill": 1, "": 2},
+    "tests": {"consumer": 1, "kill": 1, "rig": 2, "": 3},
 }
 
 # Rooms that the tests of lower rooms use as well: a test wants a pool, however low stands what it proves, and names

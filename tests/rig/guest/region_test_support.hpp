@@ -1,0 +1,46 @@
+// A region of persistent memory of the guest: a file on DAX, or a device. The library maps regular files alone.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace holdfast::rig {
+
+class mapped_region {
+public:
+    /// Makes the file if there is none; a device must have the size. Throws std::system_error, also where the kernel
+    /// does not promise that stores reach the medium (MAP_SYNC).
+    mapped_region(const std::string& path, std::size_t bytes) : bytes_(bytes) {
+        const int opened = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (opened < 0) throw std::system_error(errno, std::generic_category(), "open " + path);
+        struct stat is {};
+        int failed = ::fstat(opened, &is) == 0 ? 0 : errno;
+        if (failed == 0 && S_ISREG(is.st_mode)) failed = ::posix_fallocate(opened, 0, static_cast<off_t>(bytes));
+        if (failed == 0) {
+            data_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, opened, 0);
+            if (data_ == MAP_FAILED) failed = errno;
+        }
+        ::close(opened);
+        if (failed != 0) throw std::system_error(failed, std::generic_category(), "map " + path + " with MAP_SYNC");
+    }
+    ~mapped_region() { ::munmap(data_, bytes_); }
+    mapped_region(const mapped_region&) = delete;
+    mapped_region& operator=(const mapped_region&) = delete;
+
+    std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }
+
+private:
+    void* data_ = MAP_FAILED;
+    std::size_t bytes_;
+};
+
+}  // namespace holdfast::rig
