@@ -19,7 +19,7 @@ class Case:
     medium: str
     threads: int = 3
     pool: bool = True
-    acknowledged_at_least: int = 1  # before the power may fail
+    acknowledged_at_least: int = 1  # by each thread before the power may fail
     in_recovery: float = 0.25       # the share of the cuts that hit recovery
 
     def name(self):
@@ -32,7 +32,7 @@ CASES += tuple(Case("records", medium, pool=False) for medium in ("fsdax", "devd
 
 # Wrong on purpose: one publishes a record before it is there, one acknowledges it before it is published. Between two
 # cuts all slots are stored anew: what one cut tore is not found again after the next.
-CONTROLS = tuple(Case(f"records_{what}_first", "devdax", threads=1, pool=False, acknowledged_at_least=16, in_recovery=0)
+CONTROLS = tuple(Case(f"records_{what}_first", "devdax", pool=False, acknowledged_at_least=10, in_recovery=0)
                  for what in ("published", "acknowledged"))
 
 
@@ -59,7 +59,7 @@ class Ledger:
         self.begin_life()
 
     def begin_life(self):
-        self.acknowledged = 0  # in this life
+        self.acknowledged = [0] * len(self._newest)  # by each thread in this life
         self.is_verified = self.is_sound = self.has_ended = False
         self.lost, self.torn, self.remarks = [], [], []
         self._done = {}
@@ -70,7 +70,7 @@ class Ledger:
             if number <= self._newest[thread]:
                 self.torn.append(f"thread {thread} acknowledged {number} after {self._newest[thread]}")
             self._newest[thread] = number
-            self.acknowledged += 1
+            self.acknowledged[thread] += 1
         elif found := re.fullmatch(r"done (\d+) (\d+)", line):
             self._done[int(found[1])] = int(found[2])
         elif line.startswith("problem "):
@@ -131,7 +131,7 @@ class Victim:
         with self._boot(cpus, work=1) as machine:
             self._listen(machine, lambda line: line == "verifying")
             if not in_recovery:
-                self._listen(machine, lambda _: self._ledger.acknowledged >= self.case.acknowledged_at_least)
+                self._listen(machine, lambda _: min(self._ledger.acknowledged) >= self.case.acknowledged_at_least)
             self._listen_for(machine, moment)
             machine.cut()
             self._listen_for(machine, moment)
@@ -141,7 +141,7 @@ class Victim:
         self._pending.cuts += 1
         self._pending.in_recovery += in_recovery
         self._pending.cpus = cpus
-        self._pending.acknowledged += self._ledger.acknowledged
+        self._pending.acknowledged += sum(self._ledger.acknowledged)
         return outcome
 
     def look(self):

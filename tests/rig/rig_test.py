@@ -30,8 +30,9 @@ class Verdicts(unittest.TestCase):
         self.addCleanup(self._scratch.cleanup)
         folder = pathlib.Path(self._scratch.name)
         self._files = types.SimpleNamespace(kernel="kernel", initramfs="initramfs", folder=folder)
-        self.addCleanup(setattr, campaign, "WORK_SECONDS", campaign.WORK_SECONDS)
-        campaign.WORK_SECONDS = 0.05
+        for name, seconds in (("WORK_SECONDS", 0.05), ("BOOT_SECONDS", 5)):
+            self.addCleanup(setattr, campaign, name, getattr(campaign, name))
+            setattr(campaign, name, seconds)
 
     def outcome_of(self, *lives, case=CASE):
         victim = campaign.Victim(case, 1, self._files, start=saying(*lives))
@@ -53,8 +54,8 @@ class Verdicts(unittest.TestCase):
         self.assertIn("thread 0 had acknowledged transaction 2", outcome.lost[0])
 
     def test_what_was_found_once_must_stay(self):
-        second = ["verifying", "sound", "done 0 5", "done 1 1", "verified", "a 0 6"]
-        outcome = self.outcome_of(FIRST_LIFE, second, ["sound", "done 0 6", "done 1 0", "verified"])
+        second = ["verifying", "sound", "done 0 5", "done 1 1", "verified", "a 0 6", "a 1 2"]
+        outcome = self.outcome_of(FIRST_LIFE, second, ["sound", "done 0 6", "done 1 1", "verified"])
         self.assertEqual(len(outcome.lost), 1)
 
     def test_a_problem_that_the_guest_tells_is_torn(self):
@@ -72,7 +73,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.outcome_of(FIRST_LIFE, ["problem mount failed", "ended"]).torn, ["mount failed"])
 
     def test_a_number_that_is_acknowledged_twice_is_torn(self):
-        second = ["verifying", "sound", "done 0 2", "done 1 1", "verified", "a 0 2"]
+        second = ["verifying", "sound", "done 0 2", "done 1 1", "verified", "a 0 2", "a 1 2"]
         victim = campaign.Victim(CASE, 1, self._files, start=saying(FIRST_LIFE, second))
         victim.live_and_die()
         self.assertEqual(len(victim.live_and_die().torn), 1)
