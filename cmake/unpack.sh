@@ -18,11 +18,13 @@ done
 [[ ${#missing[@]} -eq 0 ]] && exit 0
 command -v apt-get >/dev/null || fail "this is not a Debian system: ${missing[*]} cannot be had here"
 
-# The kernel's package without a version only depends on the one that has the kernel.
-real_name() {
-    local kernel
-    kernel=$(apt-cache depends "$1" 2>/dev/null | sed -n -E 's/^ *Depends: (linux-image-[0-9].*)$/\1/p' | head -1)
-    echo "${kernel:-$1}"
+# A package of the kernel's without a version only depends on those that have the files.
+parts_of() {
+    case $1 in
+    linux-*) apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
+        --no-enhances "$1" 2>/dev/null | grep -E '^(linux-image-[0-9]|linux-headers-[0-9]|linux-kbuild-)' ;;
+    *) echo "$1" ;;
+    esac
 }
 
 mkdir -p "$into"
@@ -31,7 +33,12 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # apt downloads as a user of its own, who may write here alone.
 chmod 777 "$scratch"
-download() { (cd "$scratch" && apt-get download "$(real_name "$1")" >said 2>&1); }
+download() {
+    local parts
+    mapfile -t parts < <(parts_of "$1")
+    [[ ${#parts[@]} -gt 0 ]] || { echo "apt knows no such package" >"$scratch/said" && return 1; }
+    (cd "$scratch" && apt-get download "${parts[@]}" >said 2>&1)
+}
 
 for name in "${missing[@]}"; do
     # Lists of packages may be old or not there; only root can renew them.
@@ -39,7 +46,7 @@ for name in "${missing[@]}"; do
         fail "apt-get download $name: $(tail -1 "$scratch/said")"
     # The name appears when all is there.
     rm -rf "$into/.$name"
-    dpkg-deb --extract "$scratch"/*.deb "$into/.$name"
+    for package in "$scratch"/*.deb; do dpkg-deb --extract "$package" "$into/.$name"; done
     mv "$into/.$name" "$into/$name"
     rm -f "$scratch"/*.deb
     echo "unpacked $name into build/rig/packages"

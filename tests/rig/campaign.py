@@ -28,7 +28,7 @@ class Case:
 
 CASES = tuple(Case(engine, "fsdax") for engine in ("redo", "undo", "softwrap_lat", "softwrap", "steal_no_force",
                                                    "cc_htm", "line", "lines", "dnv"))
-CASES += tuple(Case("records", medium, pool=False) for medium in ("fsdax", "devdax"))
+CASES += tuple(Case("records", medium, pool=False) for medium in ("fsdax", "devdax", "chunk"))
 
 # Wrong on purpose: one publishes a record before it is there, one acknowledges it before it is published. Between two
 # cuts all slots are stored anew: what one cut tore is not found again after the next.
@@ -98,6 +98,16 @@ class Ledger:
                                  "there")
             else:
                 self._newest[thread] = done
+
+
+def try_module(files, seed, start=Machine):
+    """What the kernel module promises, without a cut. Returns what is wrong."""
+    image = files.folder / "module.img"
+    settings = {"format": 0, "medium": "chunk", "engine": "module", "seed": seed}
+    with start(command(image, files.kernel, files.initramfs, 2, settings)) as machine:
+        lines = list(machine.lines_until(lambda line: line in ("verified", "ended"), BOOT_SECONDS))
+    image.unlink(missing_ok=True)
+    return [line.removeprefix("problem ") for line in lines if line.startswith("problem ")]
 
 
 class Victim:

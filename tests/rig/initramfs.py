@@ -79,8 +79,8 @@ def libraries_of(program):
     return sorted(set(re.findall(r"(?:=> |^\s*)(/\S+)", said, re.M)))
 
 
-def build(packages, programs, init, extra_modules=()):
-    """The archive: `programs` are paths of programs by their names in /bin."""
+def build(packages, programs, init, own_module):
+    """The archive: `programs` are paths of programs by their names in /bin, `own_module` is loaded where it is wanted."""
     archive = Archive()
     for name in ("dev", "proc", "sys", "mnt", "tmp"):
         archive.add(name, DIRECTORY)
@@ -90,8 +90,9 @@ def build(packages, programs, init, extra_modules=()):
     if not busybox.is_file():
         raise Missing(f"no {busybox}: cmake/unpack.sh puts it there")
     archive.add("bin/busybox", PROGRAM, busybox.read_bytes())
-    for number, path in enumerate(modules_in_order(kernel_in(packages)[1], MODULES) + list(extra_modules)):
+    for number, path in enumerate(modules_in_order(kernel_in(packages)[1], MODULES)):
         archive.add(f"modules/{number:02}-{path.name}", PLAIN, path.read_bytes())
+    archive.add("holdfast.ko", PLAIN, own_module.read_bytes())
     for name, program in programs.items():
         archive.add(f"bin/{name}", PROGRAM, pathlib.Path(program).read_bytes())
         for library in libraries_of(program):

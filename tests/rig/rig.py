@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cuts the power of an emulated machine with persistent memory, again and again, and verifies what is left.
 
-usage: rig.py [--cuts N] [--seed S] [--engine E] [--jobs J] [--short] [--json FILE] BUILD_DIRECTORY
+usage: rig.py [--cuts N] [--seed S] [--engine E] [--jobs J] [--short | --module] [--json FILE] BUILD_DIRECTORY
 
 BUILD_DIRECTORY is where the target holdfast_rig was built. Exit status: 0, 1 where something was lost or torn or a
 control was not found, 2 on wrong usage, 77 where something that the rig needs is not here.
@@ -21,6 +21,7 @@ import types
 
 import campaign
 import initramfs
+import kernel_module
 from machine import Silence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -46,7 +47,7 @@ def make_files(build):
     find_needs()
     guests = build / "parts/tests/rig/guest"
     programs = {"holdfast": ROOT / "build/holdfast", "rig_guest": guests / "rig_guest",
-                "rig_guest_dnv": guests / "rig_guest_dnv"}
+                "rig_guest_dnv": guests / "rig_guest_dnv", "rig_module_test": guests / "rig_module_test"}
     for path in programs.values():
         if not path.is_file():
             raise initramfs.Missing(f"no {path}: the target holdfast_rig makes it")
@@ -57,7 +58,9 @@ def make_files(build):
     folder = FOLDER / f"machines-{os.getpid()}"
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / "initramfs"
-    archive.write_bytes(initramfs.build(FOLDER / "packages", programs, ROOT / "tests/rig/guest/init"))
+    module = kernel_module.build(FOLDER / "packages", ROOT / "kernel", folder / "module")
+    archive.write_bytes(initramfs.build(FOLDER / "packages", programs, ROOT / "tests/rig/guest/init", module))
+    shutil.rmtree(module.parent)
     return types.SimpleNamespace(kernel=initramfs.kernel_in(FOLDER / "packages")[0], initramfs=archive, folder=folder)
 
 
@@ -135,6 +138,14 @@ def run_all(run, work, jobs):
             raise
 
 
+def is_module_good(files, seed):
+    """Tries it and says what is wrong."""
+    problems = campaign.try_module(files, seed)
+    print("the kernel module: " + ("; ".join(problems) or "calls, permissions, ends of processes and reloading are right"),
+          flush=True)
+    return not problems
+
+
 def record_of(run, seconds):
     return {"campaign": "random cuts", "cuts": run.done.cuts, "acknowledged_lost": len(run.done.lost),
             "torn": len(run.done.torn), "controls_found": sum(control["found"] for control in run.controls.values()),
@@ -155,6 +166,7 @@ def parse(words):
                         help="machines at a time; default: half as many as there are processors")
     parser.add_argument("--short", action="store_true", help="3 cuts of three cases, without the controls; all of them "
                         "where HOLDFAST_SOAK is in the environment")
+    parser.add_argument("--module", action="store_true", help="no cuts; what the kernel module promises is tried")
     parser.add_argument("--json", type=pathlib.Path, help="the record goes there, too")
     wanted = parser.parse_args(words)
     wanted.short = wanted.short and "HOLDFAST_SOAK" not in os.environ
@@ -179,11 +191,18 @@ def main(words):
     except initramfs.Missing as reason:
         print(f"skipped: {reason}")
         return 77
+    except kernel_module.DoesNotBuild as reason:
+        print(f"rig.py: {reason}", file=sys.stderr)
+        return 1
     print(f"{WHAT_IT_SHOWS}\nseed {seed}", flush=True)
     began = time.monotonic()
     run = Run(sum(share for _, share in work), seed, files)
+    is_good = True
     try:
-        run_all(run, work, wanted.jobs)
+        if not wanted.short:
+            is_good = is_module_good(files, seed)
+        if not wanted.module:
+            run_all(run, work, wanted.jobs)
     except Silence as reason:
         print(f"rig.py: {reason}", file=sys.stderr)
         return 1
@@ -191,6 +210,8 @@ def main(words):
         files.initramfs.unlink()
         if not any(files.folder.iterdir()):
             files.folder.rmdir()
+    if wanted.module:
+        return 0 if is_good else 1
     record = record_of(run, time.monotonic() - began)
     print(json.dumps(record))
     if wanted.json:
@@ -199,7 +220,8 @@ def main(words):
     if missed and not wanted.short:
         print(f"rig.py: too few cuts found the control {' and '.join(missed)}: expected {CONTROL_FOUND_AT_LEAST} of "
               f"{CONTROL_CUTS}", file=sys.stderr)
-    return 1 if run.done.lost or run.done.torn or (missed and not wanted.short) else 0
+    is_good = is_good and not run.done.lost and not run.done.torn and (wanted.short or not missed)
+    return 0 if is_good else 1
 
 
 if __name__ == "__main__":

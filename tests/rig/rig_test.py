@@ -90,6 +90,12 @@ class Verdicts(unittest.TestCase):
         self.assertTrue(outcome.is_clean())
 
 
+    def test_what_is_wrong_with_the_module_is_told(self):
+        wrong = campaign.try_module(self._files, 1, saying(["problem module: not so: others do not free", "verified"]))
+        self.assertEqual(wrong, ["module: not so: others do not free"])
+        self.assertEqual(campaign.try_module(self._files, 1, saying(["verified"])), [])
+
+
 class Machines(unittest.TestCase):
     def test_a_line_that_the_cut_ended_says_nothing(self):
         with Machine(["sh", "-c", 'printf "a 0 1\\na 0 12"; exec sleep 60']) as machine:
