@@ -29,6 +29,7 @@ class Case:
 CASES = tuple(Case(engine, "fsdax") for engine in ("redo", "undo", "softwrap_lat", "softwrap", "steal_no_force",
                                                    "cc_htm", "line", "lines", "dnv"))
 CASES += tuple(Case("records", medium, pool=False) for medium in ("fsdax", "devdax", "chunk"))
+CASES += (Case("chunks", "chunk", pool=False),)
 
 # Wrong on purpose: one publishes a record before it is there, one acknowledges it before it is published. Between two
 # cuts all slots are stored anew: what one cut tore is not found again after the next.

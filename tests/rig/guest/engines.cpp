@@ -1,4 +1,5 @@
 // The workloads of rig_guest.
+#include "chunks.hpp"
 #include "lines.hpp"
 #include "pools.hpp"
 #include "records.hpp"
@@ -24,6 +25,7 @@ const workload* workload_named(const std::string& engine) {
         {"cc_htm", &of_pool<cc_htm>},
         {"line", &of_line},
         {"lines", &of_lines},
+        {"chunks", &of_chunks},
         {"records", &of_records},
         {"records_published_first", &of_records_published_first},
         {"records_acknowledged_first", &of_records_acknowledged_first},

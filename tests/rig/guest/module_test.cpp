@@ -1,14 +1,11 @@
 // rig_module_test format|first|second SEED: what the kernel module promises a process, tried in the rig's machine.
 // `format` formats the region and no more, `first` leaves one chunk in it, and `second` finds that after the module was
 // removed and loaded again. Whatever is wrong is a line that begins with `problem`.
-#include <kernel/holdfast_chunks.h>
+#include "chunk_device_test_support.hpp"
 
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <fcntl.h>
 
 #include <cerrno>
 #include <csignal>
@@ -20,69 +17,21 @@
 #include <random>
 #include <string>
 
+namespace holdfast::rig {
 namespace {
 
-constexpr __u64 leaf_bytes = 2 << 20;
 constexpr __u64 kept_key = 150;
 
 void expect(bool holds, const std::string& sentence) {
     if (!holds) std::printf("problem module: not so: %s\n", sentence.c_str());
 }
 
-/// The device, opened.
-class device {
-public:
-    explicit device(int flags = O_RDWR) : opened_(::open("/dev/holdfast", flags | O_CLOEXEC)) {}
-    ~device() { ::close(opened_); }
-    device(const device&) = delete;
-    device& operator=(const device&) = delete;
-
-    /// 0 or the errno.
-    template <class T>
-    int call(unsigned long number, T* about) const {
-        return ::ioctl(opened_, number, about) == 0 ? 0 : errno;
-    }
-    int make(__u64 key, __u64 bytes, __u32 mode = 0600) const {
-        holdfast_chunk chunk = asked(key, bytes, mode);
-        return call(HOLDFAST_MAKE, &chunk);
-    }
-    int use(__u64 key) const {
-        holdfast_chunk chunk = asked(key);
-        return call(HOLDFAST_USE, &chunk);
-    }
-    int free(__u64 key) const {
-        holdfast_chunk chunk = asked(key);
-        return call(HOLDFAST_FREE, &chunk);
-    }
-    int format(__u64 leaf) const {
-        holdfast_format wanted{leaf, 0};
-        return call(HOLDFAST_FORMAT, &wanted);
-    }
-    /// Null: errno says why.
-    unsigned char* map(std::size_t bytes, off_t from = 0, int flags = MAP_SHARED_VALIDATE | MAP_SYNC,
-                       int access = PROT_READ | PROT_WRITE) const {
-        void* const at = ::mmap(nullptr, bytes, access, flags, opened_, from);
-        return at == MAP_FAILED ? nullptr : static_cast<unsigned char*>(at);
-    }
-
-    static holdfast_chunk asked(__u64 key, __u64 bytes = 0, __u32 mode = 0) {
-        holdfast_chunk chunk{};
-        chunk.key = key;
-        chunk.bytes = bytes;
-        chunk.mode = mode;
-        return chunk;
-    }
-
-private:
-    int opened_;
-};
-
 void bad_calls_are_refused() {
-    const device one;
+    const chunk_device one;
     expect(one.format(4095) == EINVAL && one.format(0) == EINVAL, "no odd leaf is formatted");
     expect(one.make(1, 1) == ENODATA, "nothing is made before the region is formatted");
     expect(one.format(leaf_bytes) == 0, "a region can be formatted");
-    holdfast_chunk chunk = device::asked(1, 1, 0600);
+    holdfast_chunk chunk = chunk_device::asked(1, 1, 0600);
     expect(one.call(_IOWR('H', 77, holdfast_chunk), &chunk) == ENOTTY, "unknown calls are refused");
     expect(one.call(HOLDFAST_MAKE, reinterpret_cast<holdfast_chunk*>(8)) == EFAULT, "bad addresses are refused");
     chunk.reserved = 1;
@@ -96,7 +45,7 @@ void bad_calls_are_refused() {
 }
 
 void a_chunk_is_mapped_within_its_bounds() {
-    const device one;
+    const chunk_device one;
     expect(one.make(101, leaf_bytes + 1) == 0, "a chunk can be made");
     expect(one.make(102, 1) == EBUSY, "a file uses one chunk");
     unsigned char* const at = one.map(2 * leaf_bytes);
@@ -109,7 +58,7 @@ void a_chunk_is_mapped_within_its_bounds() {
                one.map(leaf_bytes, leaf_bytes + 4096) == nullptr,
            "nothing behind a chunk is mapped");
     expect(one.map(4096, 0, MAP_PRIVATE) == nullptr, "no private copy is mapped");
-    const device other;
+    const chunk_device other;
     expect(other.make(101, 1) == EEXIST, "a key is there once");
     expect(other.use(101) == 0 && other.free(101) == EBUSY, "a chunk in use is not freed");
     expect(other.format(leaf_bytes) == EBUSY, "a region in use is not formatted");
@@ -120,11 +69,11 @@ void a_chunk_is_mapped_within_its_bounds() {
 }
 
 void permissions_are_those_of_files() {
-    const device owner;
+    const chunk_device owner;
     expect(owner.free(101) == 0, "a chunk that nobody uses is freed");
     expect(owner.make(103, 1, 0604) == 0, "a chunk can be made");
     if (::setegid(1000) != 0 || ::seteuid(1000) != 0) return expect(false, "the check can be another user");
-    const device writer, reader(O_RDONLY);
+    const chunk_device writer, reader(O_RDONLY);
     expect(writer.use(103) == EACCES, "others do not write where they may only read");
     expect(reader.use(103) == 0, "others read where they may");
     expect(reader.map(4096) == nullptr && errno == EACCES, "what was opened to read is not mapped to write");
@@ -140,7 +89,7 @@ enum class end { killed, fault, exited, executes };
 
 /// Stores to a new chunk until it ends, or is ended, in the middle of it.
 [[noreturn]] void store_and_end(end how, unsigned stores) {
-    const device own;
+    const chunk_device own;
     volatile unsigned char* const at = own.make(104, leaf_bytes) == 0 ? own.map(leaf_bytes) : nullptr;
     if (at == nullptr) ::_exit(77);
     for (std::size_t i = 0;; ++i) {
@@ -169,28 +118,28 @@ void an_ended_process_leaves_its_chunk(std::uint64_t seed, unsigned times) {
         else
             expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the process ended by itself");
         {
-            const device mine;
+            const chunk_device mine;
             expect(mine.use(104) == 0, "the chunk of a process that has ended is there");
             unsigned char* const at = mine.map(leaf_bytes);
             expect(at != nullptr && at[0] == 0x77 && at[stores] == 0x77 && at[stores + 1] == 0,
                    "with what the process had stored");
             if (at != nullptr) ::munmap(at, leaf_bytes);
         }
-        const device mine;
+        const chunk_device mine;
         expect(mine.free(104) == 0, "nobody uses the chunk of a process that has ended");
     }
-    const device mine;
+    const chunk_device mine;
     expect(mine.free(103) == 0, "other chunks are as they were");
 }
 
 /// In order and apart.
-std::uint64_t count_chunks(const device& on) {
+std::uint64_t count_chunks(const chunk_device& on) {
     std::uint64_t count = 0;
-    holdfast_chunk each = device::asked(0);
+    holdfast_chunk each = chunk_device::asked(0);
     for (__u64 end = 0; on.call(HOLDFAST_NEXT, &each) == 0; ++count) {
         expect(each.offset >= end && each.offset % each.bytes == 0, "chunks do not overlap");
         end = each.offset + each.bytes;
-        each = device::asked(0);
+        each = chunk_device::asked(0);
         each.offset = end;
     }
     return count;
@@ -201,9 +150,10 @@ void any_calls_leave_a_sound_region(std::uint64_t seed) {
     const unsigned long numbers[] = {HOLDFAST_MAKE, HOLDFAST_USE, HOLDFAST_FREE, HOLDFAST_NEXT};
     std::uint64_t succeeded = 0;
     for (int round = 0; round < 1000; ++round) {
-        const device one;
+        const chunk_device one;
         for (int call = 0; call < 4; ++call) {
-            holdfast_chunk chunk = device::asked(200 + random() % 32, random() % (2 * leaf_bytes), random() % 01000);
+            holdfast_chunk chunk = chunk_device::asked(200 + random() % 32, random() % (2 * leaf_bytes),
+                                                       static_cast<__u32>(random() % 01000));
             if (random() % 8 == 0) {
                 unsigned char bytes[sizeof chunk];
                 for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
@@ -215,18 +165,18 @@ void any_calls_leave_a_sound_region(std::uint64_t seed) {
         }
     }
     expect(succeeded > 300, "some of the calls do something");
-    const device one;
+    const chunk_device one;
     const std::uint64_t left = count_chunks(one);
-    holdfast_chunk each = device::asked(0);
+    holdfast_chunk each = chunk_device::asked(0);
     for (std::uint64_t i = 0; i < left && one.call(HOLDFAST_NEXT, &each) == 0; ++i) {
         expect(one.free(each.key) == 0, "each chunk that is listed can be freed");
-        each = device::asked(0);
+        each = chunk_device::asked(0);
     }
     expect(count_chunks(one) == 0, "then none is left");
 }
 
 void leave_a_chunk() {
-    const device one;
+    const chunk_device one;
     unsigned char* const at = one.make(kept_key, leaf_bytes) == 0 ? one.map(leaf_bytes) : nullptr;
     if (at == nullptr) return expect(false, "a chunk can be left for the second call");
     std::memset(at, 0x33, leaf_bytes);
@@ -234,28 +184,22 @@ void leave_a_chunk() {
 
 void find_the_chunk() {
     {
-        const device one;
+        const chunk_device one;
         const unsigned char* const at = one.use(kept_key) == 0 ? one.map(leaf_bytes) : nullptr;
         expect(at != nullptr && at[leaf_bytes / 2] == 0x33, "a chunk outlives the module");
         if (at != nullptr) ::munmap(const_cast<unsigned char*>(at), leaf_bytes);
     }
-    const device one;
+    const chunk_device one;
     expect(one.free(kept_key) == 0, "and can be freed");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    // A line is out before anything that follows can stop the machine.
-    std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    const std::string which = argc == 3 ? argv[1] : "";
-    const std::uint64_t seed = argc == 3 ? std::strtoull(argv[2], nullptr, 10) : 0;
+int run(const std::string& which, std::uint64_t seed) {
     if (which == "second") {
         find_the_chunk();
         return 0;
     }
     if (which == "format") {
-        expect(device().format(leaf_bytes) == 0, "a region can be formatted");
+        expect(chunk_device().format(leaf_bytes) == 0, "a region can be formatted");
         return 0;
     }
     if (which != "first") {
@@ -269,4 +213,13 @@ int main(int argc, char** argv) {
     any_calls_leave_a_sound_region(seed);
     leave_a_chunk();
     return 0;
+}
+
+}  // namespace
+}  // namespace holdfast::rig
+
+int main(int argc, char** argv) {
+    // A line is out before anything that follows can stop the machine.
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    return argc == 3 ? holdfast::rig::run(argv[1], std::strtoull(argv[2], nullptr, 10)) : holdfast::rig::run("", 0);
 }

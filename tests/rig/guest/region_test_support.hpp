@@ -2,9 +2,8 @@
 // maps regular files alone.
 #pragma once
 
-#include <kernel/holdfast_chunks.h>
+#include "chunk_device_test_support.hpp"
 
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,10 +44,7 @@ public:
 
 private:
     static int use_chunk(int opened, std::size_t bytes) {
-        holdfast_chunk chunk{};
-        chunk.key = 1;
-        chunk.bytes = bytes;
-        chunk.mode = 0600;
+        holdfast_chunk chunk = chunk_device::asked(1, bytes, 0600);
         if (::ioctl(opened, HOLDFAST_MAKE, &chunk) == 0) return 0;
         if (errno != EEXIST) return errno;
         return ::ioctl(opened, HOLDFAST_USE, &chunk) == 0 ? 0 : errno;
