@@ -97,8 +97,8 @@ class Ledger:
             elif done < newest:
                 self.lost.append(f"thread {thread} had acknowledged transaction {newest}, but {done} is the last that is "
                                  "there")
-            else:
-                self._newest[thread] = done
+            # Whatever is there: it is what the next life begins with.
+            self._newest[thread] = done if done is not None else newest
 
 
 def try_module(files, seed, start=Machine):

@@ -14,7 +14,8 @@ constexpr persist::site_name rig_record{"rig_record"};
 constexpr persist::site_name rig_published{"rig_published"};
 }  // namespace site
 
-constexpr std::size_t record_words = 8192;
+/// Long enough that most cuts of a control hit the middle of one.
+constexpr std::size_t record_words = 32768;
 constexpr std::size_t slots = 7;
 /// Whole pages of 2 MiB, as a device wants them.
 constexpr std::size_t thread_bytes = std::size_t{2} << 20;
