@@ -5,13 +5,14 @@
 #   make build  all programs: the command at build/holdfast, and beside it those that it starts
 #   make check  the fast tests, at most a minute once built
 #   make test   everything that must pass before a change goes in
+#   make rig    cuts the power of an emulated machine 100 times and verifies what is left
 #   make soak   every test at full length
 #   make reference  what the public headers promise, as pages in build/reference/html
 #   make bench  every benchmark suite; tables on the terminal, records in build/bench-*.json
 #   make times  measures what these take, from nothing
 #   make clean  removes build/
 
-.PHONY: run build check test soak reference bench times clean packages
+.PHONY: run build check test rig soak reference bench times clean packages packages-of-rig
 .DEFAULT_GOAL := build
 
 # Stages share two cores and some directories: make itself runs them one after another.
@@ -31,17 +32,27 @@ run:
 packages:
 	@cmake/packages.sh test
 
+# What `make rig` needs. Where it cannot be had, `make test` goes on without: the rig's test says so in one line.
+packages-of-rig: packages
+	@cmake/packages.sh rig && cmake/unpack.sh
+
 check: packages
 	@cmake/stage.sh release fast
 
 test: packages
+	@{ cmake/packages.sh rig && cmake/unpack.sh; } || echo "going on without the rig's machine"
 	@cmake/stage.sh release release
 	@cmake/stage.sh clang clang
 	@cmake/stage.sh tsan tsan
 	@cmake/stage.sh aarch64 aarch64
 	@echo "All tests passed."
 
+rig: packages-of-rig
+	@cmake/stage.sh rig
+	@python3 -B tests/rig/rig.py build/release --json build/rig.json
+
 soak: packages
+	@{ cmake/packages.sh rig && cmake/unpack.sh; } || echo "going on without the rig's machine"
 	@cmake/stage.sh soak soak
 	@cmake/fuzz.sh 600
 

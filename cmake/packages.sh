@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# packages.sh [run|build|test]: installs what is missing of the packages that packages.txt lists for that target and those
-# before it; without an argument, of all. Does nothing when all are there; says what to type when it may not install. Runs
-# before there is a compiler: needs only what every Debian has.
+# packages.sh [run|build|test|rig]: installs what is missing of the packages that packages.txt lists for that target and
+# those before it; without an argument, as for test. Does nothing when all are there; says what to type when it may not
+# install. Runs before there is a compiler: needs only what every Debian has.
 set -euo pipefail
 
 list="$(dirname "$0")/../packages.txt"
@@ -9,8 +9,9 @@ case ${1:-test} in
 run) needed=run ;;
 build) needed='run|build' ;;
 test) needed='run|build|test' ;;
+rig) needed='run|build|test|rig' ;;
 *)
-    echo "packages.sh: there is no target '$1'; there are run, build and test" >&2
+    echo "packages.sh: there is no target '$1'; there are run, build, test and rig" >&2
     exit 2
     ;;
 esac

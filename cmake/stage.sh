@@ -8,7 +8,7 @@ mkdir -p build
 preset=$1
 # These make a part of the release build, where it stands.
 directory=$preset
-case $preset in run | build | soak) directory=release ;; esac
+case $preset in run | build | rig | soak) directory=release ;; esac
 jobs=$(nproc)
 
 began=$SECONDS

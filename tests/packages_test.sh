@@ -57,6 +57,12 @@ try 0 "cmake liblmdb-dev libgtest-dev" "" run
 try 0 "cmake liblmdb-dev libgtest-dev" "" build
 [[ $(tail -1 "$scratch/installed") == "noninteractive: install -y --no-install-recommends cmake liblmdb-dev" ]] ||
     fail "make build installs: $(tail -1 "$scratch/installed")"
+# What only the rig needs is installed for it alone, and what its machine runs is never installed.
+try 0 "qemu-system-x86 busybox-static" "" test
+[[ $status == 0 && ! -s $scratch/installed ]] || fail "make test installs what only make rig needs"
+try 0 "qemu-system-x86 busybox-static" "" rig
+[[ $(tail -1 "$scratch/installed") == "noninteractive: install -y --no-install-recommends qemu-system-x86" ]] ||
+    fail "make rig installs: $(tail -1 "$scratch/installed")"
 try 0 "" "" walk
 [[ $status == 2 ]] || fail "an unknown target: status $status"
 
@@ -67,7 +73,7 @@ grep -q 'sudo apt-get update && sudo apt-get install -y --no-install-recommends 
 
 # The list itself: a name, a target and a reason on each line, no name twice.
 names=$(grep -v '^#' packages.txt | sed '/^$/d')
-grep -vE '^[a-z0-9][a-z0-9+.-]+ +(run|build|test) +[^ ].*' <<<"$names" &&
+grep -vE '^[a-z0-9][a-z0-9+.-]+ +(run|build|test|rig|guest) +[^ ].*' <<<"$names" &&
     fail "packages.txt: a line without a name, a target and a reason"
 [[ -z $(cut -d' ' -f1 <<<"$names" | sort | uniq -d) ]] || fail "packages.txt: a name twice"
 echo "packages.sh installs what is missing and nothing else"

@@ -4,10 +4,13 @@
 // closed. 100 kills, or 1,000 with HOLDFAST_SOAK=1. HOLDFAST_SEED repeats the random numbers of a run.
 #include "process.hpp"
 #include "state.hpp"
+#include "verifier.hpp"
 
+#include <holdfast/engine/cc_htm.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/engine/softwrap_lat.hpp>
+#include <holdfast/engine/steal_no_force.hpp>
 #include <holdfast/engine/undo.hpp>
 #include <holdfast/persist/storage.hpp>
 
@@ -58,6 +61,7 @@ std::vector<combination> combinations() {
         all.push_back({engine, level::process, place::tmpfs, 3});
         all.push_back({engine, level::power, place::nvram, 3});
     }
+    for (const char* engine : {"steal_no_force", "cc_htm"}) all.push_back({engine, level::power, place::nvram, 3});
     return all;
 }
 
@@ -155,6 +159,8 @@ private:
         if (of_.engine == "softwrap_lat") return verify_with<softwrap_lat>();
         if (of_.engine == "softwrap") return verify_with<softwrap>();
         if (of_.engine == "undo") return verify_with<undo>();
+        if (of_.engine == "steal_no_force") return verify_with<steal_no_force>();
+        if (of_.engine == "cc_htm") return verify_with<cc_htm>();
         verify_with<undo_paper>();
     }
 
@@ -165,29 +171,10 @@ private:
         auto opened = basic_pool<Engine>::open(pool_, options_for<Engine>(at, of_.where == place::nvram));
         if (!opened) return no_pool(opened.error());
         pool_is_made_ = true;
-        std::uint64_t shared_count = 0;
-        std::vector<const void*> owned;
-        for (std::uint64_t thread = 0; thread < of_.threads; ++thread) {
-            auto* const state = opened->template root<thread_state<Engine>>(thread_root(thread)).value();
-            verify_thread(*state, thread);
-            shared_count += models_[thread].shared_count;
-            visit(*state, owned);
-        }
-        auto* const shared = opened->template root<shared_state<Engine>>(shared_root).value();
-        EXPECT_EQ(shared->count, shared_count) << "a transaction of several threads' data is torn";
-        for (std::uint64_t thread = 0; thread < of_.threads; ++thread) {
-            const auto found = shared->latest.find(thread);
-            const std::uint64_t latest = found == shared->latest.end() ? 0 : found->second.get();
-            EXPECT_EQ(latest, models_[thread].shared_latest);
-        }
-        expect_sound(shared->latest);
-        shared->latest.visit_blocks([&](const void* block) { owned.push_back(block); });
-        const auto roots = opened->roots().value();
-        for (const root_listing& root : roots) owned.push_back(opened->core().base() + root.offset);
-        const heap_audit audit = heap::audit(opened->core().base(), opened->core().zones(), owned, true);
-        EXPECT_TRUE(audit.clean()) << audit.leaked_blocks << " leaked, " << audit.double_owners << " owned twice, "
-                                   << audit.dangling_owners << " dangling, " << audit.bad_metadata << " damaged: "
-                                   << (audit.problems.empty() ? "" : audit.problems.front());
+        for (std::uint64_t thread = 0; thread < of_.threads; ++thread)
+            expect_between(transactions_done(*opened, thread), thread);
+        if (::testing::Test::HasFailure()) return;
+        for (const std::string& problem : verifier(*opened, seed_, models_).problems()) ADD_FAILURE() << problem;
         EXPECT_TRUE(opened->close().has_value());
         kills_since_verified_ = 0;
     }
@@ -201,55 +188,11 @@ private:
         std::filesystem::remove(pool_);
     }
 
-    template <class Engine>
-    void verify_thread(const thread_state<Engine>& state, std::uint64_t thread) {
-        thread_model& model = models_[thread];
-        const std::uint64_t done = state.done;
+    void expect_between(std::uint64_t done, std::uint64_t thread) {
         EXPECT_GE(done, acknowledged_[thread]) << "an acknowledged transaction of thread " << thread << " is lost";
         // Each killed worker may have died between a commit and its acknowledgement.
-        EXPECT_LE(done, std::max(acknowledged_[thread], model.done) + kills_since_verified_);
-        if (::testing::Test::HasFailure()) return;
-        while (model.done < done) model.run(transaction_of(seed_, thread, model.done + 1));
+        EXPECT_LE(done, std::max(acknowledged_[thread], models_[thread].done) + kills_since_verified_);
         acknowledged_[thread] = done;
-        compare(state, model, thread);
-    }
-
-    template <class Engine>
-    static void compare(const thread_state<Engine>& state, const thread_model& model, std::uint64_t thread) {
-        expect_sound(state.numbers);
-        expect_sound(state.words);
-        expect_sound(state.list);
-        expect_sound(state.line);
-        expect_sound(state.table);
-        if (::testing::Test::HasFailure()) return;
-        std::map<std::uint64_t, std::uint64_t> numbers;
-        for (const auto& entry : state.numbers) numbers.emplace(entry.first.get(), entry.second.get());
-        EXPECT_TRUE(numbers == model.numbers) << "hash_map of thread " << thread;
-        std::map<std::string, std::string> words;
-        for (const auto& entry : state.words) words.emplace(entry.first.str(), entry.second.str());
-        EXPECT_TRUE(words == model.words) << "btree_map of thread " << thread;
-        const std::vector<std::uint64_t> list(state.list.begin(), state.list.end());
-        EXPECT_TRUE(list == model.list) << "vector of thread " << thread;
-        const std::deque<std::uint64_t> line(state.line.begin(), state.line.end());
-        EXPECT_TRUE(line == model.line) << "queue of thread " << thread;
-        const std::vector<std::uint64_t> table(state.table.begin(), state.table.end());
-        EXPECT_TRUE(table == model.table) << "large vector of thread " << thread;
-    }
-
-    template <class Container>
-    static void expect_sound(const Container& container) {
-        const auto checked = container.check();
-        EXPECT_TRUE(checked.has_value()) << (checked ? "" : checked.error().text());
-    }
-
-    template <class Engine>
-    static void visit(const thread_state<Engine>& state, std::vector<const void*>& owned) {
-        const auto note = [&](const void* block) { owned.push_back(block); };
-        state.numbers.visit_blocks(note);
-        state.words.visit_blocks(note);
-        state.list.visit_blocks(note);
-        state.line.visit_blocks(note);
-        state.table.visit_blocks(note);
     }
 
     combination of_;

@@ -1,0 +1,199 @@
+"""Power cuts, and what must hold after each: nothing acknowledged is lost, nothing is torn."""
+
+import dataclasses
+import random
+import re
+import time
+
+from machine import Machine, Silence, command
+
+BOOT_SECONDS = 120      # at most, on a machine that does much else
+WORK_SECONDS = 1.2      # a cut in the middle of work comes at most so long after what it waits for
+RECOVERY_SECONDS = 0.5  # a cut in the middle of recovery, after its beginning
+CPUS = (1, 2, 4)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    engine: str
+    medium: str
+    threads: int = 3
+    pool: bool = True
+    acknowledged_at_least: int = 1  # by each thread before the power may fail
+    in_recovery: float = 0.25       # the share of the cuts that hit recovery
+
+    def name(self):
+        return f"{self.engine} on {self.medium}"
+
+
+CASES = tuple(Case(engine, "fsdax") for engine in ("redo", "undo", "softwrap_lat", "softwrap", "steal_no_force",
+                                                   "cc_htm", "line", "lines", "dnv"))
+CASES += tuple(Case("records", medium, pool=False) for medium in ("fsdax", "devdax", "chunk"))
+CASES += (Case("chunks", "chunk", pool=False),)
+
+# Wrong on purpose: one publishes a record before it is there, one acknowledges it before it is published. Between two
+# cuts all slots are stored anew: what one cut tore is not found again after the next.
+CONTROLS = tuple(Case(f"records_{what}_first", "devdax", pool=False, acknowledged_at_least=10, in_recovery=0)
+                 for what in ("published", "acknowledged"))
+
+
+@dataclasses.dataclass
+class Outcome:
+    """Of the cuts since the machine was last looked at: one, and those in the recovery after it."""
+    cuts: int = 0
+    in_recovery: int = 0
+    cpus: int = 0
+    acknowledged: int = 0
+    lost: list = dataclasses.field(default_factory=list)
+    torn: list = dataclasses.field(default_factory=list)
+
+    def is_clean(self):
+        return not self.lost and not self.torn
+
+
+class Ledger:
+    """What the machine acknowledges in its lives, and what it finds after a cut: fed with lines of its console."""
+
+    def __init__(self, case):
+        self._is_pool = case.pool
+        self._newest = [0] * case.threads  # that each thread acknowledged, or that was found after a cut
+        self.begin_life()
+
+    def begin_life(self):
+        self.acknowledged = [0] * len(self._newest)  # by each thread in this life
+        self.is_verified = self.is_sound = self.has_ended = False
+        self.lost, self.torn, self.remarks = [], [], []
+        self._done = {}
+
+    def hear(self, line):
+        if found := re.fullmatch(r"a (\d+) (\d+)", line):
+            thread, number = int(found[1]), int(found[2])
+            if number <= self._newest[thread]:
+                self.torn.append(f"thread {thread} acknowledged {number} after {self._newest[thread]}")
+            self._newest[thread] = number
+            self.acknowledged[thread] += 1
+        elif found := re.fullmatch(r"done (\d+) (\d+)", line):
+            self._done[int(found[1])] = int(found[2])
+        elif line.startswith("problem "):
+            self.torn.append(line.removeprefix("problem "))
+        elif line.startswith("doctor "):
+            self.remarks.append(line.removeprefix("doctor "))
+        elif line == "sound":
+            self.is_sound = True
+        elif line == "verified":
+            self.is_verified = True
+            self._compare()
+        elif line == "ended":
+            self.has_ended = True
+
+    def _compare(self):
+        """What is there against what was acknowledged. What was found once must stay."""
+        if self._is_pool and not self.is_sound and not self.torn:
+            self.torn.append("the guest did not say that the pool is sound")
+        for thread, newest in enumerate(self._newest):
+            done = self._done.get(thread)
+            if done is None:
+                self.torn.append(f"the guest did not say how many transactions of thread {thread} are there")
+            elif done < newest:
+                self.lost.append(f"thread {thread} had acknowledged transaction {newest}, but {done} is the last that is "
+                                 "there")
+            # Whatever is there: it is what the next life begins with.
+            self._newest[thread] = done if done is not None else newest
+
+
+def try_module(files, seed, start=Machine):
+    """What the kernel module promises, without a cut. Returns what is wrong."""
+    image = files.folder / "module.img"
+    settings = {"format": 0, "medium": "chunk", "engine": "module", "seed": seed}
+    with start(command(image, files.kernel, files.initramfs, 2, settings)) as machine:
+        lines = list(machine.lines_until(lambda line: line in ("verified", "ended"), BOOT_SECONDS))
+    image.unlink(missing_ok=True)
+    return [line.removeprefix("problem ") for line in lines if line.startswith("problem ")]
+
+
+class Victim:
+    """The machine of one case: it has an image, and many lives."""
+
+    def __init__(self, case, seed, files, start=Machine):
+        """`files` has the paths kernel, initramfs and folder. `start` makes a machine of an emulator's command."""
+        self.case = case
+        self._random = random.Random(f"{seed}/{case.name()}")
+        self._seed = self._random.randrange(1 << 32)
+        self._first_cpus = self._random.randrange(len(CPUS))
+        self._files = files
+        self._start = start
+        self.image = files.folder / f"{case.engine}-{case.medium}.img"
+        self.console = self.image.with_suffix(".txt")
+        for old in (self.image, self.console):
+            old.unlink(missing_ok=True)
+        self._ledger = Ledger(case)
+        self._lives = 0
+        self._pending = Outcome()
+        self.remarks = []
+        self.life_seconds = []
+
+    def live_and_die(self):
+        """One more life, which ends in a cut. Returns the outcome of the cuts before it; None where it was not looked
+        at, and in the first life. Throws Silence where the machine does not work at all."""
+        cpus = CPUS[(self._first_cpus + self._lives) % len(CPUS)]
+        in_recovery = self._lives > 0 and self._random.random() < self.case.in_recovery
+        moment = self._random.uniform(0, RECOVERY_SECONDS if in_recovery else WORK_SECONDS)
+        began = time.monotonic()
+        with self._boot(cpus, work=1) as machine:
+            self._listen(machine, lambda line: line == "verifying")
+            if not in_recovery:
+                self._listen(machine, lambda _: min(self._ledger.acknowledged) >= self.case.acknowledged_at_least)
+            self._listen_for(machine, moment)
+            machine.cut()
+            self._listen_for(machine, moment)
+            self._keep_console(machine)
+        self.life_seconds.append(time.monotonic() - began)
+        outcome = self._settle()
+        self._pending.cuts += 1
+        self._pending.in_recovery += in_recovery
+        self._pending.cpus = cpus
+        self._pending.acknowledged += sum(self._ledger.acknowledged)
+        return outcome
+
+    def look(self):
+        """A last life, which only looks. Returns the outcome of the cuts before it."""
+        with self._boot(1, work=0) as machine:
+            self._listen(machine, lambda line: line == "verified")
+            self._keep_console(machine)
+        return self._settle()
+
+    def _boot(self, cpus, work):
+        settings = {"format": int(self._lives == 0), "medium": self.case.medium, "engine": self.case.engine,
+                    "threads": self.case.threads, "seed": self._seed, "pool": int(self.case.pool), "work": work}
+        self._lives += 1
+        self._ledger.begin_life()
+        return self._start(command(self.image, self._files.kernel, self._files.initramfs, cpus, settings))
+
+    def _listen(self, machine, is_last):
+        """Until a line that is the last, or until the guest ends because it cannot go on."""
+        def heard(line):
+            self._ledger.hear(line)
+            return is_last(line) or self._ledger.has_ended
+        for _ in () if self._ledger.has_ended else machine.lines_until(heard, BOOT_SECONDS):
+            pass
+
+    def _listen_for(self, machine, seconds):
+        for line in machine.lines(seconds):
+            self._ledger.hear(line)
+
+    def _keep_console(self, machine):
+        with self.console.open("a") as file:
+            file.write(f"--- life {self._lives}\n" + "\n".join(machine.said) + "\n")
+
+    def _settle(self):
+        """The outcome of the cuts before, if this life has looked at them."""
+        ledger = self._ledger
+        self.remarks += ledger.remarks
+        if not ledger.is_verified and not ledger.torn:
+            return None
+        outcome, self._pending = self._pending, Outcome()
+        outcome.lost, outcome.torn = ledger.lost, ledger.torn
+        if outcome.cuts == 0 and not outcome.is_clean():
+            raise Silence(f"{self.case.name()}: the first life failed: {(outcome.torn + outcome.lost)[0]}; "
+                          f"{self.console} has what the machine said")
+        return outcome if outcome.cuts else None

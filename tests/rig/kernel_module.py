@@ -1,0 +1,41 @@
+"""Builds the kernel module for the kernel of the rig's machine."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+from initramfs import Missing
+
+SOURCES = ("Kbuild", "module.c", "chunks.c", "chunks.h", "holdfast_chunks.h")
+
+
+class DoesNotBuild(Exception):
+    """The compiler refused it; the text has what it said."""
+
+
+def headers_in(packages):
+    """The folder that kernel modules are built with. Its makefile names where the package would have been installed."""
+    package = packages / "linux-headers-cloud-amd64"
+    folders = [path for path in package.glob("usr/src/linux-headers-*") if not path.name.endswith("-common")]
+    commons = list(package.glob("usr/src/linux-headers-*-common"))
+    if len(folders) != 1 or len(commons) != 1:
+        raise Missing(f"no kernel headers in {package}: cmake/unpack.sh puts them there")
+    makefile, words = folders[0] / "Makefile", f"include {commons[0].resolve()}/Makefile\n"
+    if makefile.read_text() != words:
+        makefile.write_text(words)
+    return folders[0]
+
+
+def build(packages, sources, into):
+    """Builds the module in the folder `into` and returns its path. A copy is built: the kernel's makefiles leave files
+    beside the sources."""
+    headers = headers_in(packages)
+    into.mkdir(parents=True, exist_ok=True)
+    for name in SOURCES:
+        shutil.copy2(sources / name, into / name)
+    done = subprocess.run(["make", "-C", str(headers), f"M={into.resolve()}", "W=1", "KCFLAGS=-Werror", "modules"],
+                          capture_output=True, text=True, env={**os.environ, "MAKEFLAGS": "", "LC_ALL": "C"})
+    if done.returncode != 0:
+        raise DoesNotBuild(f"the kernel module does not build:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    return pathlib.Path(into / "holdfast.ko")

@@ -1,0 +1,88 @@
+"""One emulated machine with persistent memory: started, listened to, and its power cut."""
+
+import os
+import queue
+import subprocess
+import threading
+import time
+
+MEMORY_MIB = 512
+IMAGE_MIB = 128
+
+
+class Silence(Exception):
+    """The machine did not say in time what was waited for; the text has its last lines."""
+
+
+def command(image, kernel, initramfs, cpus, settings):
+    """How the emulator is called. Its persistent memory is the file `image`, shared, so that every store that the
+    machine executed is in it when the emulator is killed. The domain that it reports is the memory controller."""
+    words = " ".join(f"rig.{name}={value}" for name, value in settings.items())
+    return ["setpriv", "--pdeathsig", "KILL",  # a machine must not survive the rig
+            "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus),
+            "-machine", "q35,nvdimm=on,nvdimm-persistence=mem-ctrl",
+            "-m", f"{MEMORY_MIB},slots=2,maxmem=2G",
+            "-object", f"memory-backend-file,id=store,share=on,mem-path={image},size={IMAGE_MIB}M",
+            "-device", "nvdimm,memdev=store,id=nvdimm",
+            "-kernel", str(kernel), "-initrd", str(initramfs),
+            "-append", f"console=ttyS0 quiet panic=-1 mitigations=off {words}",
+            "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"]
+
+
+class Machine:
+    """Runs from construction until `cut`, or until the with-block ends."""
+
+    def __init__(self, words):
+        self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.STDOUT, bufsize=0)
+        self._lines = queue.Queue()
+        self.said = []  # what has been given out, for messages
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.cut()
+
+    def _read(self):
+        rest = b""
+        while piece := os.read(self._process.stdout.fileno(), 65536):
+            *whole, rest = (rest + piece).split(b"\n")
+            for line in whole:
+                self._lines.put(line.decode(errors="replace").strip("\r"))
+        # A line without its end was being written when the power failed: it says nothing.
+        self._lines.put(None)
+
+    def lines(self, seconds):
+        """Gives out lines until that much time has gone by, or the machine is down."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            try:
+                line = self._lines.get(timeout=left)
+            except queue.Empty:
+                return
+            if line is None:
+                self._lines.put(None)
+                return
+            self.said.append(line)
+            yield line
+
+    def lines_until(self, is_last, seconds):
+        """Gives out lines up to one that is the last. Throws Silence if there is none in time."""
+        for line in self.lines(seconds):
+            yield line
+            if is_last(line):
+                return
+        status = self._process.poll()
+        state = f"the emulator ended with status {status}" if status is not None else f"nothing in {seconds} s"
+        raise Silence(f"{state}; the last lines of the console:\n  " + "\n  ".join(self.said[-20:]))
+
+    def cut(self):
+        """Cuts the power: nothing that the machine has not executed yet will happen. What it had said before is still
+        given out by `lines`."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        self._process.stdout.close()

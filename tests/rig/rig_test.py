@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Shows that the rig finds what it looks for, on machines that only say what a test has them say."""
+
+import pathlib
+import sys
+import tempfile
+import time
+import types
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import campaign
+import initramfs
+import rig
+from machine import Machine, Silence
+
+CASE = campaign.Case("redo", "fsdax", threads=2, in_recovery=0)
+FIRST_LIFE = ["verifying", "sound", "done 0 0", "done 1 0", "verified", "a 0 1", "a 1 1", "a 0 2"]
+
+
+def saying(*lives):
+    """Starts machines, one for each life, that say these lines and stay on."""
+    rest = list(lives)
+    return lambda _: Machine(["sh", "-c", 'printf "%s\\n" "$@"; exec sleep 60', "sh", *rest.pop(0)])
+
+
+class Verdicts(unittest.TestCase):
+    def setUp(self):
+        self._scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self._scratch.cleanup)
+        folder = pathlib.Path(self._scratch.name)
+        self._files = types.SimpleNamespace(kernel="kernel", initramfs="initramfs", folder=folder)
+        for name, seconds in (("WORK_SECONDS", 0.05), ("BOOT_SECONDS", 5)):
+            self.addCleanup(setattr, campaign, name, getattr(campaign, name))
+            setattr(campaign, name, seconds)
+
+    def outcome_of(self, *lives, case=CASE):
+        victim = campaign.Victim(case, 1, self._files, start=saying(*lives))
+        outcomes = [victim.live_and_die() for _ in lives[1:]] + [victim.look()]
+        self.assertIsNone(outcomes[0])
+        return outcomes[-1]
+
+    def test_what_was_acknowledged_and_is_there_is_clean(self):
+        outcome = self.outcome_of(FIRST_LIFE, ["sound", "done 0 2", "done 1 1", "verified"])
+        self.assertTrue(outcome.is_clean(), outcome)
+        self.assertEqual((outcome.cuts, outcome.acknowledged), (1, 3))
+
+    def test_more_than_was_acknowledged_is_clean(self):
+        self.assertTrue(self.outcome_of(FIRST_LIFE, ["sound", "done 0 9", "done 1 1", "verified"]).is_clean())
+
+    def test_an_acknowledged_transaction_that_is_not_there_is_lost(self):
+        outcome = self.outcome_of(FIRST_LIFE, ["sound", "done 0 1", "done 1 1", "verified"])
+        self.assertEqual(len(outcome.lost), 1)
+        self.assertIn("thread 0 had acknowledged transaction 2", outcome.lost[0])
+
+    def test_what_was_found_once_must_stay(self):
+        second = ["verifying", "sound", "done 0 5", "done 1 1", "verified", "a 0 6", "a 1 2"]
+        outcome = self.outcome_of(FIRST_LIFE, second, ["sound", "done 0 6", "done 1 1", "verified"])
+        self.assertEqual(len(outcome.lost), 1)
+
+    def test_a_problem_that_the_guest_tells_is_torn(self):
+        outcome = self.outcome_of(FIRST_LIFE, ["sound", "done 0 2", "done 1 1", "problem the vector holds something else",
+                                               "verified"])
+        self.assertEqual(outcome.torn, ["the vector holds something else"])
+
+    def test_a_pool_of_which_nobody_said_that_it_is_sound_is_torn(self):
+        self.assertEqual(len(self.outcome_of(FIRST_LIFE, ["done 0 2", "done 1 1", "verified"]).torn), 1)
+
+    def test_a_thread_of_which_nothing_is_said_is_torn(self):
+        self.assertEqual(len(self.outcome_of(FIRST_LIFE, ["sound", "done 0 2", "verified"]).torn), 1)
+
+    def test_a_guest_that_cannot_go_on_after_a_cut_is_torn(self):
+        self.assertEqual(self.outcome_of(FIRST_LIFE, ["problem mount failed", "ended"]).torn, ["mount failed"])
+
+    def test_a_number_that_is_acknowledged_twice_is_torn(self):
+        second = ["verifying", "sound", "done 0 2", "done 1 1", "verified", "a 0 2", "a 1 2"]
+        victim = campaign.Victim(CASE, 1, self._files, start=saying(FIRST_LIFE, second))
+        victim.live_and_die()
+        self.assertEqual(len(victim.live_and_die().torn), 1)
+
+    def test_a_machine_that_fails_in_its_first_life_is_no_finding(self):
+        victim = campaign.Victim(CASE, 1, self._files, start=saying(["problem insmod failed", "ended"]))
+        with self.assertRaisesRegex(Silence, "insmod failed"):
+            victim.live_and_die()
+
+    def test_a_cut_in_recovery_counts_with_the_cut_before_it(self):
+        always = campaign.Case("redo", "fsdax", threads=2, in_recovery=1)
+        outcome = self.outcome_of(FIRST_LIFE, ["verifying"], ["sound", "done 0 2", "done 1 1", "verified"], case=always)
+        self.assertEqual((outcome.cuts, outcome.in_recovery), (2, 1))
+        self.assertTrue(outcome.is_clean())
+
+
+    def test_what_is_wrong_with_the_module_is_told(self):
+        wrong = campaign.try_module(self._files, 1, saying(["problem module: not so: others do not free", "verified"]))
+        self.assertEqual(wrong, ["module: not so: others do not free"])
+        self.assertEqual(campaign.try_module(self._files, 1, saying(["verified"])), [])
+
+
+class Machines(unittest.TestCase):
+    def test_a_line_that_the_cut_ended_says_nothing(self):
+        with Machine(["sh", "-c", 'printf "a 0 1\\na 0 12"; exec sleep 60']) as machine:
+            time.sleep(0.2)
+            machine.cut()
+            self.assertEqual(list(machine.lines(5)), ["a 0 1"])
+
+    def test_what_was_said_before_a_cut_is_heard_after_it(self):
+        with Machine(["sh", "-c", "seq 1 20000; exec sleep 60"]) as machine:
+            self.assertEqual(next(machine.lines(5)), "1")
+            time.sleep(0.3)
+            machine.cut()
+            self.assertEqual(list(machine.lines(5))[-1], "20000")
+
+    def test_silence_has_the_last_lines(self):
+        with Machine(["sh", "-c", "echo kernel panic; exec sleep 60"]) as machine:
+            with self.assertRaisesRegex(Silence, "kernel panic"):
+                list(machine.lines_until(lambda line: line == "verified", 0.3))
+
+
+class Archives(unittest.TestCase):
+    def test_a_module_stands_behind_those_that_it_needs(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            for name, needs in (("nd_pmem", "libnvdimm,nd-btt"), ("nd_btt", "libnvdimm"), ("libnvdimm", "")):
+                (folder / f"{name}.ko").write_bytes(b"\0license=GPL\0depends=" + needs.encode() + b"\0")
+            names = [path.stem for path in initramfs.modules_in_order(folder, ["nd_pmem"])]
+        self.assertEqual(names, ["libnvdimm", "nd_btt", "nd_pmem"])
+
+    def test_a_missing_module_is_named(self):
+        with tempfile.TemporaryDirectory() as scratch, self.assertRaisesRegex(initramfs.Missing, "no module nfit"):
+            initramfs.modules_in_order(pathlib.Path(scratch), ["nfit"])
+
+    def test_an_archive_has_the_directories_above_a_file_once(self):
+        archive = initramfs.Archive()
+        archive.add("bin/one", initramfs.PROGRAM, b"12345")
+        archive.add("bin/two", initramfs.PLAIN)
+        data = archive.bytes()
+        self.assertEqual(len(data) % 4, 0)
+        self.assertEqual(data.count(b"070701"), 4)
+        self.assertEqual(data.count(b"bin\0"), 1)
+        self.assertLess(data.index(b"bin\0"), data.index(b"bin/one\0"))
+
+
+class Shares(unittest.TestCase):
+    def test_cuts_are_shared_out_evenly(self):
+        self.assertEqual(rig.share_out(5, ["a", "b", "c"]), [("a", 2), ("b", 2), ("c", 1)])
+        self.assertEqual(rig.share_out(2, ["a", "b", "c"]), [("a", 1), ("b", 1)])
+
+
+if __name__ == "__main__":
+    unittest.main()
