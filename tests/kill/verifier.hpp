@@ -5,6 +5,8 @@
 
 #include <holdfast/heap/heap.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -57,9 +59,10 @@ private:
     }
 
     void compare(const thread_state<Engine>& state, const thread_model& model, std::uint64_t thread) {
-        const bool sound = expect_sound(state.numbers) & expect_sound(state.words) & expect_sound(state.list) &
-                           expect_sound(state.line) & expect_sound(state.table);
-        if (!sound) return;
+        // Each is looked at, also when one before it is not sound.
+        const std::array sound{expect_sound(state.numbers), expect_sound(state.words), expect_sound(state.list),
+                               expect_sound(state.line), expect_sound(state.table)};
+        if (std::ranges::find(sound, false) != sound.end()) return;
         const std::string whose = " of thread " + std::to_string(thread) + " holds something else";
         std::map<std::uint64_t, std::uint64_t> numbers;
         for (const auto& entry : state.numbers) numbers.emplace(entry.first.get(), entry.second.get());
