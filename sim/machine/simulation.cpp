@@ -210,24 +210,22 @@ result<filled_machine> fill_and_build(const machine_config& config, const simula
     return made;
 }
 
-/// For the program, which has to know before it begins. Behind `transactions` and those that are measured there are as
-/// many again, so that no hart is done with its part while others are measured.
-std::uint64_t operations_behind(std::uint64_t transactions, const simulation_options& options) {
-    return 2 * (transactions + options.operations) + 1000;
-}
-
-/// Whatever the program does behind the measured phase costs the host time, and with logging by software much. So the
-/// caches are warmed once only to count how many transactions that takes. Hardware of one's own is not asked to do
-/// everything twice: then it is the largest number.
-result<std::uint64_t> operations_needed(const machine_config& config, const simulation_options& options) {
+/// How many operations the program is told to do, before it begins. What it does behind the measured phase costs the
+/// host time, so the caches are warmed once only to count how many transactions that takes without a log. All designs
+/// get the same number, because some programs lay out their memory by it. None takes more to warm the caches: whatever
+/// logs or cleans lines writes more. Twice as many as are needed, so that no hart is done with its part while others
+/// are measured.
+result<std::uint64_t> operations_of(const machine_config& config, simulation_options options) {
+    options.design = design::non_pers;
+    options.attach = nullptr;
     const std::uint64_t most = warm_up_most(config, options);
     const std::uint64_t most_operations = most + options.operations + options.operations / 4 + 1000;
-    if (options.attach || options.footprint_bytes <= config.caches.l2.bytes) return most_operations;
+    if (options.footprint_bytes <= config.caches.l2.bytes) return most_operations;
     const auto filled = fill_and_build(config, options, most_operations);
     if (!filled) return filled.problem();
     const auto warmed = warm(*filled->guest, *filled->built, most);
     if (!warmed) return warmed.problem();
-    return std::min(most_operations, operations_behind(warmed->transactions, options));
+    return std::min(most_operations, 2 * (warmed->transactions + options.operations) + 1000);
 }
 
 /// What the program without a log says, that never sees a machine: a design's own has to say the same.
@@ -243,7 +241,7 @@ result<std::string> reference(const machine_config& config, simulation_options o
 result<simulation_result> simulate(const machine_config& config, const simulation_options& options,
                                    const simulation_progress& progress) {
     progress("filling");
-    const auto operations = operations_needed(config, options);
+    const auto operations = operations_of(config, options);
     if (!operations) return operations.problem();
     auto filled = fill_and_build(config, options, *operations);
     if (!filled) return filled.problem();
