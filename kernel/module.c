@@ -24,6 +24,7 @@
 #include <linux/nd.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 
 static char *namespace = "";
 module_param(namespace, charp, 0444);
@@ -230,6 +231,25 @@ static long holdfast_ioctl(struct file *file, unsigned int call, unsigned long a
 	return failed;
 }
 
+/*
+ * Pages are mapped when they are touched: then the mapping is known to whoever takes the region away, under the same
+ * lock, and no page outlives the region.
+ */
+static vm_fault_t touch_page(struct vm_fault *vmf)
+{
+	const struct open_file *opened = vmf->vma->vm_file->private_data;
+	u64 from = (u64)vmf->pgoff << PAGE_SHIFT;
+	vm_fault_t done = VM_FAULT_SIGBUS;
+
+	mutex_lock(&lock);
+	if (region.base && opened->uses && from < opened->chunk.bytes)
+		done = vmf_insert_pfn(vmf->vma, vmf->address, PHYS_PFN(region_begin + opened->chunk.offset + from));
+	mutex_unlock(&lock);
+	return done;
+}
+
+static const struct vm_operations_struct of_pages = { .fault = touch_page };
+
 static int map_chunk(const struct open_file *opened, struct vm_area_struct *vma)
 {
 	u64 bytes = vma->vm_end - vma->vm_start, from = (u64)vma->vm_pgoff << PAGE_SHIFT;
@@ -243,8 +263,13 @@ static int map_chunk(const struct open_file *opened, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (from > opened->chunk.bytes || bytes > opened->chunk.bytes - from)
 		return -EINVAL;
-	return remap_pfn_range(vma, vma->vm_start, PHYS_PFN(region_begin + opened->chunk.offset + from), bytes,
-			       vma->vm_page_prot);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
+#else
+	vma->vm_flags |= VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP;
+#endif
+	vma->vm_ops = &of_pages;
+	return 0;
 }
 
 static int holdfast_mmap(struct file *file, struct vm_area_struct *vma)
@@ -271,14 +296,33 @@ static int holdfast_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* What programs have stored to the file's chunk is durable. */
+static void write_chunk_back(const struct open_file *opened)
+{
+	if (opened->uses && region.base && (opened->file->f_mode & FMODE_WRITE))
+		persist_bytes(NULL, (char *)region.base + opened->chunk.offset, opened->chunk.bytes);
+}
+
+/* msync as well. The whole chunk, whatever part of it is asked for. */
+static int holdfast_fsync(struct file *file, loff_t begin, loff_t end, int datasync)
+{
+	const struct open_file *opened = file->private_data;
+	int failed;
+
+	mutex_lock(&lock);
+	failed = region.base ? 0 : -ENODEV;
+	write_chunk_back(opened);
+	mutex_unlock(&lock);
+	return failed;
+}
+
 /* No descriptor and no mapping is left. */
 static int holdfast_release(struct inode *inode, struct file *file)
 {
 	struct open_file *opened = file->private_data;
 
 	mutex_lock(&lock);
-	if (opened->uses && region.base && (file->f_mode & FMODE_WRITE))
-		persist_bytes(NULL, (char *)region.base + opened->chunk.offset, opened->chunk.bytes);
+	write_chunk_back(opened);
 	list_del(&opened->list);
 	mutex_unlock(&lock);
 	kfree(opened);
@@ -292,6 +336,7 @@ static const struct file_operations operations = {
 	.unlocked_ioctl = holdfast_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = holdfast_mmap,
+	.fsync = holdfast_fsync,
 	.mmap_supported_flags = MAP_SYNC,
 	.llseek = noop_llseek,
 };
@@ -341,8 +386,11 @@ static void give_region_back(void)
 
 	mutex_lock(&lock);
 	region.base = NULL;
-	list_for_each_entry(each, &open_files, list)
+	/* Whatever comes in its place, another region or this one changed, they do not use. */
+	list_for_each_entry(each, &open_files, list) {
+		each->uses = false;
 		unmap_mapping_range(each->file->f_mapping, 0, 0, 1);
+	}
 	mutex_unlock(&lock);
 }
 
@@ -359,6 +407,8 @@ static int holdfast_probe(struct device *dev)
 	mutex_unlock(&lock);
 	if (failed)
 		return failed;
+	/* What it had before may be another device's now. */
+	device.minor = MISC_DYNAMIC_MINOR;
 	failed = misc_register(&device);
 	if (failed)
 		give_region_back();
@@ -374,7 +424,7 @@ static void holdfast_remove(struct device *dev)
 
 static struct nd_device_driver holdfast_driver = {
 	.drv = { .name = "holdfast", .probe_type = PROBE_FORCE_SYNCHRONOUS },
-	.type = ND_DRIVER_NAMESPACE_IO,
+	.type = ND_DRIVER_NAMESPACE_IO | ND_DRIVER_NAMESPACE_PMEM,
 	.probe = holdfast_probe,
 	.remove = holdfast_remove,
 };

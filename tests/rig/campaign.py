@@ -83,8 +83,12 @@ class Ledger:
         elif line == "verified":
             self.is_verified = True
             self._compare()
+        elif "Kernel panic" in line:
+            self.torn.append(line)
         elif line == "ended":
             self.has_ended = True
+            if not self.torn:
+                self.torn.append("the guest ended and did not say why")
 
     def _compare(self):
         """What is there against what was acknowledged. What was found once must stay."""
@@ -108,7 +112,8 @@ def try_module(files, seed, start=Machine):
     with start(command(image, files.kernel, files.initramfs, 2, settings)) as machine:
         lines = list(machine.lines_until(lambda line: line in ("verified", "ended"), BOOT_SECONDS))
     image.unlink(missing_ok=True)
-    return [line.removeprefix("problem ") for line in lines if line.startswith("problem ")]
+    wrong = [line.removeprefix("problem ") for line in lines if line.startswith("problem ") or "Kernel panic" in line]
+    return wrong or ([] if lines[-1] == "verified" else ["the guest ended and did not say why"])
 
 
 class Victim:

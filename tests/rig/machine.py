@@ -25,7 +25,7 @@ def command(image, kernel, initramfs, cpus, settings):
             "-object", f"memory-backend-file,id=store,share=on,mem-path={image},size={IMAGE_MIB}M",
             "-device", "nvdimm,memdev=store,id=nvdimm",
             "-kernel", str(kernel), "-initrd", str(initramfs),
-            "-append", f"console=ttyS0 quiet panic=-1 mitigations=off {words}",
+            "-append", f"console=ttyS0 quiet panic=-1 oops=panic panic_on_warn=1 mitigations=off {words}",
             "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"]
 
 

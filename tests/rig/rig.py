@@ -58,7 +58,11 @@ def make_files(build):
     folder = FOLDER / f"machines-{os.getpid()}"
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / "initramfs"
-    module = kernel_module.build(FOLDER / "packages", ROOT / "kernel", folder / "module")
+    try:
+        module = kernel_module.build(FOLDER / "packages", ROOT / "kernel", folder / "module")
+    except kernel_module.DoesNotBuild:
+        shutil.rmtree(folder)
+        raise
     archive.write_bytes(initramfs.build(FOLDER / "packages", programs, ROOT / "tests/rig/guest/init", module))
     shutil.rmtree(module.parent)
     return types.SimpleNamespace(kernel=initramfs.kernel_in(FOLDER / "packages")[0], initramfs=archive, folder=folder)

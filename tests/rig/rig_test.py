@@ -72,6 +72,21 @@ class Verdicts(unittest.TestCase):
     def test_a_guest_that_cannot_go_on_after_a_cut_is_torn(self):
         self.assertEqual(self.outcome_of(FIRST_LIFE, ["problem mount failed", "ended"]).torn, ["mount failed"])
 
+    def test_a_guest_that_ends_without_a_word_is_torn(self):
+        self.assertEqual(len(self.outcome_of(FIRST_LIFE, ["ended"]).torn), 1)
+        victim = campaign.Victim(CASE, 1, self._files, start=saying(FIRST_LIFE + ["ended"]))
+        with self.assertRaisesRegex(Silence, "the first life failed"):
+            victim.live_and_die()
+
+    def test_a_panic_in_the_middle_of_work_is_torn(self):
+        second = ["verifying", "sound", "done 0 2", "done 1 1", "verified", "a 0 3", "a 1 2",
+                  "[ 3.1] Kernel panic - not syncing: panic_on_warn set"]
+        outcome = self.outcome_of(FIRST_LIFE, second, ["sound", "done 0 3", "done 1 2", "verified"])
+        self.assertEqual(len(outcome.torn), 0)  # of the last cut
+        victim = campaign.Victim(CASE, 1, self._files, start=saying(FIRST_LIFE, second))
+        victim.live_and_die()
+        self.assertEqual(len(victim.live_and_die().torn), 1)
+
     def test_a_number_that_is_acknowledged_twice_is_torn(self):
         second = ["verifying", "sound", "done 0 2", "done 1 1", "verified", "a 0 2", "a 1 2"]
         victim = campaign.Victim(CASE, 1, self._files, start=saying(FIRST_LIFE, second))
@@ -94,6 +109,7 @@ class Verdicts(unittest.TestCase):
         wrong = campaign.try_module(self._files, 1, saying(["problem module: not so: others do not free", "verified"]))
         self.assertEqual(wrong, ["module: not so: others do not free"])
         self.assertEqual(campaign.try_module(self._files, 1, saying(["verified"])), [])
+        self.assertEqual(len(campaign.try_module(self._files, 1, saying(["ended"]))), 1)
 
 
 class Machines(unittest.TestCase):

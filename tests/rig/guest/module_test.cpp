@@ -85,6 +85,43 @@ void permissions_are_those_of_files() {
     if (::seteuid(0) != 0 || ::setegid(0) != 0) expect(false, "the check is root again");
 }
 
+bool write_to(const char* path, const std::string& text) {
+    std::FILE* const file = std::fopen(path, "w");
+    if (file == nullptr) return false;
+    const bool is_written = std::fputs(text.c_str(), file) >= 0;
+    return std::fclose(file) == 0 && is_written;
+}
+
+/// Whether a process that loads the byte ends by this signal.
+bool ends_by(int signal, const volatile unsigned char* at) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(*at);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFSIGNALED(status) && WTERMSIG(status) == signal;
+}
+
+/// Files that are open while the region goes and comes back use nothing of it before they ask again.
+void a_region_that_was_away_is_used_anew() {
+    const chunk_device one;
+    expect(one.make(105, leaf_bytes) == 0, "a chunk can be made");
+    unsigned char* const at = one.map(leaf_bytes);
+    if (at == nullptr) return expect(false, "a chunk can be mapped");
+    at[0] = 0x11;
+    expect(::msync(at, leaf_bytes, MS_SYNC) == 0, "a chunk is written back on demand");
+    expect(write_to("/sys/bus/nd/drivers/holdfast/unbind", "namespace0.0"), "the region can be taken away");
+    expect(ends_by(SIGBUS, at), "nothing is mapped of a region that is away");
+    expect(one.use(105) == ENODEV && one.map(leaf_bytes) == nullptr, "nor can it be used");
+    expect(write_to("/sys/bus/nd/drivers/holdfast/bind", "namespace0.0"), "the region can come back");
+    expect(ends_by(SIGBUS, at), "what was mapped before stays away");
+    expect(one.map(leaf_bytes) == nullptr && errno == ENODATA, "a file uses nothing of a region that has come back");
+    expect(one.use(105) == 0, "before it asks");
+    const unsigned char* const again = one.map(leaf_bytes);
+    expect(again != nullptr && again[0] == 0x11, "then the chunk is as it was");
+    if (again != nullptr) ::munmap(const_cast<unsigned char*>(again), leaf_bytes);
+    ::munmap(at, leaf_bytes);
+}
+
 enum class end { killed, fault, exited, executes };
 
 /// Stores to a new chunk until it ends, or is ended, in the middle of it.
@@ -209,6 +246,8 @@ int run(const std::string& which, std::uint64_t seed) {
     bad_calls_are_refused();
     a_chunk_is_mapped_within_its_bounds();
     permissions_are_those_of_files();
+    a_region_that_was_away_is_used_anew();
+    expect(chunk_device().free(105) == 0, "whoever used it has closed it");
     an_ended_process_leaves_its_chunk(seed, 200);
     any_calls_leave_a_sound_region(seed);
     leave_a_chunk();
