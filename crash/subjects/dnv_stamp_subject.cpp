@@ -14,17 +14,12 @@
 namespace holdfast::crash {
 namespace {
 
-class dnv_stamp_subject final : public dnv_pool_subject {
+class dnv_stamp_subject final : public program_subject<dnv_pool_subject> {
 public:
-    using dnv_pool_subject::dnv_pool_subject;
+    using program_subject::program_subject;
 
     std::string_view name() const override { return "stamp"; }
     bool knows(const model& how) const override { return !how.is_file; }
-    bool is_program() const override { return true; }
-    unsigned universe() const override { return stamp_recording::operations; }
-    std::string describe(unsigned operation) const override { return stamp_recording::describe(operation); }
-    unsigned longest_workload(unsigned) const override { return 1; }
-    std::uint64_t images_of_a_cut() const override { return 16; }
     std::uint64_t nested_less_often() const override { return 256; }
 
     trace record(const workload& operations, const model& how, std::size_t) override {

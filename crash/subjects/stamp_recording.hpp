@@ -82,4 +82,17 @@ private:
     std::uint64_t hash_ = 0;
 };
 
+/// A subject of whole programs, on pools of any kind: one operation is a part of one program's run.
+template <class Subject>
+class program_subject : public Subject {
+public:
+    using Subject::Subject;
+
+    bool is_program() const override { return true; }
+    unsigned universe() const override { return stamp_recording::operations; }
+    std::string describe(unsigned operation) const override { return stamp_recording::describe(operation); }
+    unsigned longest_workload(unsigned) const override { return 1; }
+    std::uint64_t images_of_a_cut() const override { return 16; }
+};
+
 }  // namespace holdfast::crash

@@ -29,7 +29,7 @@ struct kept_bytes {
 
 /// `Access` is made from an open_pool&.
 template <class Engine, class Access = pool_access<Engine>>
-class stamp_subject final : public opened_pool_subject<Engine> {
+class stamp_subject final : public program_subject<opened_pool_subject<Engine>> {
     using opened = opened_pool_subject<Engine>;
     using typename opened::pool;
     using opened::expected_;
@@ -41,11 +41,6 @@ public:
     std::string_view name() const override { return name_; }
     /// A file is a log of its own, and no other program has more to do with it.
     bool knows(const model& how) const override { return !how.is_saved && !how.is_file; }
-    bool is_program() const override { return true; }
-    unsigned universe() const override { return stamp_recording::operations; }
-    std::string describe(unsigned operation) const override { return stamp_recording::describe(operation); }
-    unsigned longest_workload(unsigned) const override { return 1; }
-    std::uint64_t images_of_a_cut() const override { return 16; }
     std::uint64_t nested_less_often() const override { return 64; }
 
     trace record(const workload& operations, const model& how, std::size_t) override {

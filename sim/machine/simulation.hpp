@@ -37,7 +37,7 @@ struct simulation_result {
     std::optional<timeline> trace{};  ///< if it was asked for
     bool verified = false;
     std::string said{};      ///< the program's last line
-    std::string expected{};  ///< the same without caches and time
+    std::string expected{};  ///< that of the program without a log, caches and time
 
     /// A number by its name; 0 if there is none.
     double number(std::string_view name) const noexcept {
@@ -54,8 +54,8 @@ struct simulation_result {
 using simulation_progress = std::function<void(const char* phase)>;
 
 /// Fills without time, warms the caches with operations, measures `operations` transactions in detail, and lets the
-/// program finish without time on the bytes that caches and memory have then; compares what the program found with a
-/// run that never saw them. Requires: check(config) finds nothing.
+/// program finish without time on the bytes that caches and memory have then; compares what the program found with
+/// what one finds that logs nothing and never saw them. Requires: check(config) finds nothing.
 /// Errors: the program is not there or fails, or ends before as many operations were measured, or before the window
 /// that is to be traced.
 /// Thread safety: several may run side by side.

@@ -231,8 +231,7 @@ TEST(Simulation, CachesWhoseLinesAreCleanedByHardwareAreWarmInTheEndToo) {
 
 TEST(Simulation, CachesOfWhichAProgramNeverUsesSomeSetsAreWarmWhenTwiceTheirLinesHaveLeft) {
     machine_config config = small_machine();
-    // Sets are more than there are lines of nodes at the places that fill them: the first lines of a B-tree's nodes are
-    // in use, the last ones are not.
+    // The last lines of a B-tree's nodes are hardly ever used, and with one way they have sets to themselves.
     ASSERT_FALSE(set(config, "cache.l2.ways", "1"));
     ASSERT_FALSE(check(config));
     std::uint64_t full_sets = 0, sets = 0;
