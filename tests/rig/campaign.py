@@ -7,7 +7,9 @@ import time
 
 from machine import Machine, Silence, command
 
-BOOT_SECONDS = 120      # at most, on a machine that does much else
+UP_SECONDS = 60         # until the kernel is up, at most, on a machine that does much else
+BOOTS = 3               # at most, until one comes up: an emulated machine hangs in one of a hundred
+BOOT_SECONDS = 120      # from then on
 WORK_SECONDS = 1.2      # a cut in the middle of work comes at most so long after what it waits for
 RECOVERY_SECONDS = 0.5  # a cut in the middle of recovery, after its beginning
 CPUS = (1, 2, 4)
@@ -105,12 +107,34 @@ class Ledger:
             self._newest[thread] = done if done is not None else newest
 
 
+def boot(start, words, hear=lambda line: None):
+    """A machine whose kernel is up, and how many hung before it. Nothing of ours has run in those: init says `up` before
+    it touches the persistent memory. What it says until then goes to `hear`."""
+    for hung in range(BOOTS):
+        machine = start(words)
+        try:
+            for line in machine.lines_until(lambda line: line in ("up", "ended"), UP_SECONDS):
+                hear(line)
+            return machine, hung
+        except Silence:
+            machine.cut()
+            if hung + 1 == BOOTS:
+                raise
+        except BaseException:
+            machine.cut()
+            raise
+
+
 def try_module(files, seed, start=Machine):
     """What the kernel module promises, without a cut. Returns what is wrong."""
     image = files.folder / "module.img"
     settings = {"format": 0, "medium": "chunk", "engine": "module", "seed": seed}
-    with start(command(image, files.kernel, files.initramfs, 2, settings)) as machine:
-        lines = list(machine.lines_until(lambda line: line in ("verified", "ended"), BOOT_SECONDS))
+    with boot(start, command(image, files.kernel, files.initramfs, 2, settings))[0] as machine:
+        is_last = ("verified", "ended").__contains__
+        if machine.said[-1] != "ended":
+            for _ in machine.lines_until(is_last, BOOT_SECONDS):
+                pass
+        lines = machine.said
     image.unlink(missing_ok=True)
     wrong = [line.removeprefix("problem ") for line in lines if line.startswith("problem ") or "Kernel panic" in line]
     return wrong or ([] if lines[-1] == "verified" else ["the guest ended and did not say why"])
@@ -136,6 +160,7 @@ class Victim:
         self._pending = Outcome()
         self.remarks = []
         self.life_seconds = []
+        self.hung_boots = 0
 
     def live_and_die(self):
         """One more life, which ends in a cut. Returns the outcome of the cuts before it; None where it was not looked
@@ -172,7 +197,10 @@ class Victim:
                     "threads": self.case.threads, "seed": self._seed, "pool": int(self.case.pool), "work": work}
         self._lives += 1
         self._ledger.begin_life()
-        return self._start(command(self.image, self._files.kernel, self._files.initramfs, cpus, settings))
+        words = command(self.image, self._files.kernel, self._files.initramfs, cpus, settings)
+        machine, hung = boot(self._start, words, self._ledger.hear)
+        self.hung_boots += hung
+        return machine
 
     def _listen(self, machine, is_last):
         """Until a line that is the last, or until the guest ends because it cannot go on."""

@@ -77,6 +77,7 @@ class Run:
         self._has_remarked = False
         self._lock = threading.Lock()
         self.life_seconds = []
+        self.hung_boots = 0
         self.cpus = set()
         self.done = types.SimpleNamespace(cuts=0, in_recovery=0, acknowledged=0, lost=[], torn=[])
         self.controls = {case.engine: {"cuts": 0, "found": 0} for case in campaign.CONTROLS}
@@ -93,6 +94,7 @@ class Run:
                 break
         with self._lock:
             self.life_seconds += victim.life_seconds
+            self.hung_boots += victim.hung_boots
             self._remark(victim.remarks)
         if is_clean or case in campaign.CONTROLS:
             victim.image.unlink()
@@ -156,7 +158,7 @@ def record_of(run, seconds):
             "controls": run.controls,
             "cuts_in_recovery": run.done.in_recovery, "acknowledged": run.done.acknowledged,
             "cpus": sorted(run.cpus), "seed": run.seed, "seconds": round(seconds, 1),
-            "seconds_per_cycle": round(sum(run.life_seconds) / max(1, len(run.life_seconds)), 2),
+            "hung_boots": run.hung_boots, "seconds_per_cycle": round(sum(run.life_seconds) / max(1, len(run.life_seconds)), 2),
             "seconds_per_cycle_max": round(max(run.life_seconds, default=0), 2), "emulated": True}
 
 

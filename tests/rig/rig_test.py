@@ -18,10 +18,17 @@ CASE = campaign.Case("redo", "fsdax", threads=2, in_recovery=0)
 FIRST_LIFE = ["verifying", "sound", "done 0 0", "done 1 0", "verified", "a 0 1", "a 1 1", "a 0 2"]
 
 
+HANGS = ["rcu: INFO: rcu_preempt self-detected stall on CPU"]
+
+
 def saying(*lives):
-    """Starts machines, one for each life, that say these lines and stay on."""
+    """Starts machines, one for each life, that say these lines behind `up` and stay on."""
     rest = list(lives)
-    return lambda _: Machine(["sh", "-c", 'printf "%s\\n" "$@"; exec sleep 60', "sh", *rest.pop(0)])
+
+    def start(_):
+        said = rest.pop(0)
+        return Machine(["sh", "-c", 'printf "%s\\n" "$@"; exec sleep 60', "sh", *([] if said is HANGS else ["up"]), *said])
+    return start
 
 
 class Verdicts(unittest.TestCase):
@@ -30,7 +37,7 @@ class Verdicts(unittest.TestCase):
         self.addCleanup(self._scratch.cleanup)
         folder = pathlib.Path(self._scratch.name)
         self._files = types.SimpleNamespace(kernel="kernel", initramfs="initramfs", folder=folder)
-        for name, seconds in (("WORK_SECONDS", 0.05), ("BOOT_SECONDS", 5)):
+        for name, seconds in (("WORK_SECONDS", 0.05), ("BOOT_SECONDS", 5), ("UP_SECONDS", 0.5)):
             self.addCleanup(setattr, campaign, name, getattr(campaign, name))
             setattr(campaign, name, seconds)
 
@@ -96,6 +103,16 @@ class Verdicts(unittest.TestCase):
     def test_a_machine_that_fails_in_its_first_life_is_no_finding(self):
         victim = campaign.Victim(CASE, 1, self._files, start=saying(["problem insmod failed", "ended"]))
         with self.assertRaisesRegex(Silence, "insmod failed"):
+            victim.live_and_die()
+
+    def test_a_machine_that_hangs_before_its_kernel_is_up_is_started_again(self):
+        victim = campaign.Victim(CASE, 1, self._files, start=saying(HANGS, HANGS, FIRST_LIFE))
+        victim.live_and_die()
+        self.assertEqual(victim.hung_boots, 2)
+
+    def test_a_machine_that_never_comes_up_is_no_all_clear(self):
+        victim = campaign.Victim(CASE, 1, self._files, start=saying(HANGS, HANGS, HANGS))
+        with self.assertRaisesRegex(Silence, "self-detected stall"):
             victim.live_and_die()
 
     def test_a_cut_in_recovery_counts_with_the_cut_before_it(self):
