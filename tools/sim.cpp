@@ -9,6 +9,7 @@
 #include "writable.hpp"
 
 #include <holdfast/base/result.hpp>
+#include <sim/machine/common_findings.hpp>
 
 #include <fmt/core.h>
 
@@ -220,12 +221,13 @@ std::vector<sim_case> share_of(const std::vector<sim_case>& all, const std::stri
 }
 
 /// Of unsafe-base both, of which the faster one counts.
-sim::result<sim::simulation_result> run_case(sim_case& ran, const sim::simulation_progress& progress) {
-    auto found = sim::simulate(ran.machine, ran.options, progress);
+sim::result<sim::simulation_result> run_case(sim_case& ran, const sim::simulation_progress& progress,
+                                             sim::common_findings& common) {
+    auto found = sim::simulate(ran.machine, ran.options, progress, common);
     if (ran.options.design != sim::design::unsafe_base || !found) return found;
     sim::simulation_options undo = ran.options;
     undo.unsafe_values = sim::logged_values::undo;
-    auto other = sim::simulate(ran.machine, undo, [](const char*) {});
+    auto other = sim::simulate(ran.machine, undo, [](const char*) {}, common);
     if (!other) return other;
     if (found->number("tx_per_s") >= other->number("tx_per_s")) return found;
     ran.options = undo;
@@ -240,12 +242,14 @@ std::vector<sim_outcome> run_cases(std::vector<sim_case>& cases, std::uint32_t j
     std::size_t begun = 0;
     std::atomic<std::size_t> next = 0;
     std::vector<std::optional<sim::result<sim::simulation_result>>> results(cases.size());
+    sim::common_findings common;
     const auto work = [&] {
         for (std::size_t i = next++; i < cases.size(); i = next++) {
-            results[i] = run_case(cases[i], [&](const char*) {
+            const auto begins = [&](const char*) {
                 const std::lock_guard guard(one_at_a_time);
                 bar.at(begun++);
-            });
+            };
+            results[i] = run_case(cases[i], begins, common);
         }
     };
     std::vector<std::thread> helpers;

@@ -3,6 +3,7 @@
 
 #include <sim/energy/logging_overhead.hpp>
 #include <sim/front/machine.hpp>
+#include <sim/machine/common_findings.hpp>
 #include <sim/machine/running_program.hpp>
 #include <sim/machine/simulated_machine.hpp>
 #include <sim/machine/warming_memory.hpp>
@@ -240,8 +241,14 @@ result<std::string> reference(const machine_config& config, simulation_options o
 
 result<simulation_result> simulate(const machine_config& config, const simulation_options& options,
                                    const simulation_progress& progress) {
+    common_findings nobody_else;
+    return simulate(config, options, progress, nobody_else);
+}
+
+result<simulation_result> simulate(const machine_config& config, const simulation_options& options,
+                                   const simulation_progress& progress, common_findings& common) {
     progress("filling");
-    const auto operations = operations_of(config, options);
+    const auto operations = common.operations(config, options, [&] { return operations_of(config, options); });
     if (!operations) return operations.problem();
     auto filled = fill_and_build(config, options, *operations);
     if (!filled) return filled.problem();
@@ -268,7 +275,8 @@ result<simulation_result> simulate(const machine_config& config, const simulatio
     auto said = guest.finish();
     if (!said) return said.problem();
     made.said = *said;
-    auto expected = reference(config, options, *operations);
+    auto expected =
+        common.said(config, options, *operations, [&] { return reference(config, options, *operations); });
     if (!expected) return expected.problem();
     made.expected = *expected;
     made.verified = made.said == made.expected && made.said.find(" verified: ") != std::string::npos;

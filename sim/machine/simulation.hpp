@@ -10,6 +10,7 @@
 
 namespace holdfast::sim {
 
+class common_findings;
 struct simulated_machine;
 
 struct simulation_options {
@@ -61,5 +62,8 @@ using simulation_progress = std::function<void(const char* phase)>;
 /// Thread safety: several may run side by side.
 result<simulation_result> simulate(const machine_config& config, const simulation_options& options,
                                    const simulation_progress& progress);
+/// The same; what is found that others need, too, is taken from `common` and left there.
+result<simulation_result> simulate(const machine_config& config, const simulation_options& options,
+                                   const simulation_progress& progress, common_findings& common);
 
 }  // namespace holdfast::sim

@@ -1,10 +1,12 @@
 // Whole programs on the machine: the result is right whatever the timing, and the timing is the same in every run.
 #include <sim/cache/tag_walker.hpp>
+#include <sim/machine/common_findings.hpp>
 #include <sim/machine/simulated_machine.hpp>
 #include <sim/machine/small_run_test.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <optional>
 #include <thread>
@@ -102,6 +104,43 @@ TEST(Simulation, AnotherCoreTakesAnotherTimeForTheSameInstructions) {
     EXPECT_TRUE(small->verified);
     EXPECT_NE(number_of(*small, "cycles"), number_of(*big, "cycles"));
     EXPECT_EQ(number_of(*small, "instructions"), number_of(*big, "instructions"));
+}
+
+TEST(Simulation, WhatRunsHaveInCommonIsFoundOnceAndChangesNoNumber) {
+    // Settings of another cache are not in common with these; those of a log are.
+    machine_config small_log = small_machine();
+    ASSERT_FALSE(set(small_log, "log.bytes", "1MiB"));
+    common_findings common;
+    for (const machine_config& config : {small_machine(), small_log, machine_config{}}) {
+        for (const design each : {design::non_pers, design::redo_clwb, design::fwb, design::hwl}) {
+            simulation_options options = small_run("hash", 2);
+            options.design = each;
+            const auto alone = simulate(config, options, nobody_looks);
+            const auto shared = simulate(config, options, nobody_looks, common);
+            ASSERT_TRUE(alone && shared);
+            EXPECT_EQ(text_of(*shared), text_of(*alone));
+            EXPECT_EQ(shared->expected, alone->expected);
+            EXPECT_TRUE(shared->verified);
+        }
+    }
+}
+
+TEST(Simulation, WhatTwoThreadsAskForAtOnceIsFoundByOneOfThem) {
+    common_findings common;
+    const machine_config config = small_machine();
+    const simulation_options options = small_run("hash", 1);
+    std::atomic<std::uint64_t> found = 0;
+    const auto ask = [&] {
+        const auto answer = common.operations(config, options, [&]() -> result<std::uint64_t> { return ++found; });
+        EXPECT_EQ(*answer, 1u);
+    };
+    std::thread other(ask);
+    ask();
+    other.join();
+    simulation_options another_seed = options;
+    another_seed.seed = 2;
+    const auto refused = []() -> result<std::uint64_t> { return problem{"the program is not there", "hash", {}, {}}; };
+    for (int i = 0; i < 2; ++i) EXPECT_FALSE(common.operations(config, another_seed, refused));
 }
 
 TEST(Simulation, TwoRunsHaveTheSameStatisticsByteForByteAlsoSideBySide) {
