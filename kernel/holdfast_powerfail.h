@@ -35,7 +35,7 @@
 struct holdfast_log {
 	__u64 address; /* of the range; a multiple of 64; writable, not of persistent memory */
 	__u64 bytes; /* not 0, a multiple of 64 */
-	__u64 key; /* of the area, a chunk that is made if there is none; not 0 */
+	__u64 key; /* of the area, a chunk that is made if there is none; not 0, nor the two highest */
 	/*
 	 * Tells this log from earlier ones under the key: a save is read and acknowledged by whoever knows all words. Their
 	 * meaning is the program's. Such as the pool's identity, its file's mark, the boot, and a number of the opening.
@@ -77,6 +77,7 @@ struct holdfast_times {
 	__u64 copied_ns; /* all ranges are copied */
 	__u64 flushed_ns; /* everything is written back */
 	__u64 sealed_ns; /* the save counts */
+	__u64 alive_ns; /* the power lasted so long at least */
 	__u64 ended_ns; /* of a false alarm: it counts no more, and the processors run on */
 	__u64 copied_bytes;
 	__u64 number; /* of the save: one more each time */
@@ -100,7 +101,7 @@ struct holdfast_powerfail_status {
 	__u64 registered; /* ranges of all programs */
 	__u64 registered_here; /* by this open file; fewer than expected: one was lost */
 	__u64 line_discipline; /* the number for TIOCSETD */
-	struct holdfast_times last; /* save that has ended */
+	struct holdfast_times last; /* save that has ended; at first the one before the start, but for its bytes */
 	__u64 reserved[4];
 };
 

@@ -147,6 +147,14 @@ static void copy_piece(const struct hf_save *save, __u64 *to, const struct hf_sa
 	}
 }
 
+__u64 hf_save_copy_measured(const struct hf_save *save, __u64 *to, const struct hf_save_piece *piece)
+{
+	struct sums sums = { { 0, 0, 0, 0 } };
+
+	copy_piece(save, to, piece, &sums);
+	return sum_of(&sums);
+}
+
 static __u64 sum_of_copy(const struct hf_save_area *area)
 {
 	const __u64 *from = (const __u64 *)((const char *)area + HF_SAVE_LOG_OFFSET);
@@ -188,7 +196,7 @@ static __u64 number_of(const struct hf_save *save)
 	return load(&save->seal->word) & ~SEAL_SAYS;
 }
 
-static __u64 copy_logs(struct hf_save *save, __u64 number, __u64 cause)
+static __u64 copy_logs(struct hf_save *save, __u64 number)
 {
 	__u64 i, bytes = 0;
 
@@ -198,7 +206,7 @@ static __u64 copy_logs(struct hf_save *save, __u64 number, __u64 cause)
 		if (!load(&log->armed) || (FAULT(second_log_not_saved) && i == 1))
 			continue;
 		copy_log(save, log);
-		store(save, &log->area->cause, cause);
+		store(save, &log->area->cause, save->signal.cause);
 		store(save, &log->area->number, number);
 		bytes += log->bytes;
 	}
@@ -221,23 +229,27 @@ static bool claim(struct hf_save *save)
 	return save->port.exchange(save->port.context, &save->claimed, 0, 1);
 }
 
-/* Returns when the power has stayed. */
-static void wait_for_darkness(struct hf_save *save, __u64 began)
+static __u64 since_signal(const struct hf_save *save)
 {
-	const struct hf_save_port *port = &save->port;
-
-	do {
-		store(save, &save->seal->alive_ns, port->now(port->context) - began);
-		persist(save, &save->seal->alive_ns, sizeof(__u64));
-	} while (!port->stays(port->context));
+	return save->port.now(save->port.context) - save->began;
 }
 
-static void note(struct hf_save *save, __u64 cause, const struct hf_save_times *times)
+/* Returns when the power has stayed. */
+static void wait_for_darkness(struct hf_save *save)
 {
-	store(save, &save->seal->cause, cause);
-	store(save, &save->seal->stopped_ns, times->stopped);
-	store(save, &save->seal->copied_ns, times->copied);
-	store(save, &save->seal->flushed_ns, times->flushed);
+	do {
+		store(save, &save->seal->alive_ns, since_signal(save));
+		persist(save, &save->seal->alive_ns, sizeof(__u64));
+	} while (!save->port.stays(save->port.context));
+}
+
+static void note(struct hf_save *save)
+{
+	store(save, &save->seal->cause, save->signal.cause);
+	store(save, &save->seal->stopped_ns, save->times.stopped);
+	store(save, &save->seal->copied_ns, save->times.copied);
+	store(save, &save->seal->flushed_ns, save->times.flushed);
+	persist(save, &save->seal->cause, sizeof(*save->seal) / 2);
 }
 
 static void resume(struct hf_save *save, __u64 number)
@@ -252,39 +264,51 @@ static void resume(struct hf_save *save, __u64 number)
 		port->release(port->context); /* 7 */
 }
 
-bool hf_save_all(struct hf_save *save, __u64 cause, enum hf_save_end end, struct hf_save_times *times)
+/* Steps 2 to 5. Returns the number of the save. */
+static __u64 save_logs(struct hf_save *save)
 {
 	const struct hf_save_port *port = &save->port;
-	__u64 began = port->now(port->context), number;
+	__u64 number;
 
-	if (!claim(save)) /* 1 */
-		return false;
-	*times = (struct hf_save_times){ 0 };
 	if (!FAULT(others_not_stopped))
 		port->stop(port->context); /* 2 */
-	times->stopped = port->now(port->context) - began;
+	save->times.stopped = since_signal(save);
 	number = (number_of(save) + 1) & ~SEAL_SAYS;
 	if (FAULT(sealed_before_copy))
 		set_seal(save, SEAL_SEALED, number, true);
-	times->bytes = copy_logs(save, number, cause); /* 3 */
-	times->copied = port->now(port->context) - began;
+	save->times.bytes = copy_logs(save, number); /* 3 */
+	save->times.copied = since_signal(save);
 	if (FAULT(sealed_before_flush))
 		set_seal(save, SEAL_SEALED, number, true);
 	if (!FAULT(not_flushed))
 		port->write_back_all(port->context); /* 4 */
 	if (!FAULT(no_fence_before_seal))
 		fence(save);
-	times->flushed = port->now(port->context) - began;
+	save->times.flushed = since_signal(save);
 	set_seal(save, SEAL_SEALED, number, !FAULT(seal_not_durable)); /* 5 */
-	times->sealed = port->now(port->context) - began;
-	note(save, cause, times);
-	persist(save, save->seal, FAULT(seal_not_durable) ? 0 : sizeof(*save->seal));
-	if (end == HF_SAVE_STANDS)
-		return true;
-	wait_for_darkness(save, began);
-	resume(save, number);
-	times->ended = port->now(port->context) - began;
-	if (!FAULT(claim_kept))
+	save->times.sealed = since_signal(save);
+	return number;
+}
+
+bool hf_save_all(struct hf_save *save, const struct hf_save_signal *signal)
+{
+	const struct hf_save_port *port = &save->port;
+	__u64 began = port->now(port->context), number;
+
+	if (!claim(save)) /* 1 */
+		return false;
+	save->signal = *signal;
+	save->began = began;
+	save->times = (struct hf_save_times){ 0 };
+	number = save_logs(save);
+	note(save);
+	if (signal->end == HF_SAVE_RESUMES) {
+		wait_for_darkness(save);
+		resume(save, number);
+		save->times.ended = since_signal(save);
+	}
+	port->report(port->context);
+	if (signal->end == HF_SAVE_RESUMES && !FAULT(claim_kept))
 		port->exchange(port->context, &save->claimed, 1, 0);
 	return true;
 }

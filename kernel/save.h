@@ -90,15 +90,20 @@ struct hf_save_port {
 	bool (*stays)(void *context); /* whether the power does: false as long as one has to wait */
 	void (*release)(void *context); /* the other processors */
 	__u64 (*now)(void *context); /* nanoseconds */
+	void (*report)(void *context); /* the save has ended: its times are there */
 	void *context;
 };
 
-struct hf_save {
-	struct hf_save_port port;
-	struct hf_save_seal *seal; /* on the media */
-	struct hf_save_log *logs;
-	__u64 logs_count;
-	__u64 claimed;
+/* What becomes of a save when the power stays. */
+enum hf_save_end {
+	HF_SAVE_RESUMES,
+	HF_SAVE_STANDS, /* the machine is going down all the same: it counts, and the processors stay stopped */
+};
+
+struct hf_save_signal {
+	__u64 cause;
+	__u64 how; /* means something to the port alone */
+	enum hf_save_end end;
 };
 
 /* Of a save: nanoseconds from the signal on. */
@@ -107,10 +112,16 @@ struct hf_save_times {
 	__u64 bytes;
 };
 
-/* What becomes of a save when the power stays. */
-enum hf_save_end {
-	HF_SAVE_RESUMES,
-	HF_SAVE_STANDS, /* the machine is going down all the same: it counts, and the processors stay stopped */
+struct hf_save {
+	struct hf_save_port port;
+	struct hf_save_seal *seal; /* on the media */
+	struct hf_save_log *logs;
+	__u64 logs_count;
+	__u64 claimed;
+	/* Of the save in progress, by whoever has the claim. */
+	struct hf_save_signal signal;
+	struct hf_save_times times;
+	__u64 began;
 };
 
 /*
@@ -122,7 +133,10 @@ enum hf_save_end {
  * Saves all armed logs and writes everything back. False: another save has begun before and not ended; nothing is done.
  * What holds if the machine stops inside: all logs are saved, as they were when the processors stood still, or none is.
  */
-bool hf_save_all(struct hf_save *save, __u64 cause, enum hf_save_end end, struct hf_save_times *times);
+bool hf_save_all(struct hf_save *save, const struct hf_save_signal *signal);
+
+/* Copies as a save does, so that it can be measured. Returns the sum. */
+__u64 hf_save_copy_measured(const struct hf_save *save, __u64 *to, const struct hf_save_piece *piece);
 
 /*
  * Saves one log whose process has ended, for good. It stays armed meanwhile. Nobody stores to it. What holds if the
