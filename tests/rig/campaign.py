@@ -1,10 +1,12 @@
 """Power cuts, and what must hold after each: nothing acknowledged is lost, nothing is torn."""
 
 import dataclasses
+import functools
 import random
 import re
 import time
 
+import signals
 from machine import Machine, Silence, command
 
 UP_SECONDS = 60         # until the kernel is up, at most, on a machine that does much else
@@ -23,9 +25,23 @@ class Case:
     pool: bool = True
     acknowledged_at_least: int = 1  # by each thread before the power may fail
     in_recovery: float = 0.25       # the share of the cuts that hit recovery
+    cpus: tuple = CPUS              # of its lives in turn
+    # Of a machine that is told that its power fails:
+    trigger: str = ""               # by what
+    power_seconds: float = 0        # the power lasts so long after it
+    parameters: str = ""            # of the kernel module
+    seal: int = 0                   # what the save's seal must say after the cut; 0: anything
+    survives: bool = True           # what was acknowledged; otherwise nothing of this life may be there
+    # Of a control:
+    label: str = ""
+    cuts: int = 10
+    found_at_least: int = 2
 
     def name(self):
-        return f"{self.engine} on {self.medium}"
+        return f"{self.label or self.engine} on {self.medium}" + (f", {self.trigger}" if self.trigger else "")
+
+    def file_name(self):
+        return self.name().replace(" on ", "-").replace(", ", "-").replace(" ", "_")
 
 
 CASES = tuple(Case(engine, "fsdax") for engine in ("redo", "undo", "softwrap_lat", "softwrap", "steal_no_force",
@@ -38,6 +54,28 @@ CASES += (Case("chunks", "chunk", pool=False),)
 CONTROLS = tuple(Case(f"records_{what}_first", "devdax", pool=False, acknowledged_at_least=10, in_recovery=0)
                  for what in ("published", "acknowledged"))
 
+# Logs in memory alone. The kernel module saves them when it is told that the power fails, and waits for the end.
+SAVED = Case("saved", "chunk", pool=False, acknowledged_at_least=3, in_recovery=0, power_seconds=2, cuts=5,
+             parameters="linger_us=20000000", seal=signals.SEALED)
+RESUMED = dataclasses.replace(SAVED, label="saved, power stays", trigger="debug", power_seconds=0.5,
+                              parameters="linger_us=1", seal=signals.RESUMED, survives=False)
+DECLINED = dataclasses.replace(SAVED, engine="saved_large", label="declined", trigger="debug", power_seconds=0.05,
+                               parameters="linger_us=20000000,hold_up_us=50000", seal=0, acknowledged_at_least=2)
+SIGNALLED = tuple(dataclasses.replace(SAVED, trigger=trigger) for trigger in signals.TRIGGERS)
+SIGNALLED += (dataclasses.replace(SAVED, engine="saved_idle", trigger="nmi", acknowledged_at_least=2),
+              dataclasses.replace(SAVED, label="saved by stop_machine", trigger="debug",
+                                  parameters=SAVED.parameters + ",stop=stop_machine"), RESUMED, DECLINED)
+
+
+def _control(case, label, parameter):
+    return dataclasses.replace(case, label=label, found_at_least=4, seal=0, cpus=(2, 4),
+                               parameters=f"{case.parameters},{parameter}")
+
+
+CONTROLS += (_control(SIGNALLED[2], "processors run on", "control_fault=others_not_stopped"),
+             _control(RESUMED, "resumed save counts", "control_fault=resumed_counts"),
+             _control(DECLINED, "decline ignored", "control_decline_ignored=1"))
+
 
 @dataclasses.dataclass
 class Outcome:
@@ -48,6 +86,7 @@ class Outcome:
     acknowledged: int = 0
     lost: list = dataclasses.field(default_factory=list)
     torn: list = dataclasses.field(default_factory=list)
+    times: dict = dataclasses.field(default_factory=dict)  # of the save, in milliseconds from the signal on
 
     def is_clean(self):
         return not self.lost and not self.torn
@@ -57,8 +96,9 @@ class Ledger:
     """What the machine acknowledges in its lives, and what it finds after a cut: fed with lines of its console."""
 
     def __init__(self, case):
-        self._is_pool = case.pool
+        self._case = case
         self._newest = [0] * case.threads  # that each thread acknowledged, or that was found after a cut
+        self._done_before = [0] * case.threads  # that was found after the cut before
         self.begin_life()
 
     def begin_life(self):
@@ -86,7 +126,8 @@ class Ledger:
             self.is_verified = True
             self._compare()
         elif "Kernel panic" in line:
-            self.torn.append(line)
+            if self._case.trigger != "panic" or "sysrq" not in line:
+                self.torn.append(line)
         elif line == "ended":
             self.has_ended = True
             if not self.torn:
@@ -94,17 +135,20 @@ class Ledger:
 
     def _compare(self):
         """What is there against what was acknowledged. What was found once must stay."""
-        if self._is_pool and not self.is_sound and not self.torn:
+        if self._case.pool and not self.is_sound and not self.torn:
             self.torn.append("the guest did not say that the pool is sound")
         for thread, newest in enumerate(self._newest):
             done = self._done.get(thread)
             if done is None:
                 self.torn.append(f"the guest did not say how many transactions of thread {thread} are there")
+            elif not self._case.survives:
+                if done != self._done_before[thread]:
+                    self.torn.append(f"transaction {done} of thread {thread} is there, which no save that counts has")
             elif done < newest:
                 self.lost.append(f"thread {thread} had acknowledged transaction {newest}, but {done} is the last that is "
                                  "there")
             # Whatever is there: it is what the next life begins with.
-            self._newest[thread] = done if done is not None else newest
+            self._newest[thread] = self._done_before[thread] = done if done is not None else newest
 
 
 def boot(start, words, hear=lambda line: None):
@@ -143,18 +187,19 @@ def try_module(files, seed, start=Machine):
 class Victim:
     """The machine of one case: it has an image, and many lives."""
 
-    def __init__(self, case, seed, files, start=Machine):
-        """`files` has the paths kernel, initramfs and folder. `start` makes a machine of an emulator's command."""
+    def __init__(self, case, seed, files, start=None):
+        """`files` has the paths kernel, initramfs, shim and folder. `start` makes a machine of an emulator's command."""
         self.case = case
         self._random = random.Random(f"{seed}/{case.name()}")
         self._seed = self._random.randrange(1 << 32)
-        self._first_cpus = self._random.randrange(len(CPUS))
+        self._first_cpus = self._random.randrange(len(case.cpus))
         self._files = files
-        self._start = start
-        self.image = files.folder / f"{case.engine}-{case.medium}.img"
+        self.image = files.folder / f"{case.file_name()}.img"
         self.console = self.image.with_suffix(".txt")
-        for old in (self.image, self.console):
-            old.unlink(missing_ok=True)
+        self.lines = self.image.with_suffix(".lines")
+        self._start = start or (functools.partial(signals.SignalledMachine, shim=files.shim, lines=self.lines)
+                                if case.trigger else Machine)
+        self.remove_files()
         self._ledger = Ledger(case)
         self._lives = 0
         self._pending = Outcome()
@@ -162,10 +207,14 @@ class Victim:
         self.life_seconds = []
         self.hung_boots = 0
 
+    def remove_files(self):
+        for each in (self.image, self.console, self.lines):
+            each.unlink(missing_ok=True)
+
     def live_and_die(self):
         """One more life, which ends in a cut. Returns the outcome of the cuts before it; None where it was not looked
         at, and in the first life. Throws Silence where the machine does not work at all."""
-        cpus = CPUS[(self._first_cpus + self._lives) % len(CPUS)]
+        cpus = self.case.cpus[(self._first_cpus + self._lives) % len(self.case.cpus)]
         in_recovery = self._lives > 0 and self._random.random() < self.case.in_recovery
         moment = self._random.uniform(0, RECOVERY_SECONDS if in_recovery else WORK_SECONDS)
         began = time.monotonic()
@@ -174,16 +223,29 @@ class Victim:
             if not in_recovery:
                 self._listen(machine, lambda _: min(self._ledger.acknowledged) >= self.case.acknowledged_at_least)
             self._listen_for(machine, moment)
+            if self.case.trigger and not self._ledger.has_ended:
+                machine.signal(self.case.trigger)
+                self._listen_for(machine, self.case.power_seconds)
             machine.cut()
             self._listen_for(machine, moment)
             self._keep_console(machine)
         self.life_seconds.append(time.monotonic() - began)
         outcome = self._settle()
+        self._look_at_seal()
         self._pending.cuts += 1
         self._pending.in_recovery += in_recovery
         self._pending.cpus = cpus
         self._pending.acknowledged += sum(self._ledger.acknowledged)
         return outcome
+
+    def _look_at_seal(self):
+        if not self.case.trigger:
+            return
+        says, times = signals.seal_in(self.image)
+        if says == self.case.seal:
+            self._pending.times = times
+        elif self.case.seal:
+            self._pending.torn.append(f"after the cut the seal says {says:#x} instead of {self.case.seal:#x}")
 
     def look(self):
         """A last life, which only looks. Returns the outcome of the cuts before it."""
@@ -194,7 +256,8 @@ class Victim:
 
     def _boot(self, cpus, work):
         settings = {"format": int(self._lives == 0), "medium": self.case.medium, "engine": self.case.engine,
-                    "threads": self.case.threads, "seed": self._seed, "pool": int(self.case.pool), "work": work}
+                    "threads": self.case.threads, "seed": self._seed, "pool": int(self.case.pool), "work": work,
+                    "parameters": self.case.parameters, "module": "controls" if self.case in CONTROLS else ""}
         self._lives += 1
         self._ledger.begin_life()
         words = command(self.image, self._files.kernel, self._files.initramfs, cpus, settings)
@@ -225,7 +288,7 @@ class Victim:
         if not ledger.is_verified and not ledger.torn:
             return None
         outcome, self._pending = self._pending, Outcome()
-        outcome.lost, outcome.torn = ledger.lost, ledger.torn
+        outcome.lost, outcome.torn = ledger.lost, outcome.torn + ledger.torn
         if outcome.cuts == 0 and not outcome.is_clean():
             raise Silence(f"{self.case.name()}: the first life failed: {(outcome.torn + outcome.lost)[0]}; "
                           f"{self.console} has what the machine said")

@@ -34,9 +34,9 @@ def command(image, kernel, initramfs, cpus, settings):
 class Machine:
     """Runs from construction until `cut`, or until the with-block ends."""
 
-    def __init__(self, words):
-        self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.STDOUT, bufsize=0)
+    def __init__(self, words, stdin=subprocess.DEVNULL, **more):
+        self._process = subprocess.Popen(words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                         bufsize=0, **more)
         self._lines = queue.Queue()
         self.said = []  # what has been given out, for messages
         self._reader = threading.Thread(target=self._read, daemon=True)

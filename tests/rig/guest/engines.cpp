@@ -3,6 +3,7 @@
 #include "lines.hpp"
 #include "pools.hpp"
 #include "records.hpp"
+#include "saved.hpp"
 
 #include <holdfast/engine/cc_htm.hpp>
 #include <holdfast/engine/redo.hpp>
@@ -29,6 +30,9 @@ const workload* workload_named(const std::string& engine) {
         {"records", &of_records},
         {"records_published_first", &of_records_published_first},
         {"records_acknowledged_first", &of_records_acknowledged_first},
+        {"saved", &of_saved},
+        {"saved_idle", &of_saved},
+        {"saved_large", &of_saved_large},
     };
     const auto found = all.find(engine);
     return found == all.end() ? nullptr : found->second;
