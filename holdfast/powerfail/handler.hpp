@@ -4,6 +4,7 @@
 
 #include <holdfast/format/shadow_log.hpp>
 #include <holdfast/persist/line_path.hpp>
+#include <holdfast/powerfail/save_name.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,7 @@ struct charge {
     format::shadow_header* shadow = nullptr;  ///< followed by the log
     std::byte* pool = nullptr;
     persist::line_path lines;
+    save_name name;  ///< for a handler that keeps saves apart from the pool
     std::uint64_t log_bytes = 0;   ///< a save copies at most this
     std::uint64_t pool_bytes = 0;  ///< and writes back this, when the pool was opened; it may have grown since
     /// The handler calls it when it can no longer save the pool: from then on the pool is at `power`, and is disarmed.

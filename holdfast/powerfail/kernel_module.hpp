@@ -1,0 +1,62 @@
+// What the library asks of the kernel module (kernel/): to save a log when the power fails, and for what it has saved.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/powerfail/save_name.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace holdfast::powerfail {
+
+/// How the library reaches the module. Tests put a module of their own in its place while no pool is open.
+struct module_calls {
+    int (*open)(const char* path);  ///< negative: errno says why
+    int (*control)(int descriptor, unsigned long request, void* argument);
+};
+extern constinit module_calls module_calls_now;
+
+/// An open file of the module's. Move-only; closing it ends its registrations, with a save.
+/// Thread safety: calls of one object come one at a time.
+class kernel_module {
+public:
+    /// 64 bytes of what was saved, which is a log as it was in memory.
+    struct alignas(64) line {
+        std::byte bytes[64];
+    };
+
+    /// Errors: not_found (there is no module), permission_denied, io.
+    static result<kernel_module> open(const std::string& device = usual_module_device);
+    kernel_module(kernel_module&& other) noexcept;
+    kernel_module& operator=(kernel_module&& other) noexcept;
+    ~kernel_module();
+
+    /// Its poll has POLLHUP once nothing of this file is saved any more.
+    int descriptor() const noexcept { return descriptor_; }
+
+    /// From now on these bytes are saved when the power fails, and when the process ends. Returns what gives them back.
+    /// Requires: whole lines. Errors: level_unavailable (declined: a save would take too long), already_exists (a save
+    /// under the key has not been acknowledged), no_space, io.
+    result<std::uint32_t> keep(const std::byte* first, std::uint64_t bytes, const save_name& name);
+    /// Waits for the end of a save in progress. Nothing is left to be found.
+    void release(std::uint32_t kept) noexcept;
+
+    /// What was saved under this name, by a save that counts. Errors: not_found (nothing); not_durable (only of another
+    /// session); corrupt (it is damaged); permission_denied, io.
+    result<std::vector<line>> saved(const save_name& name);
+    /// The log has been replayed, durably: the save is gone. Errors: as saved.
+    result<void> acknowledge(const save_name& name);
+    /// The session of the save under the key, whatever it is. Errors: not_found, io.
+    result<save_name> name_of_save(std::uint64_t key);
+
+private:
+    kernel_module(int descriptor, std::string device) : descriptor_(descriptor), device_(std::move(device)) {}
+    error failed(const char* what, int number) const;
+
+    int descriptor_ = -1;
+    std::string device_;
+};
+
+}  // namespace holdfast::powerfail
