@@ -13,8 +13,8 @@
 //      changes nothing. The superblock that says `clean`, or `power`, comes last.
 // Opening after a life that did not end so
 //   * Saved into the pool: the log is there, and replayed as after a kill.
-//   * Saved by the kernel module: the log is in its region, and the homes are durable. It is saved into the pool now, by
-//     the same steps, and acknowledged behind them.
+//   * Saved by the kernel module: the log is in its region, and the homes are durable. It is saved into the pool now,
+//     by the same steps, and acknowledged behind them.
 //   * Killed, in the same boot: the log is still in memory, and is saved into the pool as well.
 //   * Otherwise the power failed and nobody saved: the pool may be torn.
 #include <holdfast/base/assertion.hpp>

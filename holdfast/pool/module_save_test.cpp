@@ -1,6 +1,7 @@
 // Pools whose logs the kernel module saves: what an opening finds in the module's region, and what it believes of it.
 #include <holdfast/pool/pool_test_support.hpp>
 
+#include <holdfast/log/replay.hpp>
 #include <holdfast/pool/superblock.hpp>
 #include <holdfast/powerfail/module_handler.hpp>
 #include <holdfast/powerfail/test_handler.hpp>

@@ -72,7 +72,8 @@ private:
         int both[2];
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0) return -1;
         // The number may be that of a file that the library has closed.
-        if (const auto before = in_force_->files_.find(both[0]); before != in_force_->files_.end()) ::close(before->second);
+        const auto before = in_force_->files_.find(both[0]);
+        if (before != in_force_->files_.end()) ::close(before->second);
         in_force_->files_[both[0]] = both[1];
         return both[0];
     }
