@@ -269,10 +269,13 @@ bool hf_power_fails_in_process(u32 cause)
 	return meeting.saved;
 }
 
+/* Not for one that begins meanwhile: saves may follow each other without end. */
 void hf_wait_for_save(void)
 {
+	u64 before = hf_saves();
+
 	smp_mb();
-	while (READ_ONCE(hf_saver.claimed) == 1)
+	while (READ_ONCE(hf_saver.claimed) == 1 && hf_saves() == before)
 		usleep_range(50, 100);
 }
 

@@ -7,7 +7,7 @@ import re
 import time
 
 import signals
-from machine import Machine, Silence, command
+from machine import IMAGE_MIB, Machine, Silence, command
 
 UP_SECONDS = 60         # until the kernel is up, at most, on a machine that does much else
 BOOTS = 3               # at most, until one comes up: an emulated machine hangs in one of a hundred
@@ -26,6 +26,7 @@ class Case:
     acknowledged_at_least: int = 1  # by each thread before the power may fail
     in_recovery: float = 0.25       # the share of the cuts that hit recovery
     cpus: tuple = CPUS              # of its lives in turn
+    image_mib: int = IMAGE_MIB
     # Of a machine that is told that its power fails:
     trigger: str = ""               # by what
     power_seconds: float = 0        # the power lasts so long after it
@@ -59,8 +60,9 @@ SAVED = Case("saved", "chunk", pool=False, acknowledged_at_least=3, in_recovery=
              parameters="linger_us=20000000", seal=signals.SEALED)
 RESUMED = dataclasses.replace(SAVED, label="saved, power stays", trigger="debug", power_seconds=0.5,
                               parameters="linger_us=1", seal=signals.RESUMED, survives=False)
-DECLINED = dataclasses.replace(SAVED, engine="saved_large", label="declined", trigger="debug", power_seconds=0.05,
-                               parameters="linger_us=20000000,hold_up_us=50000", seal=0, acknowledged_at_least=2)
+DECLINED = dataclasses.replace(SAVED, engine="saved_large", label="declined", trigger="debug", power_seconds=0.02,
+                               parameters="linger_us=20000000,hold_up_us=10000", seal=0, acknowledged_at_least=2,
+                               image_mib=256)
 SIGNALLED = tuple(dataclasses.replace(SAVED, trigger=trigger) for trigger in signals.TRIGGERS)
 SIGNALLED += (dataclasses.replace(SAVED, engine="saved_idle", trigger="nmi", acknowledged_at_least=2),
               dataclasses.replace(SAVED, label="saved by stop_machine", trigger="debug",
@@ -68,11 +70,12 @@ SIGNALLED += (dataclasses.replace(SAVED, engine="saved_idle", trigger="nmi", ack
 
 
 def _control(case, label, parameter):
-    return dataclasses.replace(case, label=label, found_at_least=4, seal=0, cpus=(2, 4),
+    return dataclasses.replace(case, label=label, found_at_least=4, seal=0, cpus=(4,),
                                parameters=f"{case.parameters},{parameter}")
 
 
-CONTROLS += (_control(SIGNALLED[2], "processors run on", "control_fault=others_not_stopped"),
+CONTROLS += (_control(dataclasses.replace(SAVED, engine="saved_silent", trigger="nmi"), "processors run on",
+                      "control_fault=others_not_stopped"),
              _control(RESUMED, "resumed save counts", "control_fault=resumed_counts"),
              _control(DECLINED, "decline ignored", "control_decline_ignored=1"))
 
@@ -260,7 +263,7 @@ class Victim:
                     "parameters": self.case.parameters, "module": "controls" if self.case in CONTROLS else ""}
         self._lives += 1
         self._ledger.begin_life()
-        words = command(self.image, self._files.kernel, self._files.initramfs, cpus, settings)
+        words = command(self.image, self._files.kernel, self._files.initramfs, cpus, settings, self.case.image_mib)
         machine, hung = boot(self._start, words, self._ledger.hear)
         self.hung_boots += hung
         return machine

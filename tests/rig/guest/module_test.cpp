@@ -2,6 +2,7 @@
 // `format` formats the region and no more, `first` leaves one chunk in it, and `second` finds that after the module was
 // removed and loaded again. Whatever is wrong is a line that begins with `problem`.
 #include "chunk_device_test_support.hpp"
+#include "logs_test.hpp"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -233,6 +234,7 @@ void find_the_chunk() {
 int run(const std::string& which, std::uint64_t seed) {
     if (which == "second") {
         find_the_chunk();
+        find_the_log();
         return 0;
     }
     if (which == "format") {
@@ -251,6 +253,8 @@ int run(const std::string& which, std::uint64_t seed) {
     an_ended_process_leaves_its_chunk(seed, 200);
     any_calls_leave_a_sound_region(seed);
     leave_a_chunk();
+    try_logs(seed, 50);
+    leave_a_log();
     return 0;
 }
 
