@@ -345,6 +345,8 @@ static int drill(struct holdfast_times *times)
 {
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
+	if (READ_ONCE(hf_saver.claimed) == NO_REGION)
+		return READ_ONCE(hf_region.base) ? -ENODATA : -ENODEV;
 	if (!hf_power_fails_in_process(HOLDFAST_BY_DRILL))
 		return -EBUSY;
 	hf_last_times(times);

@@ -12,6 +12,7 @@ from machine import IMAGE_MIB, Machine, Silence, command
 UP_SECONDS = 60         # until the kernel is up, at most, on a machine that does much else
 BOOTS = 3               # at most, until one comes up: an emulated machine hangs in one of a hundred
 BOOT_SECONDS = 120      # from then on
+MODULE_SECONDS = 400    # all that the module promises, tried
 WORK_SECONDS = 1.2      # a cut in the middle of work comes at most so long after what it waits for
 RECOVERY_SECONDS = 0.5  # a cut in the middle of recovery, after its beginning
 CPUS = (1, 2, 4)
@@ -172,19 +173,24 @@ def boot(start, words, hear=lambda line: None):
             raise
 
 
-def try_module(files, seed, start=Machine):
-    """What the kernel module promises, without a cut. Returns what is wrong."""
+def try_module(files, seed, times=50, start=Machine):
+    """What the kernel module promises, without a cut. Processes end `times` times in each way. Returns what is wrong, and
+    the times of drills, idle and under load: lists of (stopped, copied, flushed) in milliseconds."""
     image = files.folder / "module.img"
-    settings = {"format": 0, "medium": "chunk", "engine": "module", "seed": seed}
+    settings = {"format": 0, "medium": "chunk", "engine": "module", "seed": seed, "times": times}
     with boot(start, command(image, files.kernel, files.initramfs, 2, settings))[0] as machine:
         is_last = ("verified", "ended").__contains__
         if machine.said[-1] != "ended":
-            for _ in machine.lines_until(is_last, BOOT_SECONDS):
+            for _ in machine.lines_until(is_last, MODULE_SECONDS):
                 pass
         lines = machine.said
     image.unlink(missing_ok=True)
     wrong = [line.removeprefix("problem ") for line in lines if line.startswith("problem ") or "Kernel panic" in line]
-    return wrong or ([] if lines[-1] == "verified" else ["the guest ended and did not say why"])
+    drills = {}
+    for line in lines:
+        if found := re.fullmatch(r"times (\w+) ([\d.]+) ([\d.]+) ([\d.]+)", line):
+            drills.setdefault(found[1], []).append(tuple(float(each) for each in found.groups()[1:]))
+    return wrong or ([] if lines[-1] == "verified" else ["the guest ended and did not say why"]), drills
 
 
 class Victim:

@@ -24,7 +24,7 @@
 namespace holdfast::rig {
 namespace {
 
-constexpr std::size_t mib = 1 << 20;
+constexpr std::size_t mib = 1 << 20, ended_bytes = 65536;
 constexpr __u64 key = 300, kept_key = 350;
 constexpr session mine{{1, 2, 3, 4}};
 
@@ -139,11 +139,11 @@ enum class end { killed, fault, exited, executes, executes_with_descriptor };
 /// Registers, stores, and ends in the middle of it.
 [[noreturn]] void store_and_end(end how, unsigned stores) {
     const chunk_device own;
-    const volatile_memory memory(mib);
+    const volatile_memory memory(ended_bytes);
     volatile unsigned char* const at = memory.data();
-    if (register_log(own, memory.data(), mib) != 0) ::_exit(77);
+    if (register_log(own, memory.data(), ended_bytes) != 0) ::_exit(77);
     for (std::size_t i = 0;; ++i) {
-        at[i % mib] = 0x77;
+        at[i % ended_bytes] = 0x77;
         if (i != stores) continue;
         if (how == end::killed) ::raise(SIGKILL);
         if (how == end::fault) ::raise(SIGSEGV);
@@ -158,15 +158,15 @@ enum class end { killed, fault, exited, executes, executes_with_descriptor };
 
 void expect_saved_prefix(unsigned stores, const char* how) {
     const chunk_device one;
-    std::vector<unsigned char> read(mib);
-    expect(read_saved(one, key, {{1, 2, 3, 5}}, read.data(), mib) == ESTALE, "another session's save is refused");
-    expect(read_saved(one, key, mine, read.data(), mib) == 0 && read[0] == 0x77 && read[stores] == 0x77 &&
+    std::vector<unsigned char> read(ended_bytes);
+    expect(read_saved(one, key, {{1, 2, 3, 5}}, read.data(), ended_bytes) == ESTALE, "another session's save is refused");
+    expect(read_saved(one, key, mine, read.data(), ended_bytes) == 0 && read[0] == 0x77 && read[stores] == 0x77 &&
                read[stores + 1] == 0,
            std::string("the log of a process is saved when it ") + how);
-    const volatile_memory memory(mib);
-    expect(register_log(one, memory.data(), mib) == ENOTEMPTY, "nothing is saved over it");
+    const volatile_memory memory(ended_bytes);
+    expect(register_log(one, memory.data(), ended_bytes) == ENOTEMPTY, "nothing is saved over it");
     expect(one.free(key) == ENOTEMPTY, "nor is it freed");
-    expect(read_saved(one, key, mine, read.data(), mib, 64) == ERANGE, "nothing behind a save is read");
+    expect(read_saved(one, key, mine, read.data(), ended_bytes, 64) == ERANGE, "nothing behind a save is read");
     expect(acknowledge_save(one, key, {{1, 2, 3, 5}}) == ESTALE, "another session does not acknowledge it");
     expect(acknowledge_save(one) == 0 && acknowledge_save(one) == ENOENT, "it is acknowledged once");
 }
@@ -334,7 +334,8 @@ void registrations_end_in_the_middle_of_saves() {
 
 bool write_to(const char* path, const std::string& text) {
     const int opened = ::open(path, O_WRONLY | O_CLOEXEC);
-    const bool is_written = opened >= 0 && ::write(opened, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    const auto size = static_cast<ssize_t>(text.size());
+    const bool is_written = opened >= 0 && ::write(opened, text.data(), text.size()) == size;
     if (opened >= 0) ::close(opened);
     return is_written;
 }
@@ -346,7 +347,7 @@ void who_has_lost_the_region_is_told() {
     pollfd waits{one.descriptor(), 0, 0};
     expect(::poll(&waits, 1, 0) == 0, "nothing is lost yet");
     expect(write_to("/sys/bus/nd/drivers/holdfast/unbind", "namespace0.0"), "the region can be taken away");
-    expect(::poll(&waits, 1, 100) == 1 && (waits.revents & POLLHUP) != 0, "a program is told that its log is not saved");
+    expect(::poll(&waits, 1, 100) == 1 && (waits.revents & POLLHUP) != 0, "a program is told that its log is lost");
     holdfast_powerfail_status status{};
     expect(one.call(HOLDFAST_POWERFAIL_STATUS, &status) == ENODEV, "there is no region");
     expect(!write_to("/sys/kernel/debug/holdfast/fail", "1"), "and no save without one");

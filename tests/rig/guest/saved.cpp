@@ -46,7 +46,7 @@ struct shape {
     std::size_t log_bytes() const { return sizeof(log_header) + slots * record_words * 8; }
     std::size_t chunk_bytes() const { return 4096 + log_bytes(); }
 };
-constexpr shape small{16384}, large{16384 * 28};
+constexpr shape small{16384}, medium{16384 * 8}, large{16384 * 28};
 static_assert(slots * 16384 * 8 % 64 == 0);
 
 void persist_bytes(void* at, std::size_t bytes) {
@@ -190,6 +190,8 @@ findings verify(const shape& of, const request& wanted) {
 
 const workload of_saved{[](const request& wanted) { work(small, wanted); },
                         [](const request& wanted) { return verify(small, wanted); }};
+const workload of_saved_medium{[](const request& wanted) { work(medium, wanted); },
+                               [](const request& wanted) { return verify(medium, wanted); }};
 const workload of_saved_large{[](const request& wanted) { work(large, wanted); },
                               [](const request& wanted) { return verify(large, wanted); }};
 
