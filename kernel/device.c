@@ -166,11 +166,12 @@ static int format_region(const struct holdfast_format *format)
 		return -EBUSY;
 	hf_handler_end();
 	failed = hf_chunks_format(&hf_region, format->leaf_bytes);
-	if (failed)
-		return failed;
-	hf_is_formatted = true;
-	hf_handler_begin();
-	return 0;
+	if (!failed)
+		hf_is_formatted = true;
+	/* A request that was refused has left what was there. */
+	if (hf_is_formatted)
+		hf_handler_begin();
+	return failed;
 }
 
 static long holdfast_ioctl(struct file *file, unsigned int call, unsigned long argument)

@@ -269,10 +269,13 @@ bool hf_power_fails_in_process(u32 cause)
 	return meeting.saved;
 }
 
+/* Not for one that begins meanwhile: saves may follow each other without end. */
 void hf_wait_for_save(void)
 {
+	u64 before = hf_saves();
+
 	smp_mb();
-	while (READ_ONCE(hf_saver.claimed) == 1)
+	while (READ_ONCE(hf_saver.claimed) == 1 && hf_saves() == before)
 		usleep_range(50, 100);
 }
 
@@ -342,6 +345,8 @@ static int drill(struct holdfast_times *times)
 {
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
+	if (READ_ONCE(hf_saver.claimed) == NO_REGION)
+		return READ_ONCE(hf_region.base) ? -ENODATA : -ENODEV;
 	if (!hf_power_fails_in_process(HOLDFAST_BY_DRILL))
 		return -EBUSY;
 	hf_last_times(times);

@@ -16,8 +16,8 @@
  *   threads    to all threads that share the address space, on whatever processors they run
  *   fork       to the parent alone; the child has none and cannot end the parent's
  *   exec, exit, a signal    end it: the range is saved as it was, before its pages are given back
- *   close      ends it too when no descriptor and no mapping of the open file is left, in whatever process: the range is
- *              saved
+ *   close      ends it too when no descriptor and no mapping of the open file is left, in whatever process: the range
+ *              is saved, torn if a thread stores to it meanwhile
  *   UNREGISTER ends it without a save; it waits for the end of a save in progress
  *   munmap     does not end it: the pages stay, and what they had is saved
  *

@@ -183,19 +183,26 @@ static int free_slot(void)
 	return -ENOBUFS;
 }
 
+static int fits(struct holdfast_log *about)
+{
+	u64 others, bytes = hf_registered_bytes(&others) + about->bytes;
+
+	about->budget_ns = hf_budget_ns();
+	about->save_ns = hf_save_ns(bytes);
+	return hf_fits(bytes) ? 0 : -EDQUOT;
+}
+
 static int fill_slot(struct hf_open_file *opened, struct holdfast_log *about, struct pinned *pinned)
 {
 	struct hf_save_log *log;
 	struct hf_chunk chunk;
-	u64 others;
 	int slot, failed;
 
 	if (!hf_region.base || !hf_is_formatted)
 		return hf_region.base ? -ENODATA : -ENODEV;
-	about->budget_ns = hf_budget_ns();
-	about->save_ns = hf_save_ns(hf_registered_bytes(&others) + about->bytes);
-	if (!hf_fits(hf_registered_bytes(&others) + about->bytes))
-		return -EDQUOT;
+	failed = fits(about);
+	if (failed)
+		return failed;
 	slot = free_slot();
 	if (slot < 0)
 		return slot;
@@ -316,6 +323,17 @@ static bool is_sensible(const struct holdfast_log *about)
 	       !about->reserved[0] && !about->reserved[1] && !(about->mode & ~HF_MODE_BITS);
 }
 
+/* Before pages are pinned for nothing. Others may register meanwhile: it is asked again. */
+static int is_declined(struct holdfast_log *about)
+{
+	int failed;
+
+	mutex_lock(&hf_lock);
+	failed = !hf_region.base ? -ENODEV : !hf_is_formatted ? -ENODATA : fits(about);
+	mutex_unlock(&hf_lock);
+	return failed;
+}
+
 static int register_log(struct hf_open_file *opened, struct holdfast_log *about)
 {
 	struct pinned pinned;
@@ -325,7 +343,9 @@ static int register_log(struct hf_open_file *opened, struct holdfast_log *about)
 		return -EINVAL;
 	if ((opened->file->f_mode & (FMODE_READ | FMODE_WRITE)) != (FMODE_READ | FMODE_WRITE))
 		return -EACCES;
-	failed = own(opened);
+	failed = is_declined(about);
+	if (!failed)
+		failed = own(opened);
 	if (!failed)
 		failed = pin(&pinned, about);
 	if (failed)

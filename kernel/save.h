@@ -3,8 +3,8 @@
  * Saving ranges of volatile memory, logs, to persistent memory when the power fails, and finding them afterwards.
  *
  * Each log has an area on the media: a header and room for the bytes. A save of a power failure copies all logs and
- * counts for all of them at once, by the one word that seals it. A log whose process has ended is saved alone, by a word
- * of its area.
+ * counts for all of them at once, by the one word that seals it. A log whose process has ended is saved alone, by a
+ * word of its area.
  *
  * What stands on the media, all numbers little-endian:
  *   struct hf_save_seal    once in a region, at HF_SAVE_SEAL_OFFSET

@@ -1,4 +1,5 @@
-// Persistent memory with caches before it, on which saves are tried: what is not durable may be there or not after a cut.
+// Persistent memory with caches before it, on which saves are tried: what is not durable may be there or not after a
+// cut.
 #pragma once
 
 #include <linux/types.h>
@@ -75,7 +76,9 @@ public:
 private:
     enum class place : unsigned char { durable, cache, cache_of_another, written_back };
 
-    std::size_t index_of(const void* at) const { return static_cast<std::size_t>(static_cast<const __u64*>(at) - now_.data()); }
+    std::size_t index_of(const void* at) const {
+        return static_cast<std::size_t>(static_cast<const __u64*>(at) - now_.data());
+    }
     /// Caches write back when they like.
     void evict() {
         if (random.below(4) != 0) return;

@@ -28,9 +28,11 @@ public:
     explicit save_world(std::uint64_t seed) : medium_(region_words), random_(seed) {
         medium_.random = workload::random(seed + 1);
         save_.port = {.store = [](void* of, __u64* at, __u64 value) { of_port(of).store(at, value); },
-                      .write_back = [](void* of, const void* at, __u64 size) { of_port(of).medium_.write_back(at, size); },
+                      .write_back =
+                          [](void* of, const void* at, __u64 size) { of_port(of).medium_.write_back(at, size); },
                       .fence = [](void* of) { of_port(of).medium_.fence(); },
-                      .exchange = [](void* of, __u64* at, __u64 from, __u64 to) { return of_port(of).exchange(at, from, to); },
+                      .exchange =
+                          [](void* of, __u64* at, __u64 from, __u64 to) { return of_port(of).exchange(at, from, to); },
                       .stop = [](void* of) { of_port(of).stop(); },
                       .write_back_all = [](void* of) { of_port(of).medium_.write_back_all(false); },
                       .stays = [](void* of) { return of_port(of).stays(); },

@@ -7,11 +7,12 @@ import re
 import time
 
 import signals
-from machine import Machine, Silence, command
+from machine import IMAGE_MIB, Machine, Silence, command
 
 UP_SECONDS = 60         # until the kernel is up, at most, on a machine that does much else
 BOOTS = 3               # at most, until one comes up: an emulated machine hangs in one of a hundred
 BOOT_SECONDS = 120      # from then on
+MODULE_SECONDS = 400    # all that the module promises, tried
 WORK_SECONDS = 1.2      # a cut in the middle of work comes at most so long after what it waits for
 RECOVERY_SECONDS = 0.5  # a cut in the middle of recovery, after its beginning
 CPUS = (1, 2, 4)
@@ -26,6 +27,7 @@ class Case:
     acknowledged_at_least: int = 1  # by each thread before the power may fail
     in_recovery: float = 0.25       # the share of the cuts that hit recovery
     cpus: tuple = CPUS              # of its lives in turn
+    image_mib: int = IMAGE_MIB
     # Of a machine that is told that its power fails:
     trigger: str = ""               # by what
     power_seconds: float = 0        # the power lasts so long after it
@@ -59,8 +61,9 @@ SAVED = Case("saved", "chunk", pool=False, acknowledged_at_least=3, in_recovery=
              parameters="linger_us=20000000", seal=signals.SEALED)
 RESUMED = dataclasses.replace(SAVED, label="saved, power stays", trigger="debug", power_seconds=0.5,
                               parameters="linger_us=1", seal=signals.RESUMED, survives=False)
-DECLINED = dataclasses.replace(SAVED, engine="saved_large", label="declined", trigger="debug", power_seconds=0.05,
-                               parameters="linger_us=20000000,hold_up_us=50000", seal=0, acknowledged_at_least=2)
+DECLINED = dataclasses.replace(SAVED, engine="saved_large", label="declined", trigger="debug", power_seconds=0.02,
+                               parameters="linger_us=20000000,hold_up_us=10000", seal=0, acknowledged_at_least=2,
+                               image_mib=256)
 SIGNALLED = tuple(dataclasses.replace(SAVED, trigger=trigger) for trigger in signals.TRIGGERS)
 SIGNALLED += (dataclasses.replace(SAVED, engine="saved_idle", trigger="nmi", acknowledged_at_least=2),
               dataclasses.replace(SAVED, label="saved by stop_machine", trigger="debug",
@@ -68,11 +71,12 @@ SIGNALLED += (dataclasses.replace(SAVED, engine="saved_idle", trigger="nmi", ack
 
 
 def _control(case, label, parameter):
-    return dataclasses.replace(case, label=label, found_at_least=4, seal=0, cpus=(2, 4),
+    return dataclasses.replace(case, label=label, found_at_least=4, seal=0, cpus=(4,),
                                parameters=f"{case.parameters},{parameter}")
 
 
-CONTROLS += (_control(SIGNALLED[2], "processors run on", "control_fault=others_not_stopped"),
+CONTROLS += (_control(dataclasses.replace(SAVED, engine="saved_silent", trigger="nmi"), "processors run on",
+                      "control_fault=others_not_stopped"),
              _control(RESUMED, "resumed save counts", "control_fault=resumed_counts"),
              _control(DECLINED, "decline ignored", "control_decline_ignored=1"))
 
@@ -169,19 +173,24 @@ def boot(start, words, hear=lambda line: None):
             raise
 
 
-def try_module(files, seed, start=Machine):
-    """What the kernel module promises, without a cut. Returns what is wrong."""
+def try_module(files, seed, times=50, start=Machine):
+    """What the kernel module promises, without a cut. Processes end `times` times in each way. Returns what is wrong, and
+    the times of drills, idle and under load: lists of (stopped, copied, flushed) in milliseconds."""
     image = files.folder / "module.img"
-    settings = {"format": 0, "medium": "chunk", "engine": "module", "seed": seed}
+    settings = {"format": 0, "medium": "chunk", "engine": "module", "seed": seed, "times": times}
     with boot(start, command(image, files.kernel, files.initramfs, 2, settings))[0] as machine:
         is_last = ("verified", "ended").__contains__
         if machine.said[-1] != "ended":
-            for _ in machine.lines_until(is_last, BOOT_SECONDS):
+            for _ in machine.lines_until(is_last, MODULE_SECONDS):
                 pass
         lines = machine.said
     image.unlink(missing_ok=True)
     wrong = [line.removeprefix("problem ") for line in lines if line.startswith("problem ") or "Kernel panic" in line]
-    return wrong or ([] if lines[-1] == "verified" else ["the guest ended and did not say why"])
+    drills = {}
+    for line in lines:
+        if found := re.fullmatch(r"times (\w+) ([\d.]+) ([\d.]+) ([\d.]+)", line):
+            drills.setdefault(found[1], []).append(tuple(float(each) for each in found.groups()[1:]))
+    return wrong or ([] if lines[-1] == "verified" else ["the guest ended and did not say why"]), drills
 
 
 class Victim:
@@ -260,7 +269,7 @@ class Victim:
                     "parameters": self.case.parameters, "module": "controls" if self.case in CONTROLS else ""}
         self._lives += 1
         self._ledger.begin_life()
-        words = command(self.image, self._files.kernel, self._files.initramfs, cpus, settings)
+        words = command(self.image, self._files.kernel, self._files.initramfs, cpus, settings, self.case.image_mib)
         machine, hung = boot(self._start, words, self._ledger.hear)
         self.hung_boots += hung
         return machine

@@ -14,7 +14,7 @@ class Silence(Exception):
     """The machine did not say in time what was waited for; the text has its last lines."""
 
 
-def command(image, kernel, initramfs, cpus, settings):
+def command(image, kernel, initramfs, cpus, settings, image_mib=IMAGE_MIB):
     """How the emulator is called. Its persistent memory is the file `image`, shared, so that every store that the
     machine executed is in it when the emulator is killed. The domain that it reports is the memory controller. The
     kernel stops where it finds a fault in itself. It leaves out the self tests of its cryptography, in which an emulated
@@ -24,7 +24,7 @@ def command(image, kernel, initramfs, cpus, settings):
             "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus),
             "-machine", "q35,nvdimm=on,nvdimm-persistence=mem-ctrl",
             "-m", f"{MEMORY_MIB},slots=2,maxmem=2G",
-            "-object", f"memory-backend-file,id=store,share=on,mem-path={image},size={IMAGE_MIB}M",
+            "-object", f"memory-backend-file,id=store,share=on,mem-path={image},size={image_mib}M",
             "-device", "nvdimm,memdev=store,id=nvdimm",
             "-kernel", str(kernel), "-initrd", str(initramfs),
             "-append", f"console=ttyS0 quiet panic=-1 oops=panic panic_on_warn=1 cryptomgr.notests=1 mitigations=off {words}",

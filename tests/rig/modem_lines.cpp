@@ -1,5 +1,5 @@
-// Preloaded into the emulator of the rig's machine: gives its terminal modem lines. The file HOLDFAST_MODEM_LINES has one
-// byte: whether the carrier is there.
+// Preloaded into the emulator of the rig's machine: gives its terminal modem lines. The file HOLDFAST_MODEM_LINES has
+// one byte: whether the carrier is there.
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

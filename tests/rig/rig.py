@@ -81,7 +81,8 @@ class Run:
         self.life_seconds = []
         self.hung_boots = 0
         self.cpus = set()
-        self.times = {}  # of saves, by case
+        self.times = {}   # of saves, by case
+        self.drills = {}  # times of false alarms, idle and under load
         self.done = types.SimpleNamespace(cuts=0, in_recovery=0, acknowledged=0, lost=[], torn=[])
         self.controls = {case.name(): {"cuts": 0, "found": 0} for case in campaign.CONTROLS}
 
@@ -143,7 +144,7 @@ def work_for(wanted, seed):
         cases = [case for case in campaign.CASES + campaign.SIGNALLED + campaign.CONTROLS
                  if wanted.engine in (case.engine, case.name())]
         return share_out(wanted.cuts or 100, cases) if cases else []
-    cases = list(campaign.CASES)
+    cases = list(campaign.CASES + campaign.SIGNALLED if wanted.short else campaign.CASES)
     random.Random(seed).shuffle(cases)
     if wanted.short:
         return share_out(wanted.cuts or 3, cases)
@@ -161,11 +162,21 @@ def run_all(run, work, jobs):
             raise
 
 
-def is_module_good(files, seed):
+def spread(values):
+    return {"avg": round(sum(values) / len(values), 3), "min": min(values), "max": max(values)}
+
+
+def is_module_good(run, times):
     """Tries it and says what is wrong."""
-    problems = campaign.try_module(files, seed)
-    print("the kernel module: " + ("; ".join(problems) or "calls, permissions, ends of processes and reloading are right"),
-          flush=True)
+    problems, drills = campaign.try_module(run.files, run.seed, times)
+    print("the kernel module: " + ("; ".join(problems) or "calls, permissions, ends of processes, registered logs and "
+                                   "reloading are right"), flush=True)
+    for what, rows in drills.items():
+        steps = zip(("stopped", "copied", "flushed"), zip(*rows))
+        run.drills[what] = {"runs": len(rows), **{step: spread(values) for step, values in steps}}
+        print(f"false alarms, {what}, 1 MiB, ms from the signal on: "
+              + ", ".join(f"{step} {of['avg']} ({of['min']} to {of['max']})" for step, of in run.drills[what].items()
+                          if step != "runs"), flush=True)
     return not problems
 
 
@@ -175,6 +186,8 @@ def record_of(run, seconds):
             "controls": run.controls,
             "cuts_in_recovery": run.done.in_recovery, "acknowledged": run.done.acknowledged,
             "cpus": sorted(run.cpus), "seed": run.seed, "seconds": round(seconds, 1),
+            "false_alarm_ms": run.drills, "save_ms": {name: {step: spread([round(each[step], 3) for each in times])
+                                                              for step in times[0]} for name, times in run.times.items()},
             "hung_boots": run.hung_boots, "seconds_per_cycle": round(sum(run.life_seconds) / max(1, len(run.life_seconds)), 2),
             "seconds_per_cycle_max": round(max(run.life_seconds, default=0), 2), "emulated": True}
 
@@ -219,7 +232,7 @@ def main(words):
     is_good = True
     try:
         if wanted.module or not (wanted.short or wanted.engine):
-            is_good = is_module_good(files, seed)
+            is_good = is_module_good(run, 50 if wanted.module else 200)
         if not wanted.module:
             run_all(run, work, wanted.jobs)
     except Silence as reason:

@@ -123,10 +123,18 @@ class Verdicts(unittest.TestCase):
 
 
     def test_what_is_wrong_with_the_module_is_told(self):
-        wrong = campaign.try_module(self._files, 1, saying(["problem module: not so: others do not free", "verified"]))
-        self.assertEqual(wrong, ["module: not so: others do not free"])
-        self.assertEqual(campaign.try_module(self._files, 1, saying(["verified"])), [])
-        self.assertEqual(len(campaign.try_module(self._files, 1, saying(["ended"]))), 1)
+        def wrong(*lines):
+            return campaign.try_module(self._files, 1, start=saying(list(lines)))[0]
+        self.assertEqual(wrong("problem module: not so: others do not free", "verified"),
+                         ["module: not so: others do not free"])
+        self.assertEqual(wrong("verified"), [])
+        self.assertEqual(len(wrong("ended")), 1)
+
+    def test_the_times_of_drills_are_collected(self):
+        said = ["times idle 1.5 2.0 2.5", "times idle 2.5 3.0 3.5", "times load 4 5 6", "verified"]
+        drills = campaign.try_module(self._files, 1, start=saying(said))[1]
+        self.assertEqual(drills, {"idle": [(1.5, 2, 2.5), (2.5, 3, 3.5)], "load": [(4, 5, 6)]})
+        self.assertEqual(rig.spread([each[0] for each in drills["idle"]]), {"avg": 2.0, "min": 1.5, "max": 2.5})
 
 
 class Machines(unittest.TestCase):

@@ -32,6 +32,7 @@ const workload* workload_named(const std::string& engine) {
         {"records_acknowledged_first", &of_records_acknowledged_first},
         {"saved", &of_saved},
         {"saved_idle", &of_saved},
+        {"saved_silent", &of_saved_medium},
         {"saved_large", &of_saved_large},
     };
     const auto found = all.find(engine);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <system_error>
 
 namespace holdfast::rig {
 
@@ -72,6 +73,23 @@ public:
 
 private:
     void* at_;
+    std::size_t bytes_;
+};
+
+/// A chunk of the open file's, mapped.
+class mapped_chunk {
+public:
+    mapped_chunk(const chunk_device& of, std::size_t bytes) : at_(of.map(bytes)), bytes_(bytes) {
+        if (at_ == nullptr) throw std::system_error(errno, std::generic_category(), "map a chunk");
+    }
+    ~mapped_chunk() { ::munmap(at_, bytes_); }
+    mapped_chunk(const mapped_chunk&) = delete;
+    mapped_chunk& operator=(const mapped_chunk&) = delete;
+
+    unsigned char* data() const noexcept { return at_; }
+
+private:
+    unsigned char* at_;
     std::size_t bytes_;
 };
 

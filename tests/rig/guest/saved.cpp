@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -45,7 +46,7 @@ struct shape {
     std::size_t log_bytes() const { return sizeof(log_header) + slots * record_words * 8; }
     std::size_t chunk_bytes() const { return 4096 + log_bytes(); }
 };
-constexpr shape small{16384}, large{16384 * 28};
+constexpr shape small{16384}, medium{16384 * 8}, large{16384 * 28};
 static_assert(slots * 16384 * 8 % 64 == 0);
 
 void persist_bytes(void* at, std::size_t bytes) {
@@ -56,19 +57,15 @@ void persist_bytes(void* at, std::size_t bytes) {
 class part {
 public:
     /// The thread's chunk, made if there is none.
-    part(const shape& of, std::uint64_t thread) : shape_(of), thread_(thread) {
+    part(const shape& of, std::uint64_t thread) : thread_(thread) {
         int failed = device_.use(home_key(thread));
         if (failed == ENOENT) failed = device_.make(home_key(thread), of.chunk_bytes());
         if (failed != 0) throw std::system_error(failed, std::generic_category(), "the chunk of a home");
-        mapped_ = device_.map(of.chunk_bytes());
-        if (mapped_ == nullptr) throw std::system_error(errno, std::generic_category(), "map the chunk of a home");
+        mapped_.emplace(device_, of.chunk_bytes());
     }
-    ~part() { ::munmap(mapped_, shape_.chunk_bytes()); }
-    part(const part&) = delete;
-    part& operator=(const part&) = delete;
 
-    home& at_home() const { return *reinterpret_cast<home*>(mapped_); }
-    unsigned char* log_in_chunk() const { return mapped_ + 4096; }
+    home& at_home() const { return *reinterpret_cast<home*>(mapped_->data()); }
+    unsigned char* log_in_chunk() const { return mapped_->data() + 4096; }
     const chunk_device& device() const { return device_; }
     session session_of(std::uint64_t seed) const { return {{seed, thread_, at_home().life, 0x686f6d65}}; }
 
@@ -78,10 +75,9 @@ public:
     }
 
 private:
-    shape shape_;
     std::uint64_t thread_;
     chunk_device device_;
-    unsigned char* mapped_ = nullptr;
+    std::optional<mapped_chunk> mapped_;
 };
 
 std::uint64_t* record_of(unsigned char* log, const shape& of, std::uint64_t number) {
@@ -97,7 +93,11 @@ void store_record(unsigned char* log, const shape& of, std::uint64_t seed, std::
     if (is_persistent) persist_bytes(&published, sizeof published);
 }
 
-[[noreturn]] void work_in(const shape& of, std::uint64_t thread, std::uint64_t seed, bool is_idle) {
+/// What threads do when they have acknowledged some records: go on, go on without a word, or nothing.
+enum class then { acknowledge_all, store_silently, sleep };
+constexpr std::uint64_t first_records = 20;
+
+[[noreturn]] void work_in(const shape& of, std::uint64_t thread, std::uint64_t seed, then what) {
     const part mine(of, thread);
     const home before = mine.at_home();
     mine.set_home({before.life + 1, before.done, 0, {}});
@@ -115,19 +115,23 @@ void store_record(unsigned char* log, const shape& of, std::uint64_t seed, std::
     }
     for (std::uint64_t number = before.done + 1;; ++number) {
         store_record(log, of, seed + thread, number, failed != 0);
-        acknowledge(thread, number);
-        while (is_idle && number >= before.done + 2) std::this_thread::sleep_for(std::chrono::hours(1));
+        const bool is_first = number <= before.done + first_records;
+        // The console takes turns: who waits for it stores nothing.
+        if (is_first || what == then::acknowledge_all) acknowledge(thread, number);
+        while (!is_first && what == then::sleep) std::this_thread::sleep_for(std::chrono::hours(1));
     }
 }
 
 void work(const shape& of, const request& wanted) {
-    const bool is_idle = wanted.engine.ends_with("_idle");
+    const then what = wanted.engine.ends_with("_idle")     ? then::sleep
+                      : wanted.engine.ends_with("_silent") ? then::store_silently
+                                                           : then::acknowledge_all;
     const signal_line line;
     std::thread([] { obey_console(); }).detach();
     std::vector<std::jthread> others;
     const auto run = [&](std::uint64_t thread) {
         try {
-            work_in(of, thread, wanted.seed, is_idle);
+            work_in(of, thread, wanted.seed, what);
         } catch (const std::exception& reason) {
             give_up(thread, reason);
         }
@@ -186,6 +190,8 @@ findings verify(const shape& of, const request& wanted) {
 
 const workload of_saved{[](const request& wanted) { work(small, wanted); },
                         [](const request& wanted) { return verify(small, wanted); }};
+const workload of_saved_medium{[](const request& wanted) { work(medium, wanted); },
+                               [](const request& wanted) { return verify(medium, wanted); }};
 const workload of_saved_large{[](const request& wanted) { work(large, wanted); },
                               [](const request& wanted) { return verify(large, wanted); }};
 
