@@ -17,6 +17,8 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include <asm/smp.h>
+
 #define SLOTS 256
 
 /* An address space with registrations by one open file. */
@@ -259,8 +261,11 @@ static void end_registrations_of(struct hf_owner *owner)
 	for (i = 0; i < SLOTS; i++) {
 		if (registrations[i].owner != owner)
 			continue;
-		if (!is_written_back)
+		/* What the log repeats may be in caches, wherever in persistent memory it is. */
+		if (!is_written_back) {
 			write_chunks_back(owner);
+			wbinvd_on_all_cpus();
+		}
 		is_written_back = true;
 		hf_save_ended(&hf_saver, &slots[i], HOLDFAST_BY_END);
 		take_back(i);

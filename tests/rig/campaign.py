@@ -34,6 +34,7 @@ class Case:
     parameters: str = ""            # of the kernel module
     seal: int = 0                   # what the save's seal must say after the cut; 0: anything
     survives: bool = True           # what was acknowledged; otherwise nothing of this life may be there
+    has_region: bool = False        # an NVDIMM of the kernel module's own, beside that of the medium
     # Of a control:
     label: str = ""
     cuts: int = 10
@@ -65,6 +66,14 @@ DECLINED = dataclasses.replace(SAVED, engine="saved_large", label="declined", tr
                                parameters="linger_us=20000000,hold_up_us=10000", seal=0, acknowledged_at_least=2,
                                image_mib=256)
 SIGNALLED = tuple(dataclasses.replace(SAVED, trigger=trigger) for trigger in signals.TRIGGERS)
+# Pools that neither write back nor fence: the module saves their logs, and writes all caches back.
+ARMED = tuple(Case(engine, "fsdax", acknowledged_at_least=3, in_recovery=0.25, power_seconds=2, cuts=5, has_region=True,
+                   parameters="linger_us=20000000", trigger=trigger, seal=signals.SEALED)
+              for engine in ("dnv_armed", "redo_armed") for trigger in signals.TRIGGERS)
+ARMED += tuple(Case(engine, "fsdax", acknowledged_at_least=3, power_seconds=0.02, cuts=5, has_region=True,
+                    parameters="linger_us=20000000,hold_up_us=10", trigger="debug")
+               for engine in ("dnv_declined", "redo_declined"))
+SIGNALLED += ARMED
 SIGNALLED += (dataclasses.replace(SAVED, engine="saved_idle", trigger="nmi", acknowledged_at_least=2),
               dataclasses.replace(SAVED, label="saved by stop_machine", trigger="debug",
                                   parameters=SAVED.parameters + ",stop=stop_machine"), RESUMED, DECLINED)
@@ -177,7 +186,7 @@ def try_module(files, seed, times=50, start=Machine):
     """What the kernel module promises, without a cut. Processes end `times` times in each way. Returns what is wrong, and
     the times of drills, idle and under load: lists of (stopped, copied, flushed) in milliseconds."""
     image = files.folder / "module.img"
-    settings = {"format": 0, "medium": "chunk", "engine": "module", "seed": seed, "times": times}
+    settings = {"format": 0, "medium": "chunk", "region": 0, "engine": "module", "seed": seed, "times": times}
     with boot(start, command(image, files.kernel, files.initramfs, 2, settings))[0] as machine:
         is_last = ("verified", "ended").__contains__
         if machine.said[-1] != "ended":
@@ -206,6 +215,7 @@ class Victim:
         self.image = files.folder / f"{case.file_name()}.img"
         self.console = self.image.with_suffix(".txt")
         self.lines = self.image.with_suffix(".lines")
+        self.region = self.image.with_suffix(".region") if case.has_region else None
         self._start = start or (functools.partial(signals.SignalledMachine, shim=files.shim, lines=self.lines)
                                 if case.trigger else Machine)
         self.remove_files()
@@ -217,7 +227,7 @@ class Victim:
         self.hung_boots = 0
 
     def remove_files(self):
-        for each in (self.image, self.console, self.lines):
+        for each in filter(None, (self.image, self.console, self.lines, self.region)):
             each.unlink(missing_ok=True)
 
     def live_and_die(self):
@@ -232,7 +242,9 @@ class Victim:
             if not in_recovery:
                 self._listen(machine, lambda _: min(self._ledger.acknowledged) >= self.case.acknowledged_at_least)
             self._listen_for(machine, moment)
-            if self.case.trigger and not self._ledger.has_ended:
+            # A machine that recovers has no log that could be saved.
+            is_told = bool(self.case.trigger) and not in_recovery and not self._ledger.has_ended
+            if is_told:
                 machine.signal(self.case.trigger)
                 self._listen_for(machine, self.case.power_seconds)
             machine.cut()
@@ -240,7 +252,8 @@ class Victim:
             self._keep_console(machine)
         self.life_seconds.append(time.monotonic() - began)
         outcome = self._settle()
-        self._look_at_seal()
+        if is_told:
+            self._look_at_seal()
         self._pending.cuts += 1
         self._pending.in_recovery += in_recovery
         self._pending.cpus = cpus
@@ -248,9 +261,7 @@ class Victim:
         return outcome
 
     def _look_at_seal(self):
-        if not self.case.trigger:
-            return
-        says, times = signals.seal_in(self.image)
+        says, times = signals.seal_in(self.region or self.image)
         if says == self.case.seal:
             self._pending.times = times
         elif self.case.seal:
@@ -266,10 +277,11 @@ class Victim:
     def _boot(self, cpus, work):
         settings = {"format": int(self._lives == 0), "medium": self.case.medium, "engine": self.case.engine,
                     "threads": self.case.threads, "seed": self._seed, "pool": int(self.case.pool), "work": work,
-                    "parameters": self.case.parameters, "module": "controls" if self.case in CONTROLS else ""}
+                    "region": int(self.case.has_region), "parameters": self.case.parameters, "module": "controls" if self.case in CONTROLS else ""}
         self._lives += 1
         self._ledger.begin_life()
-        words = command(self.image, self._files.kernel, self._files.initramfs, cpus, settings, self.case.image_mib)
+        words = command(self.image, self._files.kernel, self._files.initramfs, cpus, settings, self.case.image_mib,
+                        self.region)
         machine, hung = boot(self._start, words, self._ledger.hear)
         self.hung_boots += hung
         return machine

@@ -19,6 +19,8 @@ namespace holdfast::rig {
 const workload* workload_named(const std::string& engine) {
     static const std::map<std::string, const workload*> all{
         {"redo", &of_pool<redo>},
+        {"redo_armed", &of_armed_pool<redo>},
+        {"redo_declined", &of_armed_pool<redo>},
         {"undo", &of_pool<undo>},
         {"softwrap_lat", &of_pool<softwrap_lat>},
         {"softwrap", &of_pool<softwrap>},
