@@ -32,6 +32,7 @@ std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space);
 std::vector<planned_match> plan_cache(const options& wanted, scratch& space);
 std::vector<planned_match> plan_cchtm(const options& wanted, scratch& space);
 std::vector<planned_match> plan_ecc(const options& wanted, scratch& space);
+std::vector<planned_match> plan_powerfail(const options& wanted, scratch& space);
 
 /// The programs of suite stamp with their sets: kmeans-low, kmeans-low+ and so on.
 std::vector<std::string> stamp_case_names();

@@ -45,8 +45,6 @@ long futex(std::uint32_t* word, int operation, std::uint32_t value, const timesp
     return ::syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, patience, nullptr, 0);
 }
 
-pid_t this_thread() noexcept { return static_cast<pid_t>(::syscall(SYS_gettid)); }
-
 std::uint64_t key_of(std::uint32_t round, pid_t thread) noexcept {
     return std::uint64_t{round} << 32 | static_cast<std::uint32_t>(thread);
 }
@@ -77,7 +75,7 @@ bool is_over(std::uint32_t round, std::uint32_t over) noexcept { return static_c
 void stay(int) {
     const int kept = errno;
     const std::uint32_t round = round_begun.load(std::memory_order_acquire);
-    if (counts_as_parked(round, this_thread()))
+    if (counts_as_parked(round, ::gettid()))
         for (std::uint32_t over = 0; !is_over(round, over = round_over.load(std::memory_order_acquire));)
             futex(half_for_futex(round_over), FUTEX_WAIT, over, nullptr);
     errno = kept;
@@ -115,6 +113,16 @@ bool for_each_thread(F&& f) noexcept {
     return bytes == 0;
 }
 
+/// False: the thread has ended. Where signals cannot be queued, it stays missing, and the round fails.
+bool is_signalled(pid_t thread) noexcept {
+    for (int tries = 0; tries < 1000; ++tries) {
+        if (::tgkill(::getpid(), thread, signal_that_parks()) == 0) return true;
+        if (errno == ESRCH) return false;
+        ::usleep(10);
+    }
+    return true;
+}
+
 /// Enters a thread and signals it. False: there is no more room.
 bool signal_thread(std::uint32_t round, pid_t thread) noexcept {
     if (found.load(std::memory_order_relaxed) == most_threads) return false;
@@ -122,16 +130,13 @@ bool signal_thread(std::uint32_t round, pid_t thread) noexcept {
     missing.fetch_add(1, std::memory_order_acq_rel);
     place_of(round, thread).store(key_of(round, thread), std::memory_order_release);
     found.fetch_add(1, std::memory_order_relaxed);
-    // Where signals cannot be queued, the thread stays missing, and the round fails.
-    if (::syscall(SYS_tgkill, ::getpid(), thread, signal_that_parks()) != 0 && errno == ESRCH &&
-        counts_as_parked(round, thread))
-        gone.fetch_add(1, std::memory_order_relaxed);
+    if (!is_signalled(thread) && counts_as_parked(round, thread)) gone.fetch_add(1, std::memory_order_relaxed);
     return true;
 }
 
 /// Signals all that this round has not found yet. -1: it cannot go on; else how many there were.
 int signal_new_threads(std::uint32_t round) noexcept {
-    const pid_t self = this_thread();
+    const pid_t self = ::gettid();
     int fresh = 0;
     const bool listed = for_each_thread([&](pid_t thread) {
         if (thread == self || fresh < 0) return;
@@ -217,7 +222,9 @@ unsigned count() noexcept { return found.load(std::memory_order_relaxed) - gone.
 
 void release() noexcept {
     round_over.store(round_begun.load(std::memory_order_relaxed), std::memory_order_release);
-    futex(half_for_futex(round_over), FUTEX_WAKE, 0x7FFFFFFF, nullptr);
+    // Again where it fails, though it cannot: nobody else would ever wake them.
+    while (futex(half_for_futex(round_over), FUTEX_WAKE, 0x7FFFFFFF, nullptr) < 0) {
+    }
 }
 
 }  // namespace holdfast::powerfail::parking

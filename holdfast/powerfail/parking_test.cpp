@@ -61,12 +61,12 @@ private:
 };
 
 void let_others_run() {
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    for (int i = 0; i < 100; ++i) std::this_thread::yield();
 }
 
 TEST_F(Parking, AllOthersStandStillUntilTheyAreReleased) {
     const running_threads others(6, [] {});
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < 20; ++round) {
         others.wait_for_more();
         ASSERT_TRUE(parking::stop(patience));
         const std::uint64_t before = others.steps();
@@ -81,7 +81,7 @@ TEST_F(Parking, AllOthersStandStillUntilTheyAreReleased) {
 TEST_F(Parking, ThreadsThatBeginAndEndMeanwhileStandStillToo) {
     std::atomic<std::uint64_t> stores{0};
     const running_threads others(3, [&] { std::thread([&] { stores.fetch_add(1); }).join(); });
-    for (int round = 0; round < 100; ++round) {
+    for (int round = 0; round < 20; ++round) {
         ASSERT_TRUE(parking::stop(patience));
         const std::uint64_t before = stores.load();
         let_others_run();

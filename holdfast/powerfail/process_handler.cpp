@@ -25,7 +25,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace holdfast::powerfail {
@@ -119,7 +118,6 @@ private:
         pid_t loser = 0;  ///< the thread that has called `lost`
     };
 
-    static pid_t this_thread() noexcept { return static_cast<pid_t>(::syscall(SYS_gettid)); }
     bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
     void leave_to_parent() noexcept;
     void begin_in_child() noexcept;
@@ -268,7 +266,7 @@ void process_handler::implementation::disarm(charge& given_back) noexcept {
             const std::lock_guard lock(mutex_);
             const armed_pool* const its = find(given_back);
             if (its == nullptr) return;
-            if (its->loser == 0 || its->loser == this_thread()) {
+            if (its->loser == 0 || its->loser == ::gettid()) {
                 pools_.erase(pools_.begin() + (its - pools_.data()));
                 return;
             }
@@ -290,7 +288,7 @@ bool process_handler::implementation::give_up() {
             });
             if (untried == pools_.end()) return all && pools_.empty();
             next = untried->of;
-            untried->loser = this_thread();
+            untried->loser = ::gettid();
         }
         all &= next->lost();
         tried.push_back(next);
