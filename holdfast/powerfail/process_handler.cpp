@@ -12,6 +12,7 @@
 #include <holdfast/powerfail/priority_mutex.hpp>
 #include <holdfast/powerfail/save.hpp>
 #include <holdfast/powerfail/save_speed.hpp>
+#include <holdfast/powerfail/triggers.hpp>
 #include <holdfast/powerfail/watcher.hpp>
 
 #include <holdfast/base/threads.hpp>
@@ -38,26 +39,35 @@ constexpr double caution = 1.5;
 
 std::uint64_t as_us(double ns) noexcept { return static_cast<std::uint64_t>(ns / 1000) + 1; }
 
+/// How long it takes to stop all threads, in the middle of some tries: one that found the processors busy says little.
+/// 0: it did not work.
+double ns_to_stop_all(nanoseconds patience, unsigned& threads) noexcept {
+    constexpr int tries = 5;
+    double all_ns[tries];
+    for (double& each : all_ns) {
+        const auto begin = clock::now();
+        if (!parking::stop(patience)) return 0;
+        each = std::chrono::duration<double, std::nano>(clock::now() - begin).count();
+        threads = parking::count();
+        parking::release();
+    }
+    std::ranges::sort(all_ns);
+    return all_ns[tries / 2];
+}
+
 /// What stopping one of several threads takes that all wait, in ns. Where it fails, so will what `arm` tries.
 double measured_park_ns() {
     constexpr unsigned threads = 8;
-    constexpr int tries = 5;
     std::atomic<bool> over{false};
     std::vector<std::thread> waiting;
     for (unsigned i = 0; i < threads; ++i) waiting.push_back(start_without_signals([&] { over.wait(false); }));
-    double slowest_ns = 0;
-    for (int i = 0; i < tries; ++i) {
-        const auto begin = clock::now();
-        if (!parking::stop(std::chrono::milliseconds{50})) break;
-        const double ns = std::chrono::duration<double, std::nano>(clock::now() - begin).count();
-        slowest_ns = std::max(slowest_ns, ns / parking::count());
-        parking::release();
-    }
+    unsigned stopped = 1;
+    const double ns = ns_to_stop_all(std::chrono::milliseconds{50}, stopped);
     over = true;
     over.notify_all();
     for (std::thread& each : waiting)
         if (each.joinable()) each.join();
-    return slowest_ns;
+    return ns / std::max(stopped, 1u);
 }
 
 }  // namespace
@@ -81,7 +91,7 @@ public:
 
     result<void> ready() {
         const std::lock_guard starting(starting_);
-        return is_ready();
+        return open_triggers();
     }
     bool arm(charge& taken);
     void grown(charge& of, std::uint64_t pool_bytes) noexcept;
@@ -111,6 +121,7 @@ public:
     process_handler_options options;
 
 private:
+    using triggers = std::vector<std::unique_ptr<trigger>>;
     struct armed_pool {
         charge* of;
         std::uint64_t bytes;
@@ -121,9 +132,9 @@ private:
     bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
     void leave_to_parent() noexcept;
     void begin_in_child() noexcept;
-    result<void> is_ready();
+    result<void> open_triggers();
     void stop_threads() noexcept;
-    bool start_threads();
+    result<void> start_threads();
     void alarm(clock::time_point begun) noexcept;
     void save_all(alarm_report& now, clock::time_point begun) noexcept;
     void ask_to_give_up() noexcept;
@@ -146,6 +157,7 @@ private:
     std::vector<armed_pool> pools_;
     alarm_report last_;
     std::string last_decline_;
+    std::optional<triggers> opened_;  ///< for the next watcher
     std::optional<watcher> watcher_;
     std::atomic<watcher*> told_{nullptr};
     std::thread loser_;
@@ -166,27 +178,47 @@ void process_handler::implementation::begin_in_child() noexcept {
     ::new (static_cast<void*>(&calling_)) std::mutex;
     ::new (static_cast<void*>(&mutex_)) priority_mutex;
     pools_.clear();
+    opened_.reset();
     told_ = nullptr;
     lost_ = nothing_lost;
     process_ = ::getpid();
 }
 
-result<void> process_handler::implementation::is_ready() { return {}; }
+/// Requires: starting_ is held.
+result<void> process_handler::implementation::open_triggers() {
+    if (opened_ || (watcher_ && !watcher_->has_lost_trigger())) return {};
+    triggers all;
+    const auto take = [&](const std::string& name, auto open) -> result<void> {
+        if (name.empty()) return {};
+        auto opened = open(name);
+        if (!opened) return opened.error();
+        all.push_back(std::move(*opened));
+        return {};
+    };
+    const auto link = [&](const std::string& socket) { return daemon_link(socket, options.daemon_silence); };
+    if (auto taken = take(options.carrier, carrier); !taken) return taken;
+    if (auto taken = take(options.button, power_button); !taken) return taken;
+    if (auto taken = take(options.daemon, link); !taken) return taken;
+    opened_ = std::move(all);
+    return {};
+}
 
-bool process_handler::implementation::start_threads() {
-    if (watcher_ && !watcher_->has_lost_trigger()) return true;
+/// Begins again where a trigger was lost. Requires: starting_ is held.
+result<void> process_handler::implementation::start_threads() {
+    if (watcher_ && !watcher_->has_lost_trigger()) return {};
     stop_threads();
-    if (!is_ready()) return false;
-    watcher_.emplace(std::vector<std::unique_ptr<trigger>>{}, options.on_sigpwr,
+    if (auto opened = open_triggers(); !opened) return opened;
+    watcher_.emplace(std::move(*opened_), options.on_sigpwr,
                      watcher::duties{[this](clock::time_point begun) { alarm(begun); }, [this] { ask_to_give_up(); }});
+    opened_.reset();
     lost_ = nothing_lost;
     loser_ = start_without_signals([this] { give_up_when_asked(); });
     if (!loser_.joinable() || !watcher_->start()) {
         stop_threads();
-        return false;
+        return error{.code = errc::io, .what = "no thread could be started"};
     }
     told_ = &*watcher_;
-    return true;
+    return {};
 }
 
 void process_handler::implementation::stop_threads() noexcept {
@@ -215,27 +247,18 @@ save_budget process_handler::implementation::budget_with(double copy_ns, double 
 /// Stops all threads for a moment. Requires: mutex_ is held, so that nobody else does.
 bool process_handler::implementation::can_stop_threads() {
     if (!options.parks) return true;
-    constexpr int tries = 3;
-    double slowest_ns = 0;
     unsigned threads = 0;
-    for (int i = 0; i < tries; ++i) {
-        const auto begin = clock::now();
-        if (!parking::stop(options.hold_up)) return false;
-        slowest_ns = std::max(slowest_ns, std::chrono::duration<double, std::nano>(clock::now() - begin).count());
-        threads = parking::count();
-        parking::release();
-    }
-    park_ns_ = std::max(slowest_ns, park_ns_per_thread_ * std::max(options.threads, threads));
-    return true;
+    const double ns = ns_to_stop_all(options.hold_up, threads);
+    park_ns_ = std::max(ns, park_ns_per_thread_ * std::max(options.threads, threads));
+    return ns != 0;
 }
 
 bool process_handler::implementation::arm(charge& taken) {
     if (!is_of_this_process()) begin_in_child();
     const std::lock_guard starting(starting_);
-    const bool has_threads = start_threads();
+    const auto started = start_threads();
     const std::lock_guard lock(mutex_);
-    if (auto usable = is_ready(); !usable) return decline(usable.error().text());
-    if (!has_threads) return decline("no thread could be started");
+    if (!started) return decline(started.error().text());
     if (lost_.load(std::memory_order_acquire) != nothing_lost) return decline("the handler has been given up");
     if (!can_stop_threads()) return decline("a thread of the process cannot be stopped in time");
     const save_cost cost =

@@ -23,7 +23,7 @@ struct process_handler_options {
     /// `power_is_back`.
     std::chrono::milliseconds stays_after{1000};
     /// The budget counts as many threads to stop, or those that there are, if these are more.
-    unsigned threads = 64;
+    unsigned threads = 16;
     /// False: nothing is stopped. For programs that see to it themselves that nothing stores to a pool when they call
     /// `fail_power`.
     bool parks = true;
@@ -33,6 +33,8 @@ struct process_handler_options {
     std::string carrier{};     ///< a serial line whose carrier drops, such as /dev/ttyS0
     std::string button{};      ///< an input device with a power key, such as /dev/input/event0
     std::string daemon{};      ///< the socket of `holdfast powerd`
+    /// After so long without a heartbeat of the daemon, which sends one every 20 ms, all pools continue at `power`.
+    std::chrono::milliseconds daemon_silence{75};
 
     /// Called when all is saved, while all threads are still stopped. It must not lock or allocate: a stopped thread
     /// may hold the lock.
