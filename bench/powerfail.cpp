@@ -3,6 +3,9 @@
 #include <bench/nvram.hpp>
 #include <bench/pools.hpp>
 #include <bench/suites.hpp>
+#include <tools/streams.hpp>
+
+#include <fmt/format.h>
 
 #include <holdfast/engine/redo.hpp>
 
@@ -178,7 +181,6 @@ private:
         powerfail::process_handler_options made;
         // Whatever this machine takes is measured.
         made.hold_up = std::chrono::minutes{1};
-        made.threads = 1;
         made.on_sigpwr = false;
         made.when_saved = [this] { handler_.power_is_back(); };
         return made;
@@ -237,7 +239,27 @@ match save_match(scratch& space, std::uint64_t bytes, unsigned threads) {
     return made;
 }
 
+/// The record of whole saves of a pool of that size, or nullptr.
+const record* save_record(const report& of, const std::string& metric, const parameters& params) {
+    for (const record& each : of.records())
+        if (each.case_name == "save" && each.metric == metric && each.params == params) return &each;
+    return nullptr;
+}
+
 }  // namespace
+
+void conclude_powerfail(report& to) {
+    for (const record& kept : to.records()) {
+        if (kept.metric != "kept_per_100") continue;
+        const record* const budget = save_record(to, "budget_ns", kept.params);
+        const record* const took = save_record(to, "ns_per_tx", kept.params);
+        if (budget == nullptr || took == nullptr) continue;
+        tools::show(fmt::format("  a pool of {} MiB: planned {:.2f} ms, took {:.2f} ms; of 100 saves {:.0f} kept what "
+                                "was planned ({:.0f} to {:.0f} in {} batches)\n",
+                                std::get<std::uint64_t>(kept.params[3].second) / mib, budget->value / 1e6,
+                                took->value / 1e6, kept.value, kept.min, kept.max, kept.runs));
+    }
+}
 
 std::vector<planned_match> plan_powerfail(const options& wanted, scratch& space) {
     std::vector<planned_match> plan;

@@ -40,6 +40,9 @@ std::vector<std::string> stamp_case_names();
 /// Adds what each further word of an update costs, and prints it.
 void conclude_itm(report& to);
 
+/// Says how many saves kept what was planned for them.
+void conclude_powerfail(report& to);
+
 /// Says where nothing ran on hardware transactions.
 void conclude_cchtm(report& to);
 

@@ -158,8 +158,11 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
     error reason = about(pool.path_, errc::not_durable,
-                         "the pool was in use below level power when the machine went down; its latest changes may "
-                         "be lost or torn (accept_not_durable opens it)");
+                         is_armed(block)
+                             ? "the pool was in use at on_power_fail when the machine went down, and no save of it was "
+                               "sealed; its latest changes may be lost or torn (accept_not_durable opens it)"
+                             : "the pool was in use below level power when the machine went down; its latest changes "
+                               "may be lost or torn (accept_not_durable opens it)");
     reason.expected = "boot " + std::string(current_boot_id().text());
     reason.found = "boot " + std::string(text_of(block.boot_id));
     return reason;

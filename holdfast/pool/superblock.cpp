@@ -118,6 +118,8 @@ bool is_armed(const superblock& block) noexcept {
 
 result<std::optional<powerfail::shadow_log>> log_in_memory_of(const superblock& block, const persist::file& in) {
     std::optional<powerfail::shadow_log> none;
+    // A save that is sealed is whole, and what is in memory is not newer: threads run on only when it is taken back.
+    if (!is_armed(block)) return none;
     const boot_id boot = current_boot_id();
     if ((block.required_features & format::feature_shadow_log) == 0 || boot.text().empty() ||
         text_of(block.boot_id) != boot.text())

@@ -23,14 +23,14 @@ public:
     int descriptor() const noexcept override { return socket_.number(); }
     std::chrono::milliseconds silence_allowed() const noexcept override { return silence_; }
     news read() noexcept override {
-        for (news heard = news::nothing;;) {
+        // One at a time: an alarm that is over by now is one all the same, and was answered.
+        for (;;) {
             message each;
             const ssize_t bytes = ::recv(socket_.number(), &each, sizeof each, MSG_DONTWAIT);
-            if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return heard;
-            if (!each.is_sound(bytes)) return heard == news::nothing ? news::lost : heard;
-            if (each.what == kind::fails_later) return news::lost;
-            if (each.what == kind::power_fails) heard = news::power_fails;
-            if (each.what == kind::power_is_back) heard = news::power_is_back;
+            if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return news::nothing;
+            if (!each.is_sound(bytes) || each.what == kind::fails_later) return news::lost;
+            if (each.what == kind::power_fails) return news::power_fails;
+            if (each.what == kind::power_is_back) return news::power_is_back;
         }
     }
 

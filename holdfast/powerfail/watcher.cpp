@@ -33,11 +33,16 @@ void note_sigpwr(int) {
     errno = kept;
 }
 
+/// With a real-time priority, above that of the thread that has started this one.
 void run_before_others() noexcept {
-    sched_param as_low_as_any_of_these{};
-    as_low_as_any_of_these.sched_priority = ::sched_get_priority_min(SCHED_FIFO);
+    int policy = SCHED_OTHER;
+    sched_param its{};
+    ::pthread_getschedparam(::pthread_self(), &policy, &its);
+    const bool is_real_time = policy == SCHED_FIFO || policy == SCHED_RR;
+    its.sched_priority = std::min(::sched_get_priority_max(SCHED_FIFO),
+                                  is_real_time ? its.sched_priority + 1 : ::sched_get_priority_min(SCHED_FIFO));
     // Where this is not permitted the thread runs as the others do.
-    static_cast<void>(::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &as_low_as_any_of_these));
+    static_cast<void>(::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &its));
 }
 
 }  // namespace
