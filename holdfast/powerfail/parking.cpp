@@ -88,6 +88,19 @@ pid_t number_of(const char* name) noexcept {
     return number;
 }
 
+// Opened in advance: a process may have no descriptor left when the power fails.
+constinit std::atomic<int> task_directory{-1};
+constinit std::atomic<pid_t> task_owner{0};
+
+void open_task_directory() noexcept {
+    if (task_owner.load(std::memory_order_relaxed) == ::getpid()) return;
+    const int opened = ::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0) return;
+    // A parent's lists the parent's threads.
+    if (const int before = task_directory.exchange(opened); before >= 0) ::close(before);
+    task_owner.store(::getpid(), std::memory_order_relaxed);
+}
+
 /// Calls f for each thread of the process. False: /proc does not say.
 template <class F>
 bool for_each_thread(F&& f) noexcept {
@@ -98,8 +111,8 @@ bool for_each_thread(F&& f) noexcept {
         unsigned char type;
         char name[1];
     };
-    const int directory = ::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) return false;
+    const int directory = task_directory.load(std::memory_order_relaxed);
+    if (task_owner.load(std::memory_order_relaxed) != ::getpid() || ::lseek(directory, 0, SEEK_SET) != 0) return false;
     // In few pieces: between two calls of the kernel an end of a thread may hide another one.
     alignas(8) static char buffer[64 << 10];
     long bytes = 0;
@@ -109,7 +122,6 @@ bool for_each_thread(F&& f) noexcept {
             if (const pid_t thread = number_of(each->name); thread != 0) f(thread);
             at += each->bytes;
         }
-    ::close(directory);
     return bytes == 0;
 }
 
@@ -149,6 +161,7 @@ int signal_new_threads(std::uint32_t round) noexcept {
 
 /// Whether the thread has ended: it is not listed, or only as what its parent waits for.
 bool has_ended(pid_t thread) noexcept {
+    if (::tgkill(::getpid(), thread, 0) != 0 && errno == ESRCH) return true;
     char path[48] = "/proc/self/task/";
     char digits[12];
     std::size_t count = 0;
@@ -192,6 +205,7 @@ bool wait_for_missing(std::uint32_t round, clock::time_point end) noexcept {
 }  // namespace
 
 void prepare() noexcept {
+    open_task_directory();
     struct sigaction park{};
     park.sa_handler = &stay;
     // No other handler runs in a thread that is parked.

@@ -16,7 +16,7 @@
 
 namespace holdfast::powerfail::parking {
 
-/// Takes the signal for the rest of the process. Repeating it is harmless. Thread-safe.
+/// Takes the signal for the rest of the process. Repeating it is harmless, and a forked child must. Requires: no round.
 void prepare() noexcept;
 /// Stops every other thread. False: after `patience` a thread still ran (it blocks the signal, or is in a call of the
 /// kernel that nothing interrupts), or there are more than 4096; all run on. Requires: `prepare`; no other round.

@@ -3,6 +3,7 @@
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/powerfail/owned_descriptor.hpp>
+#include <holdfast/powerfail/process_handler.hpp>
 #include <holdfast/powerfail/trigger.hpp>
 
 #include <chrono>
@@ -15,8 +16,6 @@
 #include <poll.h>
 
 namespace holdfast::powerfail {
-
-inline constexpr const char* usual_daemon_socket = "/run/holdfast/powerd.sock";
 
 enum class notice : std::uint8_t {
     fails,  ///< within the hold-up time

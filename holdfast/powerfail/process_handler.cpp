@@ -182,6 +182,7 @@ void process_handler::implementation::begin_in_child() noexcept {
     told_ = nullptr;
     lost_ = nothing_lost;
     process_ = ::getpid();
+    if (options.parks) parking::prepare();
 }
 
 /// Requires: starting_ is held.

@@ -14,6 +14,9 @@
 
 namespace holdfast::powerfail {
 
+/// Where `holdfast powerd` listens unless it is told otherwise.
+inline constexpr const char* usual_daemon_socket = "/run/holdfast/powerd.sock";
+
 struct process_handler_options {
     /// How long the power lasts after it is known to fail.
     std::chrono::microseconds hold_up{10'000};
@@ -32,7 +35,7 @@ struct process_handler_options {
     bool on_sigpwr = true;     ///< SIGPWR, which init and uninterruptible power supplies' daemons send
     std::string carrier{};     ///< a serial line whose carrier drops, such as /dev/ttyS0
     std::string button{};      ///< an input device with a power key, such as /dev/input/event0
-    std::string daemon{};      ///< the socket of `holdfast powerd`
+    std::string daemon{};      ///< the socket of `holdfast powerd`, such as `usual_daemon_socket`
     /// After so long without a heartbeat of the daemon, which sends one every 20 ms, all pools continue at `power`.
     std::chrono::milliseconds daemon_silence{75};
 
