@@ -207,7 +207,7 @@ TEST_F(ModuleSave, ASaveThatWasResumedDoesNotCount) {
     begin_next_boot();
     const auto refused = open();
     ASSERT_EQ(code_of(refused), errc::not_durable);
-    EXPECT_NE(refused.error().text().find("No handler has saved it"), std::string::npos) << refused.error().text();
+    EXPECT_NE(refused.error().text().find("no save of it was sealed"), std::string::npos) << refused.error().text();
 }
 
 TEST_F(ModuleSave, ACopyOfTheFileTakesNoSaveOfTheOther) {

@@ -141,14 +141,12 @@ namespace {
 
 /// Why the pool of an armed life is not saved. Requires: it is not.
 std::string why_not_saved(const format::superblock& block, const persist::file& in) {
-    const std::string nobody = "No handler has saved it";
     const auto saved = log_saved_by_module(block, in);
-    if (saved) return nobody;
-    switch (saved.error().code) {
-    case errc::not_durable: return nobody + ", and what the kernel module saved is of another boot or file";
-    case errc::corrupt: return nobody + " whole: what the kernel module saved is damaged";
-    case errc::permission_denied: return nobody + ", or the kernel module's save of it is another user's";
-    default: return nobody;
+    switch (saved ? errc::not_found : saved.error().code) {
+    case errc::not_durable: return "what the kernel module saved is of another boot or file";
+    case errc::corrupt: return "what the kernel module saved of it is damaged";
+    case errc::permission_denied: return "what the kernel module may have saved of it is another user's";
+    default: return "no save of it was sealed";
     }
 }
 
@@ -175,9 +173,12 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
     error reason = about(pool.path_, errc::not_durable,
-                         "the pool was in use below level power when the machine went down; its latest changes may "
-                         "be lost or torn (accept_not_durable opens it)");
-    if (is_armed(block)) reason.what += ". " + why_not_saved(block, *pool.file_);
+                         is_armed(block)
+                             ? "the pool was in use at on_power_fail when the machine went down, and " +
+                                   why_not_saved(block, *pool.file_) +
+                                   "; its latest changes may be lost or torn (accept_not_durable opens it)"
+                             : "the pool was in use below level power when the machine went down; its latest changes "
+                               "may be lost or torn (accept_not_durable opens it)");
     reason.expected = "boot " + std::string(current_boot_id().text());
     reason.found = "boot " + std::string(text_of(block.boot_id));
     return reason;

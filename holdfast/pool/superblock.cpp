@@ -121,7 +121,8 @@ namespace {
 
 /// Nobody has such a log, which is an answer.
 bool is_none(const error& reason) noexcept {
-    return reason.code == errc::not_found || reason.code == errc::not_durable || reason.code == errc::corrupt;
+    return reason.code == errc::not_found || reason.code == errc::not_durable || reason.code == errc::corrupt ||
+           reason.code == errc::permission_denied;
 }
 
 /// FNV-1a: the words of a session need no more than to differ.
@@ -171,13 +172,11 @@ result<powerfail::shadow_log> log_saved_by_module(const superblock& block, const
 
 result<std::optional<powerfail::shadow_log>> log_outside_pool(const superblock& block, const persist::file& in) {
     std::optional<powerfail::shadow_log> none;
-    if ((block.required_features & format::feature_shadow_log) == 0) return none;
-    if (is_armed(block)) {
-        auto saved = log_saved_by_module(block, in);
-        if (saved) return std::optional(std::move(*saved));
-        const bool is_closed_to_us = saved.error().code == errc::permission_denied;
-        if (!is_none(saved.error()) && !is_closed_to_us) return std::move(saved).give_error();
-    }
+    // A save that is sealed in the pool is whole, and no log outside is newer: threads run on only when it is taken back.
+    if (!is_armed(block) || (block.required_features & format::feature_shadow_log) == 0) return none;
+    auto saved = log_saved_by_module(block, in);
+    if (saved) return std::optional(std::move(*saved));
+    if (!is_none(saved.error())) return std::move(saved).give_error();
     return log_in_memory(block, in);
 }
 

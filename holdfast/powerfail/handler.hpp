@@ -1,5 +1,5 @@
-// The handler that saves pools when the power fails. The library has none: a program registers one before it opens a
-// pool at `on_power_fail`.
+// The handler that saves pools when the power fails. A program registers one before it opens a pool at `on_power_fail`:
+// the library's process_handler, or its own.
 #pragma once
 
 #include <holdfast/format/shadow_log.hpp>
@@ -37,6 +37,9 @@ public:
     /// the pool and calls `save`, or it calls `lost` in time. False: it declines, because a save would take longer than
     /// the power lasts.
     virtual bool arm(charge& taken) = 0;
+    /// The pool has grown to `pool_bytes`, which a save writes back from now on. A handler for which this is too much
+    /// calls `lost`, but not here: the caller holds locks of the pool.
+    virtual void grown(charge&, std::uint64_t /*pool_bytes*/) noexcept {}
     /// Stop saving this pool. A save in progress completes before this returns.
     virtual void disarm(charge& given_back) noexcept = 0;
 };
