@@ -20,7 +20,6 @@
 namespace holdfast::tools {
 namespace {
 
-constexpr const char* module_device = "/dev/holdfast";
 constexpr std::uint64_t scratch_pool_bytes = 8 << 20;
 constexpr unsigned most_threads = 64;
 
@@ -127,9 +126,77 @@ power_drill drill(scratch_pool& scratch, powerfail::process_handler& handler, un
 
 }  // namespace
 
+namespace {
+
+void examine_module(power_findings& found, bool drills) {
+    auto module = powerfail::kernel_module::open();
+    auto state = module ? module->state() : result<powerfail::module_state>(module.error());
+    if (!state) {
+        found.without_module = state.error().code == errc::not_found
+                                   ? "there is no " + std::string(powerfail::usual_module_device)
+                                   : state.error().text();
+        return;
+    }
+    found.module = *state;
+    if (!drills) return;
+    auto done = module->drill();
+    if (done) found.module_drill = *done;
+    else found.without_module_drill = done.error().text();
+}
+
+json json_of(const powerfail::module_state& module) {
+    return {{"triggers", module.triggers},
+            {"hold_up_us", module.hold_up.count() / 1000},
+            {"budget_us", module.budget.count() / 1000},
+            {"save_us", module.save.count() / 1000},
+            {"stop_us", module.stop.count() / 1000},
+            {"flush_us", module.flush.count() / 1000},
+            {"copy_us_per_mib", module.copy_of_mib.count() / 1000},
+            {"registered_bytes", module.registered_bytes}};
+}
+
+json json_of(const powerfail::module_drill& drill) {
+    return {{"processors", drill.processors},       {"missed", drill.missed},
+            {"copied_bytes", drill.copied_bytes},   {"stopped_ns", drill.stopped.count()},
+            {"log_copied_ns", drill.copied.count()}, {"written_back_ns", drill.flushed.count()},
+            {"sealed_ns", drill.sealed.count()},    {"released_ns", drill.ended.count()}};
+}
+
+std::string text_of_time(std::chrono::nanoseconds time) { return readable_ns(static_cast<double>(time.count())); }
+
+void add_module(table& rows, const power_findings& found) {
+    if (!found.module) {
+        rows.add("kernel module", "none: " + found.without_module);
+        return;
+    }
+    const powerfail::module_state& module = *found.module;
+    std::string on;
+    for (const std::string& each : module.triggers) on += (on.empty() ? "" : ", ") + each;
+    rows.add("kernel module", std::string(powerfail::usual_module_device) + ", told by " + (on.empty() ? "nobody" : on));
+    rows.add("its save", fmt::format("{} for the {} that are registered; it may take {} of a hold-up of {}",
+                                     text_of_time(module.save), readable_bytes(module.registered_bytes),
+                                     text_of_time(module.budget), text_of_time(module.hold_up)));
+}
+
+std::string text_of_module_drill(const power_findings& found) {
+    if (!found.without_module_drill.empty()) return "\nDrill of the kernel module: " + found.without_module_drill + "\n";
+    if (!found.module_drill) return {};
+    const powerfail::module_drill& drill = *found.module_drill;
+    table times;
+    times.add(fmt::format("{} processors stopped", drill.processors - drill.missed), text_of_time(drill.stopped));
+    times.add(fmt::format("{} copied", readable_bytes(drill.copied_bytes)), text_of_time(drill.copied));
+    times.add("written back", text_of_time(drill.flushed));
+    times.add("sealed", text_of_time(drill.sealed));
+    times.add("taken back, and all run on", text_of_time(drill.ended));
+    if (drill.missed != 0) times.add("DID NOT STOP IN TIME", fmt::format("{} processors", drill.missed));
+    return "\nDrill of the kernel module: a false alarm of the whole machine, times since the alarm\n" + times.text();
+}
+
+}  // namespace
+
 power_findings examine_power(const std::string& directory, const persist::storage& on, unsigned drill_threads) {
     power_findings found;
-    found.has_module = std::filesystem::exists(module_device);
+    examine_module(found, drill_threads != 0);
     found.has_daemon = powerfail::daemon_link(powerfail::usual_daemon_socket, {}).has_value();
     found.hold_up = powerfail::process_handler_options{}.hold_up;
     if (!on.byte_addressable()) {
@@ -155,7 +222,8 @@ power_findings examine_power(const std::string& directory, const persist::storag
 
 json json_of(const power_findings& found) {
     json value;
-    value["module"] = found.has_module;
+    value["module"] = found.module ? json_of(*found.module) : json(nullptr);
+    if (found.module_drill) value["module_drill"] = json_of(*found.module_drill);
     value["daemon"] = found.has_daemon;
     value["obstacle"] = found.obstacle.empty() ? json(nullptr) : json(found.obstacle);
     value["hold_up_us"] = found.hold_up.count();
@@ -176,8 +244,7 @@ json json_of(const power_findings& found) {
 
 std::string text_of(const power_findings& found) {
     table rows;
-    rows.add("kernel module", found.has_module ? std::string(module_device) + ", which the library does not use yet"
-                                               : "none: there is no " + std::string(module_device));
+    add_module(rows, found);
     rows.add("power daemon", std::string(found.has_daemon ? "answers at " : "none answers at ") +
                                  powerfail::usual_daemon_socket);
     rows.add("hold-up assumed", readable_ns(static_cast<double>(found.hold_up.count()) * 1000) + ", half for a save");
@@ -191,7 +258,7 @@ std::string text_of(const power_findings& found) {
                                              us(found.budget.park_us), us(found.budget.copy_us),
                                              us(found.budget.write_back_us)));
     }
-    std::string text = "\nPower failures\n" + rows.text();
+    std::string text = "\nPower failures\n" + rows.text() + text_of_module_drill(found);
     if (!found.drill) return text;
     const auto& alarm = found.drill->alarm;
     const auto ns = [](auto time) { return readable_ns(static_cast<double>(time.count())); };

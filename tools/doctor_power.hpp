@@ -4,6 +4,7 @@
 #include "output.hpp"
 
 #include <holdfast/persist/storage.hpp>
+#include <holdfast/powerfail/kernel_module.hpp>
 #include <holdfast/powerfail/process_handler.hpp>
 
 #include <chrono>
@@ -22,7 +23,10 @@ struct power_drill {
 };
 
 struct power_findings {
-    bool has_module = false;
+    std::optional<powerfail::module_state> module;  ///< the kernel's, if it has one with a region
+    std::string without_module;                     ///< why there is none
+    std::optional<powerfail::module_drill> module_drill;
+    std::string without_module_drill;  ///< empty: none was asked for, or it was made
     bool has_daemon = false;
     std::string obstacle;  ///< why no pool can be armed here; empty: the next two were measured
     powerfail::save_budget budget;

@@ -3,6 +3,7 @@
 
 #include <holdfast/log/replay.hpp>
 #include <holdfast/pool/superblock.hpp>
+#include <holdfast/powerfail/kernel_module.hpp>
 #include <holdfast/powerfail/module_handler.hpp>
 #include <holdfast/powerfail/test_handler.hpp>
 #include <holdfast/powerfail/test_module.hpp>
@@ -255,6 +256,19 @@ TEST_F(ModuleSave, WhenTheRegionIsTakenAwayThePoolGoesOnAtPowerAndLosesNothing) 
     pool->abandon();
     begin_next_boot();
     EXPECT_EQ(found(), "7");
+}
+
+TEST_F(ModuleSave, TheModuleSaysWhatItWouldSaveAndWhen) {
+    auto module = powerfail::kernel_module::open();
+    ASSERT_TRUE(module) << module.error().text();
+    EXPECT_EQ(module->state()->registered_bytes, 0u);
+    auto pool = make();
+    const auto now = module->state();
+    ASSERT_TRUE(now) << now.error().text();
+    EXPECT_EQ(now->registered_bytes, powerfail::shadow_log::bytes_for(pool->info().log_bytes));
+    EXPECT_EQ(now->triggers, (std::vector<std::string>{"carrier", "debug file"}));
+    EXPECT_EQ(now->hold_up, std::chrono::milliseconds{10});
+    EXPECT_EQ(code_of(module->drill()), errc::permission_denied);
 }
 
 TEST_F(ModuleSave, AClosedPoolIsNotRegisteredAndLeavesNoSave) {

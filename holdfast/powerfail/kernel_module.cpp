@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include <fcntl.h>
@@ -27,6 +28,7 @@ errc code_of(int number) noexcept {
     case ENODATA: return errc::not_found;
     case EACCES:
     case EPERM: return errc::permission_denied;
+    case EBUSY: return errc::busy;
     case EDQUOT: return errc::level_unavailable;
     case ENOTEMPTY: return errc::already_exists;
     case ESTALE: return errc::not_durable;
@@ -37,6 +39,8 @@ errc code_of(int number) noexcept {
     default: return errc::io;
     }
 }
+
+constexpr const char* trigger_names[] = {"carrier", "break", "NMI", "power button", "panic", "debug file"};
 
 holdfast_saved question_of(const save_name& name) noexcept {
     holdfast_saved about{};
@@ -128,6 +132,27 @@ result<save_name> kernel_module::name_of_save(std::uint64_t key) {
         return name;
     }
     return failed("the kernel module has no save under the key", errno);
+}
+
+result<module_state> kernel_module::state() {
+    holdfast_powerfail_status found{};
+    if (module_calls_now.control(descriptor_, HOLDFAST_POWERFAIL_STATUS, &found) != 0)
+        return failed("the kernel module does not say how it is", errno);
+    using time = module_state::time;
+    module_state now{{}, time(found.hold_up_ns), time(found.budget_ns), time(found.save_ns), time(found.stop_ns),
+                     time(found.flush_ns), time(found.copy_ns_per_mib), found.registered_bytes};
+    for (std::size_t bit = 0; bit < std::size(trigger_names); ++bit)
+        if ((found.triggers >> bit & 1) != 0) now.triggers.emplace_back(trigger_names[bit]);
+    return now;
+}
+
+result<module_drill> kernel_module::drill() {
+    holdfast_times found{};
+    if (module_calls_now.control(descriptor_, HOLDFAST_DRILL, &found) != 0)
+        return failed("the kernel module makes no drill", errno);
+    using time = module_drill::time;
+    return module_drill{time(found.stopped_ns), time(found.copied_ns), time(found.flushed_ns), time(found.sealed_ns),
+                        time(found.ended_ns), found.copied_bytes, found.processors, found.missed};
 }
 
 }  // namespace holdfast::powerfail

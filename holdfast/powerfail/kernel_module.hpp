@@ -4,6 +4,7 @@
 #include <holdfast/base/result.hpp>
 #include <holdfast/powerfail/save_name.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,6 +18,26 @@ struct module_calls {
     int (*control)(int descriptor, unsigned long request, void* argument);
 };
 extern constinit module_calls module_calls_now;
+
+/// What the module says of itself, and has measured.
+struct module_state {
+    using time = std::chrono::nanoseconds;
+    std::vector<std::string> triggers;  ///< that are on, such as `carrier`
+    time hold_up{};                     ///< the power lasts so long after a trigger
+    time budget{};                      ///< of that, what a save may take
+    time save{};                        ///< what it would take now
+    time stop{}, flush{}, copy_of_mib{};
+    std::uint64_t registered_bytes = 0;  ///< of all programs
+};
+
+/// A false alarm of the whole machine. Times count from its beginning.
+struct module_drill {
+    using time = std::chrono::nanoseconds;
+    time stopped{}, copied{}, flushed{}, sealed{}, ended{};
+    std::uint64_t copied_bytes = 0;
+    unsigned processors = 0;  ///< that were to be stopped
+    unsigned missed = 0;      ///< of these, that did not stop in time
+};
 
 /// An open file of the module's. Move-only; closing it ends its registrations, with a save.
 /// Thread safety: calls of one object come one at a time.
@@ -50,6 +71,12 @@ public:
     result<void> acknowledge(const save_name& name);
     /// The session of the save under the key, whatever it is. Errors: not_found, io.
     result<save_name> name_of_save(std::uint64_t key);
+
+    /// Errors: not_found (its region is not there), io.
+    result<module_state> state();
+    /// All threads of all programs stand still meanwhile. Errors: permission_denied (it takes CAP_SYS_ADMIN), busy (a
+    /// save is in progress), not_found, io.
+    result<module_drill> drill();
 
 private:
     kernel_module(int descriptor, std::string device) : descriptor_(descriptor), device_(std::move(device)) {}

@@ -75,7 +75,7 @@ result<shadow_log> shadow_log::find_saved(const superblock& of, const save_name&
     shadow_log found(std::move(*saved));
     const std::uint64_t bytes = found.saved_.size() * sizeof(kernel_module::line);
     const auto refuse = [](const char* why) { return error{.code = errc::not_found, .what = why}; };
-    if (!is_of(found.saved_.data(), bytes, of)) return refuse("the save is not of this pool");
+    if (!is_of(found.first_, bytes, of)) return refuse("the save is not of this pool");
     const shadow_header& header = found.header();
     if (header.sealed == 0) return refuse("the save is of a life that had nothing to be saved any more");
     // A later life of the same boot has written superblocks of its own, which no seal of before follows.

@@ -33,10 +33,7 @@ public:
     /// Frees the name.
     static void remove(const format::superblock& of) noexcept;
 
-    format::shadow_header& header() noexcept {
-        return *reinterpret_cast<format::shadow_header*>(saved_.empty() ? memory_.data() : saved_.front().bytes);
-    }
-    const format::shadow_header& header() const noexcept { return const_cast<shadow_log*>(this)->header(); }
+    format::shadow_header& header() const noexcept { return *reinterpret_cast<format::shadow_header*>(first_); }
     bool is_saved() const noexcept { return !saved_.empty(); }
     /// From here on this is what a save writes last. Requires: `seal` has its checksum and says `saved`; one thread at
     /// a time. A save at any moment takes the one before, or this one.
@@ -45,11 +42,14 @@ public:
     void withdraw();
 
 private:
-    explicit shadow_log(persist::named_memory memory) noexcept : memory_(std::move(memory)) {}
-    explicit shadow_log(std::vector<kernel_module::line> saved) noexcept : saved_(std::move(saved)) {}
+    explicit shadow_log(persist::named_memory memory) noexcept : memory_(std::move(memory)), first_(memory_.data()) {}
+    explicit shadow_log(std::vector<kernel_module::line> saved) noexcept
+        : saved_(std::move(saved)), first_(saved_.empty() ? nullptr : saved_.front().bytes) {}
 
+    // One of them has the log; moving it leaves it where it is.
     persist::named_memory memory_;
-    std::vector<kernel_module::line> saved_;  ///< empty: it is in memory_
+    std::vector<kernel_module::line> saved_;
+    std::byte* first_;
 };
 
 }  // namespace holdfast::powerfail

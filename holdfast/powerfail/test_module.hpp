@@ -93,6 +93,8 @@ private:
         case HOLDFAST_NEXT_SAVED: return next(*saved);
         case HOLDFAST_READ_SAVED: return read(*saved);
         case HOLDFAST_ACKNOWLEDGE: return acknowledge(*saved);
+        case HOLDFAST_POWERFAIL_STATUS: return describe(*static_cast<holdfast_powerfail_status*>(argument));
+        case HOLDFAST_DRILL: return EPERM;
         default: return ENOTTY;
         }
     }
@@ -104,6 +106,14 @@ private:
         if (saves.contains(log.key)) return ENOTEMPTY;
         log.id = ++last_id_;
         logs_[log.id] = log;
+        return 0;
+    }
+    int describe(holdfast_powerfail_status& now) const {
+        now.triggers = 1 << HOLDFAST_BY_CARRIER | 1 << HOLDFAST_BY_DEBUG;
+        now.hold_up_ns = 10'000'000;
+        now.budget_ns = bytes_at_most_;
+        for (const auto& [id, log] : logs_) now.registered_bytes += log.bytes;
+        now.save_ns = now.registered_bytes;
         return 0;
     }
     /// The number of a save among all stands for its place in the region.
