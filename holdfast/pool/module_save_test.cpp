@@ -10,6 +10,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace holdfast {
@@ -82,6 +83,22 @@ TEST_F(ModuleSave, WhatTheModuleSavedIsReplayedInTheNextBootAndAcknowledged) {
     EXPECT_EQ(found(), "6");
     EXPECT_TRUE(module_.saves.empty());
     EXPECT_EQ(found(), "6");
+}
+
+TEST_F(ModuleSave, ASaveIsAcknowledgedWhenThePoolHasItAndSaysSo) {
+    live_until_the_power_fails();
+    std::vector<std::byte> then;
+    module_.when_acknowledged = [&] { then = bytes_of(path()); };
+    EXPECT_EQ(found(), "6");
+    // The machine went down at that moment, and kept what it had: nothing but the pool is needed.
+    ASSERT_FALSE(then.empty());
+    write_bytes(path(), 0, then.data(), then.size());
+    const auto states = {superblock_copy(path(), 0).state, superblock_copy(path(), 1).state};
+    EXPECT_EQ(std::count(states.begin(), states.end(), format::pool_state::saved), 1);
+    auto opened = open();
+    ASSERT_TRUE(opened) << opened.error().text();
+    EXPECT_EQ((*opened)->recovery().applied, 1u);
+    EXPECT_EQ(*last_word(**opened), 6u);
 }
 
 TEST_F(ModuleSave, ASaveIsThereAgainAfterAnOpeningThatFails) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -65,6 +66,7 @@ public:
     }
 
     std::map<std::uint64_t, save> saves;  ///< by key; each counts
+    std::function<void()> when_acknowledged;
 
 private:
     static int open(const char*) {
@@ -142,6 +144,7 @@ private:
     int acknowledge(const holdfast_saved& about) {
         if (const int failed = find(about); failed != 0 && failed != EBADMSG) return failed;
         saves.erase(about.key);
+        if (when_acknowledged) when_acknowledged();
         return 0;
     }
 
