@@ -179,8 +179,9 @@ TEST_F(PowerDaemon, TakesTheNameOfOneThatIsGoneAndOfNothingElse) {
     end_daemon(SIGKILL);
     ASSERT_TRUE(std::filesystem::exists(socket()));
     EXPECT_TRUE(power_daemon::open(socket(), {}).has_value());
-    write_bytes(path(), 0, "text", 4);
-    EXPECT_EQ(code_of(power_daemon::open(path(), {})), errc::already_exists);
+    const std::string other = scratch_.file("text");
+    write_bytes(other, 0, "text", 4);
+    EXPECT_EQ(code_of(power_daemon::open(other, {})), errc::already_exists);
     EXPECT_EQ(code_of(power_daemon::open(std::string(200, 'a'), {})), errc::invalid_argument);
 }
 

@@ -134,6 +134,7 @@ TEST_F(Parking, AThreadThatWaitsInTheKernelIsStoppedAndWaitsOn) {
 
 TEST_F(Parking, AProcessWhoseFirstThreadHasEndedIsStopped) {
     const int status = persist::test::run_in_child([]() -> int {
+        parking::prepare();
         std::thread([] {
             // Until the first thread is one that has ended, and still listed.
             std::this_thread::sleep_for(milliseconds{20});
