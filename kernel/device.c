@@ -339,7 +339,11 @@ static const struct file_operations operations = {
 	.mmap = holdfast_mmap,
 	.fsync = holdfast_fsync,
 	.poll = holdfast_poll,
+#ifdef FOP_MMAP_SYNC
+	.fop_flags = FOP_MMAP_SYNC,
+#else
 	.mmap_supported_flags = MAP_SYNC,
+#endif
 	.llseek = noop_llseek,
 };
 

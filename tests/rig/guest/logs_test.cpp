@@ -159,7 +159,8 @@ enum class end { killed, fault, exited, executes, executes_with_descriptor };
 void expect_saved_prefix(unsigned stores, const char* how) {
     const chunk_device one;
     std::vector<unsigned char> read(ended_bytes);
-    expect(read_saved(one, key, {{1, 2, 3, 5}}, read.data(), ended_bytes) == ESTALE, "another session's save is refused");
+    expect(read_saved(one, key, {{1, 2, 3, 5}}, read.data(), ended_bytes) == ESTALE,
+           "another session's save is refused");
     expect(read_saved(one, key, mine, read.data(), ended_bytes) == 0 && read[0] == 0x77 && read[stores] == 0x77 &&
                read[stores + 1] == 0,
            std::string("the log of a process is saved when it ") + how);
