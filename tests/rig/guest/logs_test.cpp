@@ -139,7 +139,8 @@ enum class end { killed, fault, exited, executes, executes_with_descriptor };
 /// Registers, stores, and ends in the middle of it.
 [[noreturn]] void store_and_end(end how, unsigned stores) {
     const chunk_device own;
-    const volatile_memory memory(ended_bytes);
+    // Logs may be in memory that processes share, too.
+    const volatile_memory memory(ended_bytes, stores % 2 == 0 ? MAP_SHARED : MAP_PRIVATE);
     volatile unsigned char* const at = memory.data();
     if (register_log(own, memory.data(), ended_bytes) != 0) ::_exit(77);
     for (std::size_t i = 0;; ++i) {
