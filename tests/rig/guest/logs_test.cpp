@@ -422,4 +422,11 @@ void find_the_log() {
     expect(acknowledge_save(one, kept_key) == 0 && one.free(kept_key) == 0, "and can be acknowledged");
 }
 
+void find_every_log_declined() {
+    const chunk_device one;
+    const volatile_memory memory(mib);
+    expect(register_log(one, memory.data(), mib) == EDQUOT && status_of(one).stop_ns == 0,
+           "every log is declined where processors do not stop in time");
+}
+
 }  // namespace holdfast::rig
