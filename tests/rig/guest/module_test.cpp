@@ -1,7 +1,7 @@
-// rig_module_test format|second|hasty SEED, or first SEED TIMES: what the kernel module promises a process, tried in the
-// rig's machine; processes end that often in each way. `format` formats the region and no more, `first` leaves one chunk
-// and one save in it, and `second` finds them after the module was removed and loaded again. `hasty` is for a module that
-// does not wait for processors to stop. Whatever is wrong is a line that begins with `problem`.
+// rig_module_test format|second|hasty SEED, or first SEED TIMES: what the kernel module promises a process, tried in
+// the rig's machine; processes end that often in each way. `format` formats the region and no more, `first` leaves one
+// chunk and one save in it, and `second` finds them after the module was removed and loaded again. `hasty` is for a
+// module that does not wait for processors to stop. Whatever is wrong is a line that begins with `problem`.
 #include "chunk_device_test_support.hpp"
 #include "logs_test.hpp"
 
