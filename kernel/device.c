@@ -94,6 +94,7 @@ static int make_chunk(struct hf_open_file *opened, struct holdfast_chunk *about)
 
 static int use_chunk(struct hf_open_file *opened, struct holdfast_chunk *about)
 {
+	const struct hf_save_area *area;
 	struct hf_chunk found;
 	int failed = hf_chunks_find(&hf_region, about->key, &found);
 
@@ -104,7 +105,8 @@ static int use_chunk(struct hf_open_file *opened, struct holdfast_chunk *about)
 	if (opened->uses && opened->chunk.offset != found.offset)
 		return -EBUSY;
 	/* What a save writes is no program's. */
-	if (hf_area_of(&found) && hf_is_registered(hf_area_of(&found)))
+	area = hf_area_of(&found);
+	if (area && hf_is_registered(area))
 		return -EBUSY;
 	use(opened, &found, about);
 	return 0;
@@ -112,6 +114,7 @@ static int use_chunk(struct hf_open_file *opened, struct holdfast_chunk *about)
 
 static int free_chunk(const struct holdfast_chunk *about)
 {
+	const struct hf_save_area *area;
 	struct hf_chunk found;
 	int failed = hf_chunks_find(&hf_region, about->key, &found);
 
@@ -121,7 +124,8 @@ static int free_chunk(const struct holdfast_chunk *about)
 		return -EPERM;
 	if (hf_is_in_use(&found))
 		return -EBUSY;
-	if (hf_area_of(&found) && hf_save_is_saved(hf_area_of(&found)))
+	area = hf_area_of(&found);
+	if (area && hf_save_is_saved(area))
 		return -ENOTEMPTY;
 	return hf_chunks_free(&hf_region, about->key);
 }
@@ -339,7 +343,11 @@ static const struct file_operations operations = {
 	.mmap = holdfast_mmap,
 	.fsync = holdfast_fsync,
 	.poll = holdfast_poll,
+#ifdef FOP_MMAP_SYNC
+	.fop_flags = FOP_MMAP_SYNC,
+#else
 	.mmap_supported_flags = MAP_SYNC,
+#endif
 	.llseek = noop_llseek,
 };
 

@@ -224,7 +224,7 @@ static struct hf_save_signal signal_of(u32 cause, const struct meeting *how)
 {
 	return (struct hf_save_signal){
 		.cause = cause, .how = (unsigned long)how,
-		.end = cause == HOLDFAST_BY_PANIC ? HF_SAVE_STANDS : HF_SAVE_RESUMES,
+		.end = cause == HOLDFAST_BY_PANIC || cause == HOLDFAST_BY_SHUTDOWN ? HF_SAVE_STANDS : HF_SAVE_RESUMES,
 	};
 }
 

@@ -70,6 +70,7 @@ struct holdfast_saved {
 #define HOLDFAST_BY_DEBUG 5 /* the file `fail` in debugfs */
 #define HOLDFAST_BY_DRILL 6 /* DRILL: always a false alarm */
 #define HOLDFAST_BY_END 7 /* the process ended; only its own ranges */
+#define HOLDFAST_BY_SHUTDOWN 8 /* the machine restarts or goes off while ranges are registered; the save counts */
 
 /* Of one save, in nanoseconds from the signal on, each with what precedes it; 0: it did not come so far. */
 struct holdfast_times {

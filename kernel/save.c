@@ -155,13 +155,13 @@ __u64 hf_save_copy_measured(const struct hf_save *save, __u64 *to, const struct 
 	return sum_of(&sums);
 }
 
-static __u64 sum_of_copy(const struct hf_save_area *area)
+static __u64 sum_of_copy(const struct hf_save_area *area, __u64 bytes)
 {
 	const __u64 *from = (const __u64 *)((const char *)area + HF_SAVE_LOG_OFFSET);
 	struct sums sums = { { 0, 0, 0, 0 } };
 	__u64 i;
 
-	for (i = 0; i < area->bytes / sizeof(__u64); i++)
+	for (i = 0; i < bytes / sizeof(__u64); i++)
 		sums.lane[i % 4] = mix(sums.lane[i % 4], load(from + i));
 	return sum_of(&sums);
 }
@@ -249,6 +249,7 @@ static void note(struct hf_save *save)
 	store(save, &save->seal->stopped_ns, save->times.stopped);
 	store(save, &save->seal->copied_ns, save->times.copied);
 	store(save, &save->seal->flushed_ns, save->times.flushed);
+	store(save, &save->seal->alive_ns, save->times.sealed);
 	persist(save, &save->seal->cause, sizeof(*save->seal) / 2);
 }
 
@@ -397,18 +398,20 @@ void hf_save_void(struct hf_save *save, struct hf_save_area *area)
 
 int hf_save_find(const struct hf_save_area *area, __u64 key, __u64 chunk_bytes, const __u64 *session)
 {
+	/* Loaded once: a program that may write to the area may do so meanwhile. */
+	__u64 bytes = load(&area->bytes);
 	int i;
 
 	if (!hf_save_is_area(area, key, chunk_bytes) || !hf_save_is_saved(area))
 		return -ENOENT;
 	if (area->log_check != check_of_log(area) && !FAULT(header_not_checked))
 		return -EBADMSG;
-	if (area->bytes > chunk_bytes - HF_SAVE_LOG_OFFSET && !FAULT(length_not_checked))
+	if (bytes > chunk_bytes - HF_SAVE_LOG_OFFSET && !FAULT(length_not_checked))
 		return -EBADMSG;
 	for (i = 0; i < HF_SESSION_WORDS; i++)
 		if (area->session[i] != session[i] && !FAULT(session_not_compared))
 			return -ESTALE;
-	if (area->sum != sum_of_copy(area) && !FAULT(sum_not_compared))
+	if (area->sum != sum_of_copy(area, bytes) && !FAULT(sum_not_compared))
 		return -EBADMSG;
 	return 0;
 }

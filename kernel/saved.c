@@ -52,15 +52,18 @@ static int read_saved(const struct file *file, struct holdfast_saved *about, voi
 {
 	const struct hf_save_area *area;
 	struct hf_chunk chunk;
+	u64 bytes;
 	int failed = find_saved(file, about, &chunk);
 
 	if (failed)
 		return failed;
-	area = hf_area_of(&chunk);
-	if (about->from > area->bytes || about->wanted > area->bytes - about->from)
+	area = (const struct hf_save_area *)((const char *)hf_region.base + chunk.offset);
+	/* Once more, and bounded by what no program can change: who maps the area may store to it at any moment. */
+	bytes = min_t(u64, READ_ONCE(area->bytes), chunk.bytes - HF_SAVE_LOG_OFFSET);
+	if (about->from > bytes || about->wanted > bytes - about->from)
 		return -ERANGE;
 	memcpy(to, (const char *)area + HF_SAVE_LOG_OFFSET + about->from, about->wanted);
-	about->bytes = area->bytes;
+	about->bytes = bytes;
 	about->offset = chunk.offset;
 	about->cause = area->cause;
 	return 0;
@@ -76,7 +79,7 @@ static int acknowledge(const struct file *file, const struct holdfast_saved *abo
 		return failed;
 	if (!(file->f_mode & FMODE_WRITE))
 		return -EACCES;
-	hf_save_void(&hf_saver, hf_area_of(&chunk));
+	hf_save_void(&hf_saver, (struct hf_save_area *)((char *)hf_region.base + chunk.offset));
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What begins a save. Each is on while its bit is set: at first those of the parameter, then those of an ioctl.
+ * What begins a save. Each is on while its bit is set: at first those of the parameter, then those of an ioctl. The end of
+ * the machine is always on.
  *
  * A serial line needs our line discipline, which any driver of a port serves: the port stays the driver's, as for pulses
  * per second. Its settings must make the port tell of the event: BRKINT for break, CRTSCTS (or no CLOCAL, but then the
@@ -15,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/panic_notifier.h>
 #include <linux/slab.h>
+#include <linux/syscore_ops.h>
 #include <linux/tty.h>
 #include <linux/tty_ldisc.h>
 #include <asm/nmi.h>
@@ -46,9 +48,10 @@ static bool is_on(u32 cause)
 	return READ_ONCE(hf_triggers) >> cause & 1;
 }
 
-static bool signalled(u32 cause)
+static void signalled(u32 cause)
 {
-	return is_on(cause) && hf_power_fails(cause);
+	if (is_on(cause))
+		hf_power_fails(cause);
 }
 
 static int open_line(struct tty_struct *tty)
@@ -116,7 +119,11 @@ static struct tty_ldisc_ops discipline = {
 
 static int on_unknown_nmi(unsigned int type, struct pt_regs *regs)
 {
-	return signalled(HOLDFAST_BY_NMI) ? NMI_HANDLED : NMI_DONE;
+	if (!is_on(HOLDFAST_BY_NMI))
+		return NMI_DONE;
+	/* One more while a save is in progress is no mystery either. */
+	hf_power_fails(HOLDFAST_BY_NMI);
+	return NMI_HANDLED;
 }
 
 static void on_key(struct input_handle *handle, unsigned int type, unsigned int code, int value)
@@ -179,6 +186,21 @@ static int on_panic(struct notifier_block *block, unsigned long event, void *tex
 /* Before those that reboot or write dumps. */
 static struct notifier_block of_panic = { .notifier_call = on_panic, .priority = INT_MAX };
 
+/*
+ * The machine restarts or goes off. In the usual way all processes have ended, and nothing is registered; where it is
+ * forced they still run, and would go on until the very end: they are stopped for good.
+ */
+static void on_shutdown(void)
+{
+	u64 count;
+
+	hf_registered_bytes(&count);
+	if (count)
+		hf_power_fails(HOLDFAST_BY_SHUTDOWN);
+}
+
+static struct syscore_ops of_shutdown = { .shutdown = on_shutdown };
+
 static ssize_t write_fail(struct file *file, const char __user *text, size_t size, loff_t *at)
 {
 	if (!is_on(HOLDFAST_BY_DEBUG))
@@ -208,6 +230,7 @@ int hf_triggers_init(void)
 	if (failed)
 		goto no_button;
 	atomic_notifier_chain_register(&panic_notifier_list, &of_panic);
+	register_syscore_ops(&of_shutdown);
 	folder = debugfs_create_dir("holdfast", NULL);
 	debugfs_create_file("fail", 0200, folder, NULL, &of_fail);
 	return 0;
@@ -221,6 +244,7 @@ no_nmi:
 void hf_triggers_exit(void)
 {
 	debugfs_remove(folder);
+	unregister_syscore_ops(&of_shutdown);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &of_panic);
 	input_unregister_handler(&of_button);
 	unregister_nmi_handler(NMI_UNKNOWN, NMI_NAME);

@@ -172,14 +172,16 @@ void add_module(table& rows, const power_findings& found) {
     const powerfail::module_state& module = *found.module;
     std::string on;
     for (const std::string& each : module.triggers) on += (on.empty() ? "" : ", ") + each;
-    rows.add("kernel module", std::string(powerfail::usual_module_device) + ", told by " + (on.empty() ? "nobody" : on));
+    if (on.empty()) on = "nobody";
+    rows.add("kernel module", std::string(powerfail::usual_module_device) + ", told by " + on);
     rows.add("its save", fmt::format("{} for the {} that are registered; it may take {} of a hold-up of {}",
                                      text_of_time(module.save), readable_bytes(module.registered_bytes),
                                      text_of_time(module.budget), text_of_time(module.hold_up)));
 }
 
 std::string text_of_module_drill(const power_findings& found) {
-    if (!found.without_module_drill.empty()) return "\nDrill of the kernel module: " + found.without_module_drill + "\n";
+    const std::string title = "\nDrill of the kernel module: ";
+    if (!found.without_module_drill.empty()) return title + found.without_module_drill + "\n";
     if (!found.module_drill) return {};
     const powerfail::module_drill& drill = *found.module_drill;
     table times;
@@ -189,7 +191,7 @@ std::string text_of_module_drill(const power_findings& found) {
     times.add("sealed", text_of_time(drill.sealed));
     times.add("taken back, and all run on", text_of_time(drill.ended));
     if (drill.missed != 0) times.add("DID NOT STOP IN TIME", fmt::format("{} processors", drill.missed));
-    return "\nDrill of the kernel module: a false alarm of the whole machine, times since the alarm\n" + times.text();
+    return title + "a false alarm of the whole machine, times since the alarm\n" + times.text();
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ result<powerfail::shadow_log> log_saved_by_module(const superblock& block, const
 
 result<std::optional<powerfail::shadow_log>> log_outside_pool(const superblock& block, const persist::file& in) {
     std::optional<powerfail::shadow_log> none;
-    // A save that is sealed in the pool is whole, and no log outside is newer: threads run on only when it is taken back.
+    // A save that is sealed in the pool is whole, and no log outside is newer: threads run on when it is taken back.
     if (!is_armed(block) || (block.required_features & format::feature_shadow_log) == 0) return none;
     auto saved = log_saved_by_module(block, in);
     if (saved) return std::optional(std::move(*saved));

@@ -33,7 +33,7 @@ class Case:
     power_seconds: float = 0        # the power lasts so long after it
     parameters: str = ""            # of the kernel module
     seal: int = 0                   # what the save's seal must say after the cut; 0: anything
-    survives: bool = True           # what was acknowledged; otherwise nothing of this life may be there
+    survives: str = "all"           # of what was acknowledged: all, none, or all or none
     has_region: bool = False        # an NVDIMM of the kernel module's own, beside that of the medium
     # Of a control:
     label: str = ""
@@ -61,7 +61,10 @@ CONTROLS = tuple(Case(f"records_{what}_first", "devdax", pool=False, acknowledge
 SAVED = Case("saved", "chunk", pool=False, acknowledged_at_least=3, in_recovery=0, power_seconds=2, cuts=5,
              parameters="linger_us=20000000", seal=signals.SEALED)
 RESUMED = dataclasses.replace(SAVED, label="saved, power stays", trigger="debug", power_seconds=0.5,
-                              parameters="linger_us=1", seal=signals.RESUMED, survives=False)
+                              parameters="linger_us=1", seal=signals.RESUMED, survives="none")
+# The power is gone before the save has ended, or just after it.
+AMID = dataclasses.replace(SAVED, label="saved, cut amid the save", trigger="nmi", power_seconds=0.02, seal=0,
+                           survives="all or none")
 DECLINED = dataclasses.replace(SAVED, engine="saved_large", label="declined", trigger="debug", power_seconds=0.02,
                                parameters="linger_us=20000000,hold_up_us=10000", seal=0, acknowledged_at_least=2,
                                image_mib=256)
@@ -76,7 +79,7 @@ ARMED += tuple(Case(engine, "fsdax", acknowledged_at_least=3, power_seconds=0.02
 SIGNALLED += ARMED
 SIGNALLED += (dataclasses.replace(SAVED, engine="saved_idle", trigger="nmi", acknowledged_at_least=2),
               dataclasses.replace(SAVED, label="saved by stop_machine", trigger="debug",
-                                  parameters=SAVED.parameters + ",stop=stop_machine"), RESUMED, DECLINED)
+                                  parameters=SAVED.parameters + ",stop=stop_machine"), RESUMED, DECLINED, AMID)
 
 
 def _control(case, label, parameter):
@@ -154,14 +157,18 @@ class Ledger:
             done = self._done.get(thread)
             if done is None:
                 self.torn.append(f"the guest did not say how many transactions of thread {thread} are there")
-            elif not self._case.survives:
+            elif self._case.survives == "none" or (self._case.survives != "all" and self._is_nothing_saved()):
                 if done != self._done_before[thread]:
                     self.torn.append(f"transaction {done} of thread {thread} is there, which no save that counts has")
             elif done < newest:
                 self.lost.append(f"thread {thread} had acknowledged transaction {newest}, but {done} is the last that is "
                                  "there")
             # Whatever is there: it is what the next life begins with.
-            self._newest[thread] = self._done_before[thread] = done if done is not None else newest
+            self._newest[thread] = done if done is not None else newest
+        self._done_before = list(self._newest)
+
+    def _is_nothing_saved(self):
+        return self._done.get(0) == self._done_before[0]
 
 
 def boot(start, words, hear=lambda line: None):
@@ -246,7 +253,7 @@ class Victim:
             is_told = bool(self.case.trigger) and not in_recovery and not self._ledger.has_ended
             if is_told:
                 machine.signal(self.case.trigger)
-                self._listen_for(machine, self.case.power_seconds)
+                self._listen_for(machine, self._power_seconds())
             machine.cut()
             self._listen_for(machine, moment)
             self._keep_console(machine)
@@ -260,9 +267,14 @@ class Victim:
         self._pending.acknowledged += sum(self._ledger.acknowledged)
         return outcome
 
+    def _power_seconds(self):
+        """A set time; at random up to it where the cut is to hit the save itself."""
+        is_amid = self.case.survives == "all or none"
+        return self._random.uniform(0, self.case.power_seconds) if is_amid else self.case.power_seconds
+
     def _look_at_seal(self):
         says, times = signals.seal_in(self.region or self.image)
-        if says == self.case.seal:
+        if self.case.seal and says == self.case.seal:
             self._pending.times = times
         elif self.case.seal:
             self._pending.torn.append(f"after the cut the seal says {says:#x} instead of {self.case.seal:#x}")

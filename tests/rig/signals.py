@@ -10,7 +10,7 @@ from machine import Machine
 
 # What the monitor is told; the others are told on the console.
 MONITOR = {"break": "chardev-send-break line", "nmi": "nmi", "button": "system_powerdown"}
-CONSOLE = ("debug", "panic")
+CONSOLE = ("debug", "panic", "restart")
 CARRIER = "carrier"
 TRIGGERS = (CARRIER, *MONITOR, *CONSOLE)
 

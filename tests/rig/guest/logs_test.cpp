@@ -139,7 +139,8 @@ enum class end { killed, fault, exited, executes, executes_with_descriptor };
 /// Registers, stores, and ends in the middle of it.
 [[noreturn]] void store_and_end(end how, unsigned stores) {
     const chunk_device own;
-    const volatile_memory memory(ended_bytes);
+    // Logs may be in memory that processes share, too.
+    const volatile_memory memory(ended_bytes, stores % 2 == 0 ? MAP_SHARED : MAP_PRIVATE);
     volatile unsigned char* const at = memory.data();
     if (register_log(own, memory.data(), ended_bytes) != 0) ::_exit(77);
     for (std::size_t i = 0;; ++i) {
@@ -159,7 +160,8 @@ enum class end { killed, fault, exited, executes, executes_with_descriptor };
 void expect_saved_prefix(unsigned stores, const char* how) {
     const chunk_device one;
     std::vector<unsigned char> read(ended_bytes);
-    expect(read_saved(one, key, {{1, 2, 3, 5}}, read.data(), ended_bytes) == ESTALE, "another session's save is refused");
+    expect(read_saved(one, key, {{1, 2, 3, 5}}, read.data(), ended_bytes) == ESTALE,
+           "another session's save is refused");
     expect(read_saved(one, key, mine, read.data(), ended_bytes) == 0 && read[0] == 0x77 && read[stores] == 0x77 &&
                read[stores + 1] == 0,
            std::string("the log of a process is saved when it ") + how);
@@ -418,6 +420,13 @@ void find_the_log() {
     const chunk_device one;
     expect(is_saved_as(one, 0x44, mib, kept_key), "a save outlives the module");
     expect(acknowledge_save(one, kept_key) == 0 && one.free(kept_key) == 0, "and can be acknowledged");
+}
+
+void find_every_log_declined() {
+    const chunk_device one;
+    const volatile_memory memory(mib);
+    expect(register_log(one, memory.data(), mib) == EDQUOT && status_of(one).stop_ns == 0,
+           "every log is declined where processors do not stop in time");
 }
 
 }  // namespace holdfast::rig

@@ -10,5 +10,7 @@ void try_logs(std::uint64_t seed, unsigned times);
 /// A save that is there when the module is loaded again, and finding it.
 void leave_a_log();
 void find_the_log();
+/// Where the module does not wait for processors to stop.
+void find_every_log_declined();
 
 }  // namespace holdfast::rig

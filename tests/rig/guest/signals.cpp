@@ -3,6 +3,7 @@
 #include "log_device_test_support.hpp"
 
 #include <sys/ioctl.h>
+#include <sys/reboot.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -54,6 +55,7 @@ void obey_console() {
         }
         if (line == "debug") write_to("/sys/kernel/debug/holdfast/fail", "1");
         if (line == "panic") write_to("/proc/sysrq-trigger", "c");
+        if (line == "restart") ::reboot(RB_AUTOBOOT);
         line.clear();
     }
 }

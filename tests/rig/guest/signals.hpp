@@ -16,8 +16,8 @@ private:
     int opened_ = -1;
 };
 
-/// Reads lines from the console: `debug` writes to the module's file in debugfs, `panic` makes the kernel panic.
-/// Returns at the end of the console.
+/// Reads lines from the console: `debug` writes to the module's file in debugfs, `panic` makes the kernel panic,
+/// `restart` restarts the machine by force. Returns at the end of the console.
 void obey_console();
 
 }  // namespace holdfast::rig
