@@ -173,8 +173,13 @@ static void write_all_chunks_back(void)
 
 static void write_back_all(void *context)
 {
-	if (hf_saver.signal.cause == HOLDFAST_BY_PANIC)
+	u64 homes_bytes = 0;
+
+	if (hf_saver.signal.cause == HOLDFAST_BY_PANIC) {
 		write_all_chunks_back();
+		homes_bytes = hf_write_all_homes_back();
+	}
+	WRITE_ONCE(hf_saver.seal->homes_bytes, homes_bytes);
 	wbinvd();
 }
 

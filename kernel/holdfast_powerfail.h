@@ -45,7 +45,13 @@ struct holdfast_log {
 	__u32 id; /* found by REGISTER, given to UNREGISTER */
 	__u64 save_ns; /* found: what a save would take at most with this range; also when it is declined */
 	__u64 budget_ns; /* found: what it may take */
-	__u64 reserved[2];
+	/*
+	 * Where the caller has mapped the persistent memory that the log repeats, whole pages; 0 and 0: in chunks alone. A
+	 * panic stops processors before their caches are written back: then this range is, by address, as far as it is
+	 * mapped. Other saves need not know it.
+	 */
+	__u64 homes_address;
+	__u64 homes_bytes;
 };
 
 /* A range that was saved. */

@@ -40,6 +40,8 @@ struct registration {
 	struct hf_owner *owner; /* NULL: the slot is free */
 	struct pinned pinned;
 	u32 id;
+	struct mm_struct *mm; /* of the homes; a save looks at it while the slot is armed */
+	unsigned long homes_begin, homes_end;
 };
 
 static struct hf_save_log slots[SLOTS];
@@ -152,6 +154,18 @@ u64 hf_registered_bytes(u64 *count)
 	return bytes;
 }
 
+u64 hf_write_all_homes_back(void)
+{
+	u64 bytes = 0;
+	int i;
+
+	for (i = 0; i < SLOTS; i++)
+		if (smp_load_acquire(&slots[i].armed))
+			bytes += hf_write_homes_back(registrations[i].mm, registrations[i].homes_begin,
+						     registrations[i].homes_end);
+	return bytes;
+}
+
 /* Finds the key's area, or makes it. */
 static int find_area(struct hf_open_file *opened, const struct holdfast_log *about, struct hf_chunk *chunk)
 {
@@ -221,7 +235,10 @@ static int fill_slot(struct hf_open_file *opened, struct holdfast_log *about, st
 	log->bytes = about->bytes;
 	memcpy(log->session, about->session, sizeof(log->session));
 	about->id = next_generation++ * SLOTS + slot;
-	registrations[slot] = (struct registration){ opened->owner, *pinned, about->id };
+	registrations[slot] = (struct registration){
+		.owner = opened->owner, .pinned = *pinned, .id = about->id, .mm = opened->owner->notifier.mm,
+		.homes_begin = about->homes_address, .homes_end = about->homes_address + about->homes_bytes,
+	};
 	opened->registered++;
 	opened->lost = false;
 	/* A save looks at any moment: whole before it counts. */
@@ -319,13 +336,21 @@ static int own(struct hf_open_file *opened)
 	return failed;
 }
 
+static bool are_homes_sensible(const struct holdfast_log *about)
+{
+	u64 end;
+
+	return !check_add_overflow(about->homes_address, about->homes_bytes, &end) && end <= TASK_SIZE_MAX &&
+	       !offset_in_page(about->homes_address) && !offset_in_page(about->homes_bytes);
+}
+
 static bool is_sensible(const struct holdfast_log *about)
 {
 	u64 end;
 
 	return about->key && about->bytes && !(about->bytes % HF_SAVE_UNIT) && !(about->address % HF_SAVE_UNIT) &&
 	       !check_add_overflow(about->address, about->bytes, &end) && about->bytes >> 40 == 0 &&
-	       !about->reserved[0] && !about->reserved[1] && !(about->mode & ~HF_MODE_BITS);
+	       are_homes_sensible(about) && !(about->mode & ~HF_MODE_BITS);
 }
 
 /* Before pages are pinned for nothing. Others may register meanwhile: it is asked again. */

@@ -4,6 +4,7 @@
  *   module.c    the region: taken from the bus of NVDIMMs, given back
  *   device.c    /dev/holdfast: chunks
  *   logs.c      ranges of programs' memory that are saved, and the ends of processes
+ *   homes.c     programs' persistent memory, written back where a panic keeps processors from it
  *   saved.c     saves, read and acknowledged
  *   handler.c   what a save does to the machine
  *   rates.c     how long a save takes: measured, and what follows for the next range
@@ -28,6 +29,7 @@
 #include <linux/wait.h>
 
 struct hf_owner;
+struct mm_struct;
 
 struct hf_open_file {
 	struct list_head list;
@@ -66,7 +68,11 @@ void hf_lose_registrations(void);
 /* No lock held: the file has neither descriptors nor mappings. */
 void hf_end_registrations_of(struct hf_open_file *opened);
 u64 hf_registered_bytes(u64 *count);
+/* Of all that are registered; no lock. Returns the bytes. */
+u64 hf_write_all_homes_back(void);
 void hf_write_chunk_back(const struct hf_open_file *opened);
+
+u64 hf_write_homes_back(struct mm_struct *mm, unsigned long address, unsigned long end);
 
 long hf_saved_ioctl(struct hf_open_file *opened, unsigned int call, void __user *at);
 

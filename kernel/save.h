@@ -40,7 +40,8 @@ struct hf_save_seal {
 	__u64 copied_ns;
 	__u64 flushed_ns;
 	__u64 alive_ns; /* stored again and again until the lights go out */
-	__u64 unused_too[3];
+	__u64 homes_bytes; /* persistent memory of programs that was written back by address */
+	__u64 unused_too[2];
 };
 
 struct hf_save_area {

@@ -96,6 +96,7 @@ void mapped_pool::arm() {
     charge_.lines = lines_;
     charge_.name = *name;
     charge_.log_bytes = superblock_.log_bytes;
+    charge_.reserved_bytes = superblock_.reserved_bytes;
     charge_.pool_bytes = superblock_.pool_bytes;
     charge_.lost = [this] { return fall_back().has_value() || durability() == level::power; };
     has_charge_ = handler_->arm(charge_);

@@ -21,6 +21,7 @@ struct charge {
     persist::line_path lines;
     save_name name;  ///< for a handler that keeps saves apart from the pool
     std::uint64_t log_bytes = 0;   ///< a save copies at most this
+    std::uint64_t reserved_bytes = 0;  ///< of addresses from `pool` on, as far as it may grow
     std::uint64_t pool_bytes = 0;  ///< and writes back this, when the pool was opened; it may have grown since
     /// The handler calls it when it can no longer save the pool: from then on the pool is at `power`, and is disarmed.
     /// Returns whether this is so now. If not (the pool is being opened, or a write failed), call it again as long as

@@ -77,10 +77,13 @@ error kernel_module::failed(const char* what, int number) const {
     return {.code = code_of(number), .what = what, .path = device_, .found = std::strerror(number)};
 }
 
-result<std::uint32_t> kernel_module::keep(const std::byte* first, std::uint64_t bytes, const save_name& name) {
+result<std::uint32_t> kernel_module::keep(std::span<const std::byte> log, std::span<const std::byte> homes,
+                                          const save_name& name) {
     holdfast_log asked{};
-    asked.address = reinterpret_cast<std::uintptr_t>(first);
-    asked.bytes = bytes;
+    asked.address = reinterpret_cast<std::uintptr_t>(log.data());
+    asked.bytes = log.size();
+    asked.homes_address = reinterpret_cast<std::uintptr_t>(homes.data());
+    asked.homes_bytes = homes.size();
     asked.key = name.key;
     std::memcpy(asked.session, name.session, sizeof asked.session);
     asked.mode = 0600;

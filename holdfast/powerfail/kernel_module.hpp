@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,9 +59,10 @@ public:
     int descriptor() const noexcept { return descriptor_; }
 
     /// From now on these bytes are saved when the power fails, and when the process ends. Returns what gives them back.
-    /// Requires: whole lines. Errors: level_unavailable (declined: a save would take too long), already_exists (a save
+    /// `homes`: the addresses of the persistent memory that the log repeats, which a panic of the kernel writes back as
+    /// far as it is mapped then. Requires: whole lines; whole pages of homes. Errors: level_unavailable (declined: a save would take too long), already_exists (a save
     /// under the key has not been acknowledged), no_space, io.
-    result<std::uint32_t> keep(const std::byte* first, std::uint64_t bytes, const save_name& name);
+    result<std::uint32_t> keep(std::span<const std::byte> log, std::span<const std::byte> homes, const save_name& name);
     /// Waits for the end of a save in progress. Nothing is left to be found.
     void release(std::uint32_t kept) noexcept;
 

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -101,18 +102,19 @@ void module_handler::implementation::begin_in_child() noexcept {
 
 /// A save that nobody has acknowledged is of an earlier life of this file: what arms a pool has recovered it.
 result<module_handler::implementation::armed_pool> module_handler::implementation::registered(charge& taken) const {
-    const auto* const first = reinterpret_cast<const std::byte*>(taken.shadow);
-    const std::uint64_t bytes = format::shadow_log_offset + taken.log_bytes;
+    const std::span log(reinterpret_cast<const std::byte*>(taken.shadow), format::shadow_log_offset + taken.log_bytes);
+    // The pool may grow that far.
+    const std::span<const std::byte> homes(taken.pool, taken.reserved_bytes);
     if (taken.name.key == 0) return error{.code = errc::level_unavailable, .what = "the pool's file has no identity"};
     auto module = kernel_module::open(device_);
     if (!module) return std::move(module).give_error();
-    auto kept = module->keep(first, bytes, taken.name);
+    auto kept = module->keep(log, homes, taken.name);
     if (!kept && kept.error().code == errc::already_exists) {
         const auto before = module->name_of_save(taken.name.key);
         const bool is_own = before && std::equal(before->session, before->session + 2, taken.name.session);
         if (is_own)
             if (auto gone = module->acknowledge(*before); !gone) return std::move(gone).give_error();
-        if (is_own) kept = module->keep(first, bytes, taken.name);
+        if (is_own) kept = module->keep(log, homes, taken.name);
     }
     if (!kept) return std::move(kept).give_error();
     return armed_pool{&taken, std::move(*module), *kept};

@@ -101,7 +101,9 @@ private:
         }
     }
     int keep(holdfast_log& log) {
-        if (log.bytes % 64 != 0 || log.address % 64 != 0 || log.key == 0 || log.key >= ~std::uint64_t{1}) return EINVAL;
+        const bool is_sensible = log.bytes % 64 == 0 && log.address % 64 == 0 && log.homes_address % 4096 == 0 &&
+                                 log.homes_bytes % 4096 == 0 && log.key != 0 && log.key < ~std::uint64_t{1};
+        if (!is_sensible) return EINVAL;
         log.save_ns = log.bytes;
         log.budget_ns = bytes_at_most_;
         if (log.bytes > bytes_at_most_) return EDQUOT;

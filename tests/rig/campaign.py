@@ -16,6 +16,7 @@ MODULE_SECONDS = 400    # all that the module promises, tried
 WORK_SECONDS = 1.2      # a cut in the middle of work comes at most so long after what it waits for
 RECOVERY_SECONDS = 0.5  # a cut in the middle of recovery, after its beginning
 CPUS = (1, 2, 4)
+HOMES_BYTES_AT_LEAST = 64 << 10  # of a pool that has been used for a moment, mapped when the kernel panics
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,7 +274,10 @@ class Victim:
         return self._random.uniform(0, self.case.power_seconds) if is_amid else self.case.power_seconds
 
     def _look_at_seal(self):
-        says, times = signals.seal_in(self.region or self.image)
+        says, times, homes_bytes = signals.seal_in(self.region or self.image)
+        is_panic = self.case.trigger == "panic" and self.case.has_region
+        if is_panic and says == self.case.seal and homes_bytes < HOMES_BYTES_AT_LEAST:
+            self._pending.torn.append(f"a panic wrote {homes_bytes} bytes of the pool back")
         if self.case.seal and says == self.case.seal:
             self._pending.times = times
         elif self.case.seal:

@@ -21,12 +21,13 @@ CARRIER_IS_THERE, CARRIER_IS_GONE = b"1", b"0"
 
 
 def seal_in(image):
-    """What the seal says, and the times of the save in milliseconds, each with those before it."""
+    """What the seal says, the times of the save in milliseconds, each with those before it, and how many bytes of
+    programs' persistent memory were written back by address."""
     with open(image, "rb") as file:
         file.seek(SEAL_OFFSET)
         words = struct.unpack("<16Q", file.read(128))
     times = dict(zip(("stopped", "copied", "flushed", "alive"), (word / 1e6 for word in words[9:13])))
-    return words[1] >> 32, times
+    return words[1] >> 32, times, words[13]
 
 
 class SignalledMachine(Machine):

@@ -72,8 +72,8 @@ void bad_registrations_are_refused() {
                register_log(one, memory.data(), 0) == EINVAL && register_log(one, memory.data(), mib, 0) == EINVAL,
            "addresses, sizes and keys of logs are checked");
     holdfast_log log = log_at(memory.data(), mib, key, mine);
-    log.reserved[1] = 1;
-    expect(one.call(HOLDFAST_REGISTER, &log) == EINVAL, "reserved fields of a log are 0");
+    log.homes_bytes = 1;
+    expect(one.call(HOLDFAST_REGISTER, &log) == EINVAL, "homes are whole pages");
     expect(register_log(chunk_device(O_RDONLY), memory.data(), mib) == EACCES, "who may not write has no area");
     expect(register_log(one, reinterpret_cast<void*>(64 * mib), mib) == EFAULT, "what is not mapped is refused");
     ::mprotect(memory.data() + 4096, 4096, PROT_READ);
