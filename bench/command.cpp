@@ -35,7 +35,8 @@ constexpr std::array all_suites{suite{"floor", plan_floor},   suite{"sps", plan_
                                 suite{"intset", plan_intset}, suite{"itm", plan_itm, conclude_itm},
                                 suite{"stamp", plan_stamp},   suite{"dnv-list", plan_dnv_list},
                                 suite{"cache", plan_cache},   suite{"cchtm", plan_cchtm, conclude_cchtm},
-                                suite{"ecc", plan_ecc},       suite{"memory", plan_memory}};
+                                suite{"ecc", plan_ecc},       suite{"memory", plan_memory},
+                                suite{"powerfail", plan_powerfail, conclude_powerfail}};
 
 constexpr auto suite_names = [] {
     std::array<std::string_view, all_suites.size()> names{};

@@ -166,5 +166,26 @@ TEST(Contract, EccHasARecordForEachCombination) {
     EXPECT_EQ(bits["repair"], (std::set<std::uint64_t>{1, 2, 3, 4, 5, 6, 7}));
 }
 
+TEST(Contract, PowerfailHasARecordForEachCombination) {
+    const report made = measure("powerfail", quick({"process_handler"}));
+    by_combination(made);
+    std::map<std::string, std::set<std::uint64_t>> bytes, threads;
+    std::set<std::string> of_saves;
+    for (const auto& one : made.records()) {
+        EXPECT_EQ(value_of<std::string>(one, "level"), "on_power_fail");
+        EXPECT_EQ(value_of<std::string>(one, "medium"), "nvram");
+        bytes[one.case_name].insert(value_of<std::uint64_t>(one, "bytes"));
+        threads[one.case_name].insert(one.threads);
+        if (one.case_name == "save") of_saves.insert(one.metric);
+    }
+    constexpr std::uint64_t mib = 1 << 20;
+    EXPECT_EQ(bytes["write-back"], (std::set<std::uint64_t>{mib, 8 * mib, 64 * mib}));
+    EXPECT_EQ(bytes["copy"], (std::set<std::uint64_t>{mib, 64 * mib}));
+    EXPECT_EQ(threads["park"], (std::set<std::uint64_t>{1, 4, 16, 64}));
+    for (const char* metric :
+         {"ns_per_tx", "parked_ns", "log_copied_ns", "written_back_ns", "budget_ns", "kept_per_100"})
+        EXPECT_TRUE(of_saves.contains(metric)) << metric;
+}
+
 }  // namespace
 }  // namespace holdfast::bench

@@ -32,12 +32,16 @@ std::vector<planned_match> plan_dnv_list(const options& wanted, scratch& space);
 std::vector<planned_match> plan_cache(const options& wanted, scratch& space);
 std::vector<planned_match> plan_cchtm(const options& wanted, scratch& space);
 std::vector<planned_match> plan_ecc(const options& wanted, scratch& space);
+std::vector<planned_match> plan_powerfail(const options& wanted, scratch& space);
 
 /// The programs of suite stamp with their sets: kmeans-low, kmeans-low+ and so on.
 std::vector<std::string> stamp_case_names();
 
 /// Adds what each further word of an update costs, and prints it.
 void conclude_itm(report& to);
+
+/// Says how many saves kept what was planned for them.
+void conclude_powerfail(report& to);
 
 /// Says where nothing ran on hardware transactions.
 void conclude_cchtm(report& to);

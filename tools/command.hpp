@@ -36,6 +36,7 @@ void add_programs_beside(CLI::App& application, command_line& line);
 void add_sim_command(CLI::App& application, command_line& line);
 void add_ecc_command(CLI::App& application, command_line& line);
 void add_doctor_command(CLI::App& application, command_line& line);
+void add_powerd_command(CLI::App& application, command_line& line);
 
 /// `--json` for a subcommand, with the same words everywhere.
 inline void add_json_flag(CLI::App& command, command_line& line) {

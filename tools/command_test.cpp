@@ -267,6 +267,25 @@ TEST_F(Command, DoctorMeasuresAndNamesEveryLevel) {
     EXPECT_EQ(run({"doctor", in("missing")}).status, 1);
 }
 
+TEST_F(Command, DoctorSaysWhoWouldSavePoolsAndADrillLosesNothing) {
+    const json file = run_json({"doctor", directory_, "--json"})["power_failure"];
+    EXPECT_TRUE(file["obstacle"].is_string());
+    EXPECT_FALSE(file.contains("save"));
+    const json all = run_json({"doctor", "/dev/shm", "--nvram", "--drill", "--threads", "3", "--json"});
+    const json& memory = all["power_failure"];
+    EXPECT_TRUE(memory["obstacle"].is_null()) << memory.dump();
+    EXPECT_GT(memory["save"]["write_back_us"], 0);
+    const json& drill = memory["drill"];
+    EXPECT_EQ(drill["clean"], true);
+    EXPECT_GE(drill["stopped"], 3);
+    EXPECT_LE(drill["parked_ns"], drill["sealed_ns"]);
+    EXPECT_LE(drill["sealed_ns"], drill["released_ns"]);
+    EXPECT_NE(run({"doctor", "/dev/shm", "--nvram", "--drill"}).out.find("pool afterwards"), std::string::npos);
+    const outcome refused = run({"doctor", directory_, "--drill"});
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_NE(refused.err.find("no drill here"), std::string::npos) << refused.err;
+}
+
 TEST_F(Command, AGrownPoolHoldsWhatItHeldAndMore) {
     std::string lines;
     for (int i = 0; i < 4000; ++i) lines += "key " + std::to_string(i) + "\t" + std::string(100, 'v') + "\n";

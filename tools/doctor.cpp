@@ -1,5 +1,6 @@
 // `holdfast doctor`: which durability a path really gives, and what it costs there, in words to act on.
 #include "command.hpp"
+#include "doctor_power.hpp"
 #include "engines.hpp"
 #include "output.hpp"
 
@@ -27,6 +28,8 @@ using persist::persistence_domain;
 struct doctor_options {
     std::string path;
     bool nvram = false;
+    bool drill = false;
+    unsigned threads = 4;
 };
 
 /// One engine at one level: whether it is on offer here, and what to know about it.
@@ -220,12 +223,16 @@ int examine(const doctor_options& options, bool as_json) {
         directory = path.has_parent_path() ? path.parent_path().string() : std::string(".");
     const auto costs = persist::measure(directory, on).value();
     const auto offers = offers_on(options.path, on, costs);
+    const auto power = examine_power(directory, on, options.drill ? options.threads : 0);
     if (as_json) {
-        print_json(json_of(options.path, on, costs, offers));
+        json all = json_of(options.path, on, costs, offers);
+        all["power_failure"] = json_of(power);
+        print_json(all);
     } else {
-        print(report_of(options.path, on, costs, offers));
+        print(report_of(options.path, on, costs, offers) + text_of(power));
     }
-    return exit_success;
+    const bool failed = options.drill && (!power.drill || !power.drill->is_clean || power.drill->alarm.pools != 1);
+    return failed ? exit_failed : exit_success;
 }
 
 }  // namespace
@@ -236,6 +243,9 @@ void add_doctor_command(CLI::App& application, command_line& line) {
     auto options = std::make_shared<doctor_options>();
     doctor->add_option("PATH", options->path, "A directory or a file")->required();
     doctor->add_flag("--nvram", options->nvram, "Let tmpfs emulate byte-addressable NVRAM (for measurements)");
+    auto* drill = doctor->add_flag("--drill", options->drill, "Let the power of a scratch pool fail and stay");
+    doctor->add_option("--threads", options->threads, "Threads that commit meanwhile")
+        ->needs(drill)->check(CLI::Range(1, 64))->capture_default_str();
     add_json_flag(*doctor, line);
     doctor->callback([options, &line] { line.run = [options, &line] { return examine(*options, line.json); }; });
 }

@@ -20,6 +20,7 @@ void add_commands(CLI::App& application, command_line& line) {
     add_kv_command(application, line);
     add_pool_command(application, line);
     add_doctor_command(application, line);
+    add_powerd_command(application, line);
     add_ecc_command(application, line);
     add_programs_beside(application, line);
 }

@@ -26,12 +26,17 @@ private:
     int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-/// A thread that gets no signals: the program's handlers expect its own threads. It is not joinable where none could be
-/// started; the caller then does its work.
+/// The signal by which a power-failure handler stops the threads of its process (powerfail/parking.hpp). A program does
+/// not use it.
+inline int signal_that_parks() noexcept { return SIGRTMAX - 1; }
+
+/// A thread that gets no signals but the one that parks: the program's handlers expect its own threads. It is not
+/// joinable where none could be started; the caller then does its work.
 template <class F>
 std::thread start_without_signals(F&& f) noexcept {
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, signal_that_parks());
     pthread_sigmask(SIG_SETMASK, &all, &before);
     std::thread started;
     try {

@@ -1,4 +1,4 @@
-// How a failed call to the kernel becomes an error value. Internal to this room.
+// How a failed call to the kernel becomes an error value. Internal to the library.
 #pragma once
 
 #include <holdfast/base/result.hpp>

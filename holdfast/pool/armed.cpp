@@ -12,8 +12,10 @@
 //      superblock is written that a save would write. Only then is the handler let go: one that saves until then
 //      changes nothing. The superblock that says `clean`, or `power`, comes last.
 // Opening after a life that did not end so
-//   * Saved: the log is in the pool, and replayed as after a kill.
-//   * Killed, in the same boot: the log is still in memory, and is saved now, by the same steps.
+//   * Saved into the pool: the log is there, and replayed as after a kill.
+//   * Saved by the kernel module: the log is in its region, and the homes are durable. It is saved into the pool now,
+//     by the same steps, and acknowledged behind them.
+//   * Killed, in the same boot: the log is still in memory, and is saved into the pool as well.
 //   * Otherwise the power failed and nobody saved: the pool may be torn.
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/base/threads.hpp>
@@ -37,8 +39,8 @@ namespace holdfast {
 namespace site = persist::site;
 
 /// Requires: the pool is mapped, and not torn, or whoever opens it accepts that.
-result<void> mapped_pool::adopt_log_in_memory() {
-    auto shadow = log_in_memory_of(superblock_, *file_);
+result<void> mapped_pool::adopt_log_outside_pool() {
+    auto shadow = log_outside_pool(superblock_, *file_);
     if (!shadow) return std::move(shadow).give_error();
     if (!*shadow) return {};
     // Not what was published last: the process may have been killed between a newer superblock and its seal.
@@ -48,10 +50,18 @@ result<void> mapped_pool::adopt_log_in_memory() {
         return holdfast::write_superblock(*file_, superblock_);
     }
     powerfail::save((*shadow)->header(), base_, lines_);
+    if ((*shadow)->is_saved()) acknowledge_save();
     auto saved = read_superblock(*file_);
     if (!saved) return saved.error();
     superblock_ = *saved;
     return {};
+}
+
+/// The pool has durably what the kernel module had saved of it. Where this fails, who arms the pool next does it.
+void mapped_pool::acknowledge_save() {
+    const auto name = save_name_of(superblock_, *file_);
+    auto module = powerfail::kernel_module::open();
+    if (name && module) static_cast<void>(module->acknowledge(*name));
 }
 
 /// What an earlier life left in memory, and nobody needs any more. `before`: the superblock that this opening found.
@@ -71,6 +81,8 @@ void mapped_pool::arm() {
     const auto mark = mark_of(*file_);
     if (!mark) return;
     of.file_mark = *mark;
+    const auto name = save_name_of(of, *file_);
+    if (!name) return;
     const std::uintptr_t at = stand_ins_now.log_behind_pool ? superblock_.base + superblock_.reserved_bytes : 0;
     auto shadow = powerfail::shadow_log::create(of, base_, at);
     if (!shadow) return;
@@ -82,7 +94,9 @@ void mapped_pool::arm() {
     charge_.shadow = &shadow_->header();
     charge_.pool = base_;
     charge_.lines = lines_;
+    charge_.name = *name;
     charge_.log_bytes = superblock_.log_bytes;
+    charge_.reserved_bytes = superblock_.reserved_bytes;
     charge_.pool_bytes = superblock_.pool_bytes;
     charge_.lost = [this] { return fall_back().has_value() || durability() == level::power; };
     has_charge_ = handler_->arm(charge_);

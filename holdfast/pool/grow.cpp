@@ -166,6 +166,7 @@ result<void> mapped_pool::grow(std::uint64_t bytes) {
     zone_count_.store(count + 1, std::memory_order_release);
     size_.store(end, std::memory_order_release);
     heap_->take_zone(*zone);
+    if (has_charge_) handler_->grown(charge_, end);
     return {};
 }
 

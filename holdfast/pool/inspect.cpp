@@ -27,7 +27,7 @@ result<std::unique_ptr<open_pool>> open_pool::inspect(persist::file file) {
     const std::span<std::byte> bytes(mapped->data(), block->pool_bytes);
     const auto reading = log_reading_of(*block, file);
     if (!reading) return reading.error();
-    const auto shadow = log_in_memory_of(*block, file);
+    const auto shadow = log_outside_pool(*block, file);
     if (!shadow) return blame(shadow.error());
     if (*shadow) powerfail::copy_log((*shadow)->header(), bytes.data());
     auto replay = log_replay::read(bytes, log_of(*block), *reading);

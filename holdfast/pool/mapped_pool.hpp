@@ -98,7 +98,8 @@ private:
     static result<void> finish_copy(persist::file& copy, format::superblock block, std::uint64_t last_sequence);
     format::superblock superblock_now() const;
     // armed.cpp: at `on_power_fail`.
-    result<void> adopt_log_in_memory();
+    result<void> adopt_log_outside_pool();
+    void acknowledge_save();
     void arm();
     void forget_shadow_of(const format::superblock& before) noexcept;
     void seal_next(const format::superblock& now);

@@ -137,6 +137,21 @@ result<void> pool_opener::check_header(const mapped_pool& pool, const engine_des
     return {};
 }
 
+namespace {
+
+/// Why the pool of an armed life is not saved. Requires: it is not.
+std::string why_not_saved(const format::superblock& block, const persist::file& in) {
+    const auto saved = log_saved_by_module(block, in);
+    switch (saved ? errc::not_found : saved.error().code) {
+    case errc::not_durable: return "what the kernel module saved is of another boot or file";
+    case errc::corrupt: return "what the kernel module saved of it is damaged";
+    case errc::permission_denied: return "what the kernel module may have saved of it is another user's";
+    default: return "no save of it was sealed";
+    }
+}
+
+}  // namespace
+
 result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_description& engine,
                                         const open_options& options) {
     const auto& block = pool.superblock_;
@@ -158,8 +173,12 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
     error reason = about(pool.path_, errc::not_durable,
-                         "the pool was in use below level power when the machine went down; its latest changes may "
-                         "be lost or torn (accept_not_durable opens it)");
+                         is_armed(block)
+                             ? "the pool was in use at on_power_fail when the machine went down, and " +
+                                   why_not_saved(block, *pool.file_) +
+                                   "; its latest changes may be lost or torn (accept_not_durable opens it)"
+                             : "the pool was in use below level power when the machine went down; its latest changes "
+                               "may be lost or torn (accept_not_durable opens it)");
     reason.expected = "boot " + std::string(current_boot_id().text());
     reason.found = "boot " + std::string(text_of(block.boot_id));
     return reason;
@@ -325,7 +344,7 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
         return checked.error();
     if (auto checked = check_late_homes(pool->path_, engine, options); !checked) return checked.error();
     if (auto mapped = map(*pool, engine, options); !mapped) return mapped.error();
-    if (auto adopted = pool->adopt_log_in_memory(); !adopted) return adopted.error();
+    if (auto adopted = pool->adopt_log_outside_pool(); !adopted) return adopted.error();
 
     auto heap = heap::open(pool->base_, pool->zones(), pool->superblock_.reserved_bytes);
     if (!heap) {

@@ -76,7 +76,7 @@ private:
             header = *saved;
         }
         block_ = *header;
-        auto in_memory = log_in_memory_of(block_, original_);
+        auto in_memory = log_outside_pool(block_, original_);
         if (!in_memory) return std::move(in_memory).give_error();
         shadow_ = std::move(*in_memory);
         if (auto marked = take_mark_over(); !marked) return marked;

@@ -7,6 +7,7 @@
 #include <holdfast/pool/options.hpp>
 #include <holdfast/pool/planted.hpp>
 #include <holdfast/pool/sites.hpp>
+#include <holdfast/pool/stand_ins.hpp>
 #include <holdfast/powerfail/shadow_log.hpp>
 
 #include <array>
@@ -116,12 +117,26 @@ bool is_armed(const superblock& block) noexcept {
     return block.state == format::pool_state::dirty && block.level == static_cast<std::uint32_t>(level::on_power_fail);
 }
 
-result<std::optional<powerfail::shadow_log>> log_in_memory_of(const superblock& block, const persist::file& in) {
+namespace {
+
+/// Nobody has such a log, which is an answer.
+bool is_none(const error& reason) noexcept {
+    return reason.code == errc::not_found || reason.code == errc::not_durable || reason.code == errc::corrupt ||
+           reason.code == errc::permission_denied;
+}
+
+/// FNV-1a: the words of a session need no more than to differ.
+std::uint64_t number_of(const void* bytes, std::size_t count) noexcept {
+    std::uint64_t number = 0xcbf29ce484222325;
+    for (std::size_t i = 0; i < count; ++i)
+        number = (number ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
+    return number;
+}
+
+result<std::optional<powerfail::shadow_log>> log_in_memory(const superblock& block, const persist::file& in) {
     std::optional<powerfail::shadow_log> none;
     const boot_id boot = current_boot_id();
-    if ((block.required_features & format::feature_shadow_log) == 0 || boot.text().empty() ||
-        text_of(block.boot_id) != boot.text())
-        return none;
+    if (boot.text().empty() || text_of(block.boot_id) != boot.text()) return none;
     const auto mark = mark_of(in);
     if (!mark) return mark.error();
     if (block.file_mark != *mark) return none;
@@ -132,19 +147,53 @@ result<std::optional<powerfail::shadow_log>> log_in_memory_of(const superblock& 
     return std::optional(std::move(*shadow));
 }
 
+}  // namespace
+
+result<powerfail::save_name> save_name_of(const superblock& block, const persist::file& in) {
+    auto place = in.place();
+    if (!place && place.error().code == errc::permission_denied) return powerfail::save_name{};
+    if (!place) return place.error();
+    // The same device may have another number in the next boot. A test's other file is told by its mark.
+    place->device = stand_ins_now.file_mark;
+    powerfail::save_name name;
+    name.session[0] = block.pool_id;
+    name.session[1] = number_of(&*place, sizeof *place);
+    name.session[2] = number_of(block.boot_id, sizeof block.boot_id);
+    // Of this file, in whatever boot. Neither 0 nor the highest numbers, which are the module's own.
+    name.key = number_of(name.session, 2 * sizeof name.session[0]) >> 1 | 1;
+    return name;
+}
+
+result<powerfail::shadow_log> log_saved_by_module(const superblock& block, const persist::file& in) {
+    const auto name = save_name_of(block, in);
+    if (!name) return name.error();
+    return powerfail::shadow_log::find_saved(block, *name);
+}
+
+result<std::optional<powerfail::shadow_log>> log_outside_pool(const superblock& block, const persist::file& in) {
+    std::optional<powerfail::shadow_log> none;
+    // A save that is sealed in the pool is whole, and no log outside is newer: threads run on when it is taken back.
+    if (!is_armed(block) || (block.required_features & format::feature_shadow_log) == 0) return none;
+    auto saved = log_saved_by_module(block, in);
+    if (saved) return std::optional(std::move(*saved));
+    if (!is_none(saved.error())) return std::move(saved).give_error();
+    return log_in_memory(block, in);
+}
+
 result<bool> may_be_torn(const superblock& block, const persist::file& in) {
     if (block.state != format::pool_state::dirty || survives_power(static_cast<level>(block.level))) return false;
-    const boot_id boot = current_boot_id();
     if (is_planted(planted::boot_ignored)) return false;
+    if (is_armed(block)) {
+        const auto outside = log_outside_pool(block, in);
+        if (!outside) return outside.error();
+        return !*outside;
+    }
+    const boot_id boot = current_boot_id();
     if (boot.text().empty() || text_of(block.boot_id) != boot.text()) return true;
     if (block.file_mark == 0) return false;
     const auto mark = mark_of(in);
     if (!mark) return mark.error();
-    if (block.file_mark != *mark) return true;
-    if (!is_armed(block)) return false;
-    const auto shadow = log_in_memory_of(block, in);
-    if (!shadow) return shadow.error();
-    return !*shadow;
+    return block.file_mark != *mark;
 }
 
 result<superblock> read_superblock(const persist::file& from) {

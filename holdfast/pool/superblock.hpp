@@ -58,9 +58,15 @@ format::superblock saved_after(format::superblock now) noexcept;
 /// In use at `on_power_fail`, and not saved so far: its log is in memory.
 bool is_armed(const format::superblock& block) noexcept;
 
-/// The log in memory that a process of this boot left which had that file open, and no handler saved for good. Errors:
-/// those of mark_of; permission_denied, io.
-result<std::optional<powerfail::shadow_log>> log_in_memory_of(const format::superblock& block, const persist::file& in);
+/// Under what the kernel module saves the log of the life that wrote this superblock; without a key where a sandbox
+/// hides what tells the file from others. Errors: io.
+result<powerfail::save_name> save_name_of(const format::superblock& block, const persist::file& in);
+/// What the kernel module saved of that life. Errors: those of shadow_log::find_saved and save_name_of.
+result<powerfail::shadow_log> log_saved_by_module(const format::superblock& block, const persist::file& in);
+/// The log of an armed pool that is not in the pool: a save of the kernel module if there is one that counts, else what
+/// a process of this boot left in memory that had that file open. Of two, which have the same commits, the save comes
+/// first: it is sealed. Errors: those of mark_of; permission_denied, io.
+result<std::optional<powerfail::shadow_log>> log_outside_pool(const format::superblock& block, const persist::file& in);
 
 /// Whether that may be torn which the log does not mend: in use below `power`, and not in this boot, or not in this
 /// file, which then is a copy made meanwhile, or without the log that was in memory. Where the kernel has no boot id

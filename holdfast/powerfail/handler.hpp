@@ -1,9 +1,10 @@
-// The handler that saves pools when the power fails. The library has none: a program registers one before it opens a
-// pool at `on_power_fail`.
+// The handler that saves pools when the power fails. A program registers one before it opens a pool at `on_power_fail`:
+// the library's process_handler, or its own.
 #pragma once
 
 #include <holdfast/format/shadow_log.hpp>
 #include <holdfast/persist/line_path.hpp>
+#include <holdfast/powerfail/save_name.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,9 @@ struct charge {
     format::shadow_header* shadow = nullptr;  ///< followed by the log
     std::byte* pool = nullptr;
     persist::line_path lines;
+    save_name name;  ///< for a handler that keeps saves apart from the pool
     std::uint64_t log_bytes = 0;   ///< a save copies at most this
+    std::uint64_t reserved_bytes = 0;  ///< of addresses from `pool` on, as far as it may grow
     std::uint64_t pool_bytes = 0;  ///< and writes back this, when the pool was opened; it may have grown since
     /// The handler calls it when it can no longer save the pool: from then on the pool is at `power`, and is disarmed.
     /// Returns whether this is so now. If not (the pool is being opened, or a write failed), call it again as long as
@@ -35,6 +38,9 @@ public:
     /// the pool and calls `save`, or it calls `lost` in time. False: it declines, because a save would take longer than
     /// the power lasts.
     virtual bool arm(charge& taken) = 0;
+    /// The pool has grown to `pool_bytes`, which a save writes back from now on. A handler for which this is too much
+    /// calls `lost`, but not here: the caller holds locks of the pool.
+    virtual void grown(charge&, std::uint64_t /*pool_bytes*/) noexcept {}
     /// Stop saving this pool. A save in progress completes before this returns.
     virtual void disarm(charge& given_back) noexcept = 0;
 };

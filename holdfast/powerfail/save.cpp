@@ -60,14 +60,18 @@ void copy_log(const format::shadow_header& shadow, std::byte* pool) {
         if (was_begun(from + at)) persist::copy(to + at, from + at, shadow.segment_bytes, site::save_log);
 }
 
-void save(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines) {
+void save(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines, save_times* times) {
+    const auto now = [] { return std::chrono::steady_clock::now(); };
     const superblock* const seal = seal_that_counts(shadow);        // 1
     if (seal == nullptr) return;
     if (is_planted(planted::sealed_before_saved)) write_seal(shadow, *seal, pool, lines);
     if (!is_planted(planted::log_not_saved)) copy_log(shadow, pool);  // 2
+    if (times != nullptr) times->log_copied = now();
     save_homes(shadow, pool, seal->pool_bytes, lines);                // 3
     persist::fence(lines, site::save_fence);
+    if (times != nullptr) times->written_back = now();
     write_seal(shadow, *seal, pool, lines);                           // 4
+    if (times != nullptr) times->sealed = now();
 }
 
 void resume(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines) {

@@ -13,21 +13,30 @@
 //      than what they do must never count.
 //   2. The superblock copy of before comes back, its magic last, behind a FENCE.
 //
-// Between the two nothing of the pool is stored to. Neither allocates, locks, or calls the kernel.
+// Between the two nothing of the pool is stored to. Neither allocates, locks, or calls the kernel, but for its clock.
 // Source: DNV Memory, sections 3.1 and 4.2.
 #pragma once
 
 #include <holdfast/format/shadow_log.hpp>
 #include <holdfast/persist/line_path.hpp>
 
+#include <chrono>
 #include <cstddef>
 
 namespace holdfast::powerfail {
 
+/// When the parts of a save were done.
+struct save_times {
+    std::chrono::steady_clock::time_point log_copied;
+    std::chrono::steady_clock::time_point written_back;  ///< log and homes, with the fence
+    std::chrono::steady_clock::time_point sealed;
+};
+
 /// Makes every acknowledged commit durable. Requires: `shadow` is that pool's, followed by its log; all of the pool is
 /// mapped at `pool`; nobody stores to either meanwhile. What holds if the machine stops inside: the pool counts as used
-/// below `power` and not saved, and opening says so. Repeating it is harmless.
-void save(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines);
+/// below `power` and not saved, and opening says so. Repeating it is harmless. `times`: nullptr, or what receives them.
+void save(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines,
+          save_times* times = nullptr);
 /// Step 2 alone, for callers that inspect a copy of the pool.
 void copy_log(const format::shadow_header& shadow, std::byte* pool);
 /// The power stayed: threads may run on when this returns. Requires: as `save`, which has returned. What holds if the

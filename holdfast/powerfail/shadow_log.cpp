@@ -38,10 +38,10 @@ shadow_header header_for(const superblock& of) noexcept {
     return made;
 }
 
-bool is_of(const persist::named_memory& memory, const superblock& pool) noexcept {
+bool is_of(const void* log, std::uint64_t bytes, const superblock& pool) noexcept {
     const shadow_header expected = header_for(pool);
-    if (memory.size() < shadow_log::bytes_for(pool.log_bytes)) return false;
-    const auto& found = *reinterpret_cast<const shadow_header*>(memory.data());
+    if (bytes < shadow_log::bytes_for(pool.log_bytes)) return false;
+    const auto& found = *static_cast<const shadow_header*>(log);
     return std::memcmp(&found, &expected, offsetof(shadow_header, sealed)) == 0 && found.sealed <= 2;
 }
 
@@ -62,8 +62,25 @@ result<shadow_log> shadow_log::create(const superblock& of, const std::byte* poo
 result<shadow_log> shadow_log::find(const superblock& of) {
     auto memory = persist::named_memory::open(name_for(of));
     if (!memory) return std::move(memory).give_error();
-    if (!is_of(*memory, of)) return error{.code = errc::not_found, .what = "it is not the log of this pool"};
+    if (!is_of(memory->data(), memory->size(), of))
+        return error{.code = errc::not_found, .what = "it is not the log of this pool"};
     return shadow_log(std::move(*memory));
+}
+
+result<shadow_log> shadow_log::find_saved(const superblock& of, const save_name& name) {
+    auto module = kernel_module::open();
+    if (!module) return std::move(module).give_error();
+    auto saved = module->saved(name);
+    if (!saved) return std::move(saved).give_error();
+    shadow_log found(std::move(*saved));
+    const std::uint64_t bytes = found.saved_.size() * sizeof(kernel_module::line);
+    const auto refuse = [](const char* why) { return error{.code = errc::not_found, .what = why}; };
+    if (!is_of(found.first_, bytes, of)) return refuse("the save is not of this pool");
+    const shadow_header& header = found.header();
+    if (header.sealed == 0) return refuse("the save is of a life that had nothing to be saved any more");
+    // A later life of the same boot has written superblocks of its own, which no seal of before follows.
+    if (header.seals[header.sealed - 1].generation < of.generation) return refuse("the save is of an earlier life");
+    return found;
 }
 
 void shadow_log::remove(const superblock& of) noexcept {

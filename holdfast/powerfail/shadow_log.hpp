@@ -1,13 +1,16 @@
-// The log of a pool at `on_power_fail`, in memory that outlives the process: named by pool, file and boot.
+// The log of a pool at `on_power_fail`, in memory that outlives the process: named by pool, file and boot. When the
+// power fails the kernel module may save it; then it is found again as it was.
 #pragma once
 
 #include <holdfast/base/result.hpp>
 #include <holdfast/format/shadow_log.hpp>
 #include <holdfast/persist/named_memory.hpp>
+#include <holdfast/powerfail/kernel_module.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace holdfast::powerfail {
 
@@ -23,12 +26,15 @@ public:
     static result<shadow_log> create(const format::superblock& of, const std::byte* pool, std::uintptr_t at);
     /// What the life that wrote this superblock left. Errors: not_found; permission_denied, io.
     static result<shadow_log> find(const format::superblock& of);
+    /// What the kernel module saved of the life that wrote this superblock, or a newer one. Errors: not_found (there is
+    /// no module, or no save, or it is of an earlier life); not_durable (it is of another boot or file); corrupt;
+    /// permission_denied, io.
+    static result<shadow_log> find_saved(const format::superblock& of, const save_name& name);
     /// Frees the name.
     static void remove(const format::superblock& of) noexcept;
 
-    format::shadow_header& header() const noexcept {
-        return *reinterpret_cast<format::shadow_header*>(memory_.data());
-    }
+    format::shadow_header& header() const noexcept { return *reinterpret_cast<format::shadow_header*>(first_); }
+    bool is_saved() const noexcept { return !saved_.empty(); }
     /// From here on this is what a save writes last. Requires: `seal` has its checksum and says `saved`; one thread at
     /// a time. A save at any moment takes the one before, or this one.
     void publish(const format::superblock& seal);
@@ -36,9 +42,14 @@ public:
     void withdraw();
 
 private:
-    explicit shadow_log(persist::named_memory memory) noexcept : memory_(std::move(memory)) {}
+    explicit shadow_log(persist::named_memory memory) noexcept : memory_(std::move(memory)), first_(memory_.data()) {}
+    explicit shadow_log(std::vector<kernel_module::line> saved) noexcept
+        : saved_(std::move(saved)), first_(saved_.empty() ? nullptr : saved_.front().bytes) {}
 
+    // One of them has the log; moving it leaves it where it is.
     persist::named_memory memory_;
+    std::vector<kernel_module::line> saved_;
+    std::byte* first_;
 };
 
 }  // namespace holdfast::powerfail

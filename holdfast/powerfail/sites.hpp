@@ -10,6 +10,7 @@
     X(save_fence) \
     X(save_seal) \
     X(save_seal_fence) \
+    X(measured_save) \
     X(resume) \
     X(resume_fence)
 

@@ -10,8 +10,8 @@ PROGRAM = 0o100755
 PLAIN = 0o100644
 CONSOLE = 0o20600
 
-# What an NVDIMM needs, and a character device on it; what these need is read from them.
-MODULES = ["nfit", "nd_pmem", "dax_pmem", "device_dax"]
+# What an NVDIMM needs, and a character device on it, and the power button; what these need is read from them.
+MODULES = ["nfit", "nd_pmem", "dax_pmem", "device_dax", "button"]
 
 
 class Missing(Exception):
@@ -79,8 +79,9 @@ def libraries_of(program):
     return sorted(set(re.findall(r"(?:=> |^\s*)(/\S+)", said, re.M)))
 
 
-def build(packages, programs, init, own_module):
-    """The archive: `programs` are paths of programs by their names in /bin, `own_module` is loaded where it is wanted."""
+def build(packages, programs, init, own_modules):
+    """The archive: `programs` are paths of programs by their names in /bin, `own_modules` those of modules by theirs,
+    which are loaded where they are wanted."""
     archive = Archive()
     for name in ("dev", "proc", "sys", "mnt", "tmp"):
         archive.add(name, DIRECTORY)
@@ -92,7 +93,8 @@ def build(packages, programs, init, own_module):
     archive.add("bin/busybox", PROGRAM, busybox.read_bytes())
     for number, path in enumerate(modules_in_order(kernel_in(packages)[1], MODULES)):
         archive.add(f"modules/{number:02}-{path.name}", PLAIN, path.read_bytes())
-    archive.add("holdfast.ko", PLAIN, own_module.read_bytes())
+    for name, module in own_modules.items():
+        archive.add(name, PLAIN, module.read_bytes())
     for name, program in programs.items():
         archive.add(f"bin/{name}", PROGRAM, pathlib.Path(program).read_bytes())
         for library in libraries_of(program):

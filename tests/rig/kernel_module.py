@@ -7,7 +7,7 @@ import subprocess
 
 from initramfs import Missing
 
-SOURCES = ("Kbuild", "module.c", "chunks.c", "chunks.h", "holdfast_chunks.h")
+SOURCES = ("Kbuild", "*.c", "*.h")
 
 
 class DoesNotBuild(Exception):
@@ -27,14 +27,16 @@ def headers_in(packages):
     return folders[0]
 
 
-def build(packages, sources, into):
-    """Builds the module in the folder `into` and returns its path. A copy is built: the kernel's makefiles leave files
-    beside the sources."""
+def build(packages, sources, into, controls=False):
+    """Builds the module in the folder `into` and returns its path, with what breaks it on purpose if that is wanted. A
+    copy is built: the kernel's makefiles leave files beside the sources."""
     headers = headers_in(packages)
     into.mkdir(parents=True, exist_ok=True)
-    for name in SOURCES:
-        shutil.copy2(sources / name, into / name)
-    done = subprocess.run(["make", "-C", str(headers), f"M={into.resolve()}", "W=1", "KCFLAGS=-Werror", "modules"],
+    for pattern in SOURCES:
+        for path in sources.glob(pattern):
+            shutil.copy2(path, into / path.name)
+    done = subprocess.run(["make", "-C", str(headers), f"M={into.resolve()}", "W=1", "KCFLAGS=-Werror",
+                           *(["HOLDFAST_CONTROLS=y"] if controls else []), "modules"],
                           capture_output=True, text=True, env={**os.environ, "MAKEFLAGS": "", "LC_ALL": "C"})
     if done.returncode != 0:
         raise DoesNotBuild(f"the kernel module does not build:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")

@@ -14,18 +14,21 @@ class Silence(Exception):
     """The machine did not say in time what was waited for; the text has its last lines."""
 
 
-def command(image, kernel, initramfs, cpus, settings):
+def command(image, kernel, initramfs, cpus, settings, image_mib=IMAGE_MIB, region=None):
     """How the emulator is called. Its persistent memory is the file `image`, shared, so that every store that the
-    machine executed is in it when the emulator is killed. The domain that it reports is the memory controller. The
+    machine executed is in it when the emulator is killed; so is the file `region`, if there is one. The domain that it reports is the memory controller. The
     kernel stops where it finds a fault in itself. It leaves out the self tests of its cryptography, in which an emulated
     machine with more processors than the host has free can hang for minutes."""
     words = " ".join(f"rig.{name}={value}" for name, value in settings.items())
+    stores = [("store", image, image_mib)] + ([("region", region, IMAGE_MIB)] if region else [])
+    nvdimms = [word for name, path, mib in stores
+               for word in ("-object", f"memory-backend-file,id={name},share=on,mem-path={path},size={mib}M",
+                            "-device", f"nvdimm,memdev={name},id=nvdimm-{name}")]
     return ["setpriv", "--pdeathsig", "KILL",  # a machine must not survive the rig
             "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus),
             "-machine", "q35,nvdimm=on,nvdimm-persistence=mem-ctrl",
             "-m", f"{MEMORY_MIB},slots=2,maxmem=2G",
-            "-object", f"memory-backend-file,id=store,share=on,mem-path={image},size={IMAGE_MIB}M",
-            "-device", "nvdimm,memdev=store,id=nvdimm",
+            *nvdimms,
             "-kernel", str(kernel), "-initrd", str(initramfs),
             "-append", f"console=ttyS0 quiet panic=-1 oops=panic panic_on_warn=1 cryptomgr.notests=1 mitigations=off {words}",
             "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"]
@@ -34,9 +37,9 @@ def command(image, kernel, initramfs, cpus, settings):
 class Machine:
     """Runs from construction until `cut`, or until the with-block ends."""
 
-    def __init__(self, words):
-        self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.STDOUT, bufsize=0)
+    def __init__(self, words, stdin=subprocess.DEVNULL, **more):
+        self._process = subprocess.Popen(words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                         bufsize=0, **more)
         self._lines = queue.Queue()
         self.said = []  # what has been given out, for messages
         self._reader = threading.Thread(target=self._read, daemon=True)

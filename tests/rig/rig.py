@@ -26,8 +26,6 @@ from machine import Silence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "build" / "rig"
-CONTROL_CUTS = 10
-CONTROL_FOUND_AT_LEAST = 2
 
 WHAT_IT_SHOWS = """\
 The machine is emulated. A cut loses what it had not executed yet; it never loses a dirty cache line: every store that
@@ -59,13 +57,17 @@ def make_files(build):
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / "initramfs"
     try:
-        module = kernel_module.build(FOLDER / "packages", ROOT / "kernel", folder / "module")
+        modules = {f"holdfast{'controls' * broken}.ko":
+                   kernel_module.build(FOLDER / "packages", ROOT / "kernel", folder / f"module{broken}", broken)
+                   for broken in (False, True)}
     except kernel_module.DoesNotBuild:
         shutil.rmtree(folder)
         raise
-    archive.write_bytes(initramfs.build(FOLDER / "packages", programs, ROOT / "tests/rig/guest/init", module))
-    shutil.rmtree(module.parent)
-    return types.SimpleNamespace(kernel=initramfs.kernel_in(FOLDER / "packages")[0], initramfs=archive, folder=folder)
+    archive.write_bytes(initramfs.build(FOLDER / "packages", programs, ROOT / "tests/rig/guest/init", modules))
+    for module in modules.values():
+        shutil.rmtree(module.parent)
+    return types.SimpleNamespace(kernel=initramfs.kernel_in(FOLDER / "packages")[0], initramfs=archive, folder=folder,
+                                 shim=build / "parts/tests/rig/librig_modem_lines.so")
 
 
 class Run:
@@ -79,8 +81,10 @@ class Run:
         self.life_seconds = []
         self.hung_boots = 0
         self.cpus = set()
+        self.times = {}   # of saves, by case
+        self.drills = {}  # times of false alarms, idle and under load
         self.done = types.SimpleNamespace(cuts=0, in_recovery=0, acknowledged=0, lost=[], torn=[])
-        self.controls = {case.engine: {"cuts": 0, "found": 0} for case in campaign.CONTROLS}
+        self.controls = {case.name(): {"cuts": 0, "found": 0} for case in campaign.CONTROLS}
 
     def run_case(self, case, cuts):
         victim = campaign.Victim(case, self.seed, self.files)
@@ -97,8 +101,7 @@ class Run:
             self.hung_boots += victim.hung_boots
             self._remark(victim.remarks)
         if is_clean or case in campaign.CONTROLS:
-            victim.image.unlink()
-            victim.console.unlink()
+            victim.remove_files()
         else:
             print(f"kept: {victim.image}, and what the machine said: {victim.console}", flush=True)
 
@@ -112,11 +115,13 @@ class Run:
             self._told += outcome.cuts
             verdict = "all there" if outcome.is_clean() else "; ".join(outcome.lost + outcome.torn)
             if case in campaign.CONTROLS:
-                self.controls[case.engine]["cuts"] += outcome.cuts
-                self.controls[case.engine]["found"] += not outcome.is_clean()
+                self.controls[case.name()]["cuts"] += outcome.cuts
+                self.controls[case.name()]["found"] += not outcome.is_clean()
                 verdict = f"control: {'not found' if outcome.is_clean() else 'found, ' + verdict}"
             else:
                 self.done.cuts += outcome.cuts
+                if outcome.times:
+                    self.times.setdefault(case.name(), []).append(outcome.times)
                 self.done.in_recovery += outcome.in_recovery
                 self.done.acknowledged += outcome.acknowledged
                 self.done.lost += outcome.lost
@@ -133,6 +138,19 @@ def share_out(cuts, cases):
     return [(case, share) for case, share in shares if share]
 
 
+def work_for(wanted, seed):
+    """(case, cuts) of what the command asks for."""
+    if wanted.engine:
+        cases = [case for case in campaign.CASES + campaign.SIGNALLED + campaign.CONTROLS
+                 if wanted.engine in (case.engine, case.name())]
+        return share_out(wanted.cuts or 100, cases) if cases else []
+    cases = list(campaign.CASES + campaign.SIGNALLED if wanted.short else campaign.CASES)
+    random.Random(seed).shuffle(cases)
+    if wanted.short:
+        return share_out(wanted.cuts or 3, cases)
+    return share_out(wanted.cuts or 100, cases) + [(case, case.cuts) for case in campaign.SIGNALLED + campaign.CONTROLS]
+
+
 def run_all(run, work, jobs):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         running = [pool.submit(run.run_case, case, cuts) for case, cuts in work]
@@ -144,11 +162,21 @@ def run_all(run, work, jobs):
             raise
 
 
-def is_module_good(files, seed):
+def spread(values):
+    return {"avg": round(sum(values) / len(values), 3), "min": min(values), "max": max(values)}
+
+
+def is_module_good(run, times):
     """Tries it and says what is wrong."""
-    problems = campaign.try_module(files, seed)
-    print("the kernel module: " + ("; ".join(problems) or "calls, permissions, ends of processes and reloading are right"),
-          flush=True)
+    problems, drills = campaign.try_module(run.files, run.seed, times)
+    print("the kernel module: " + ("; ".join(problems) or "calls, permissions, ends of processes, registered logs and "
+                                   "reloading are right"), flush=True)
+    for what, rows in drills.items():
+        steps = zip(("stopped", "copied", "flushed"), zip(*rows))
+        run.drills[what] = {"runs": len(rows), **{step: spread(values) for step, values in steps}}
+        print(f"false alarms, {what}, 1 MiB, ms from the signal on: "
+              + ", ".join(f"{step} {of['avg']} ({of['min']} to {of['max']})" for step, of in run.drills[what].items()
+                          if step != "runs"), flush=True)
     return not problems
 
 
@@ -158,6 +186,8 @@ def record_of(run, seconds):
             "controls": run.controls,
             "cuts_in_recovery": run.done.in_recovery, "acknowledged": run.done.acknowledged,
             "cpus": sorted(run.cpus), "seed": run.seed, "seconds": round(seconds, 1),
+            "false_alarm_ms": run.drills, "save_ms": {name: {step: spread([round(each[step], 3) for each in times])
+                                                              for step in times[0]} for name, times in run.times.items()},
             "hung_boots": run.hung_boots, "seconds_per_cycle": round(sum(run.life_seconds) / max(1, len(run.life_seconds)), 2),
             "seconds_per_cycle_max": round(max(run.life_seconds, default=0), 2), "emulated": True}
 
@@ -182,16 +212,12 @@ def parse(words):
 def main(words):
     wanted = parse(words)
     seed = wanted.seed if wanted.seed is not None else random.SystemRandom().randrange(1 << 32)
-    cases = [case for case in campaign.CASES if wanted.engine in (None, case.engine)]
-    if not cases:
-        print(f"rig.py: there is no engine {wanted.engine}; there are "
-              + ", ".join(sorted({case.engine for case in campaign.CASES})), file=sys.stderr)
+    work = work_for(wanted, seed)
+    if not work:
+        print(f"rig.py: there is no engine {wanted.engine}; there are " + "; ".join(sorted(
+            {case.engine for case in campaign.CASES} | {case.name() for case in campaign.SIGNALLED + campaign.CONTROLS})),
+            file=sys.stderr)
         return 2
-    random.Random(seed).shuffle(cases)
-    cuts = wanted.cuts or (3 if wanted.short else 100)
-    work = share_out(cuts, cases)
-    if not wanted.short:
-        work += [(case, CONTROL_CUTS) for case in campaign.CONTROLS]
     try:
         files = make_files(wanted.build.resolve())
     except initramfs.Missing as reason:
@@ -205,8 +231,8 @@ def main(words):
     run = Run(sum(share for _, share in work), seed, files)
     is_good = True
     try:
-        if not wanted.short:
-            is_good = is_module_good(files, seed)
+        if wanted.module or not (wanted.short or wanted.engine):
+            is_good = is_module_good(run, 50 if wanted.module else 200)
         if not wanted.module:
             run_all(run, work, wanted.jobs)
     except Silence as reason:
@@ -222,10 +248,12 @@ def main(words):
     print(json.dumps(record))
     if wanted.json:
         wanted.json.write_text(json.dumps([record], indent=1) + "\n")
-    missed = [name for name, control in run.controls.items() if control["found"] < CONTROL_FOUND_AT_LEAST]
+    missed = [f"{case.name()} (expected {case.found_at_least} of {case.cuts})" for case in campaign.CONTROLS
+              if run.controls[case.name()]["found"] < case.found_at_least]
+    if wanted.engine:
+        missed = []
     if missed and not wanted.short:
-        print(f"rig.py: too few cuts found the control {' and '.join(missed)}: expected {CONTROL_FOUND_AT_LEAST} of "
-              f"{CONTROL_CUTS}", file=sys.stderr)
+        print(f"rig.py: too few cuts found the control {' and '.join(missed)}", file=sys.stderr)
     is_good = is_good and not run.done.lost and not run.done.torn and (wanted.short or not missed)
     return 0 if is_good else 1
 

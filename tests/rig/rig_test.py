@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Shows that the rig finds what it looks for, on machines that only say what a test has them say."""
 
+import dataclasses
 import pathlib
+import struct
 import sys
 import tempfile
 import time
@@ -12,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import campaign
 import initramfs
 import rig
+import signals
 from machine import Machine, Silence
 
 CASE = campaign.Case("redo", "fsdax", threads=2, in_recovery=0)
@@ -31,7 +34,7 @@ def saying(*lives):
     return start
 
 
-class Verdicts(unittest.TestCase):
+class OnScratch(unittest.TestCase):
     def setUp(self):
         self._scratch = tempfile.TemporaryDirectory()
         self.addCleanup(self._scratch.cleanup)
@@ -41,6 +44,8 @@ class Verdicts(unittest.TestCase):
             self.addCleanup(setattr, campaign, name, getattr(campaign, name))
             setattr(campaign, name, seconds)
 
+
+class Verdicts(OnScratch):
     def outcome_of(self, *lives, case=CASE):
         victim = campaign.Victim(case, 1, self._files, start=saying(*lives))
         outcomes = [victim.live_and_die() for _ in lives[1:]] + [victim.look()]
@@ -123,10 +128,72 @@ class Verdicts(unittest.TestCase):
 
 
     def test_what_is_wrong_with_the_module_is_told(self):
-        wrong = campaign.try_module(self._files, 1, saying(["problem module: not so: others do not free", "verified"]))
-        self.assertEqual(wrong, ["module: not so: others do not free"])
-        self.assertEqual(campaign.try_module(self._files, 1, saying(["verified"])), [])
-        self.assertEqual(len(campaign.try_module(self._files, 1, saying(["ended"]))), 1)
+        def wrong(*lines):
+            return campaign.try_module(self._files, 1, start=saying(list(lines)))[0]
+        self.assertEqual(wrong("problem module: not so: others do not free", "verified"),
+                         ["module: not so: others do not free"])
+        self.assertEqual(wrong("verified"), [])
+        self.assertEqual(len(wrong("ended")), 1)
+
+    def test_the_times_of_drills_are_collected(self):
+        said = ["times idle 1.5 2.0 2.5", "times idle 2.5 3.0 3.5", "times load 4 5 6", "verified"]
+        drills = campaign.try_module(self._files, 1, start=saying(said))[1]
+        self.assertEqual(drills, {"idle": [(1.5, 2, 2.5), (2.5, 3, 3.5)], "load": [(4, 5, 6)]})
+        self.assertEqual(rig.spread([each[0] for each in drills["idle"]]), {"avg": 2.0, "min": 1.5, "max": 2.5})
+
+
+class Signalled(Machine):
+    """Is told that its power fails, and writes a seal to the image."""
+
+    def __init__(self, words, image, says):
+        super().__init__(words)
+        self.signals = []
+        self._image, self._says = image, says
+
+    def signal(self, trigger):
+        self.signals.append(trigger)
+        seal = [0, self._says << 32 | 5, *[0] * 6, 2, 1_000_000, 2_000_000, 3_000_000, 9_000_000]
+        self._image.write_bytes(b"\0" * signals.SEAL_OFFSET + struct.pack("<13Q", *seal) + b"\0" * 24)
+
+
+class Saves(OnScratch):
+    def outcome_after(self, case, says, found):
+        """Of one cut behind a signal; `found` is how many transactions each thread has after it."""
+        case = dataclasses.replace(case, threads=2, acknowledged_at_least=1, power_seconds=0.01)
+        lives = [[*FIRST_LIFE[:1], "done 0 0", "done 1 0", "verified", *FIRST_LIFE[5:]],
+                 [f"done 0 {found[0]}", f"done 1 {found[1]}", "verified"]]
+        image = pathlib.Path(self._scratch.name) / f"{case.file_name()}.img"
+        self.machines = []
+
+        def start(_):
+            words = ["sh", "-c", 'printf "%s\\n" "$@"; exec sleep 60', "sh", "up", *lives.pop(0)]
+            self.machines.append(Signalled(words, image, says))
+            return self.machines[-1]
+        victim = campaign.Victim(case, 1, self._files, start=start)
+        self.assertIsNone(victim.live_and_die())
+        return victim.look()
+
+    def test_a_machine_is_told_by_its_case_s_trigger_and_what_was_saved_is_clean(self):
+        outcome = self.outcome_after(campaign.SIGNALLED[1], signals.SEALED, (2, 1))
+        self.assertTrue(outcome.is_clean(), outcome)
+        self.assertEqual(self.machines[0].signals, [campaign.SIGNALLED[1].trigger])
+        self.assertEqual(outcome.times, {"stopped": 1, "copied": 2, "flushed": 3, "alive": 9})
+
+    def test_a_save_that_was_not_sealed_in_time_is_torn(self):
+        self.assertEqual(len(self.outcome_after(campaign.SIGNALLED[1], 0, (2, 1)).torn), 1)
+
+    def test_what_no_save_has_is_lost(self):
+        self.assertEqual(len(self.outcome_after(campaign.SIGNALLED[1], signals.SEALED, (0, 0)).lost), 2)
+
+    def test_a_resumed_save_that_is_offered_is_torn(self):
+        self.assertTrue(self.outcome_after(campaign.RESUMED, signals.RESUMED, (0, 0)).is_clean())
+        self.assertEqual(len(self.outcome_after(campaign.RESUMED, signals.RESUMED, (1, 0)).torn), 1)
+
+    def test_a_save_that_was_cut_is_there_for_all_threads_or_for_none(self):
+        self.assertTrue(self.outcome_after(campaign.AMID, 0, (0, 0)).is_clean())
+        self.assertTrue(self.outcome_after(campaign.AMID, signals.SEALED, (2, 1)).is_clean())
+        self.assertFalse(self.outcome_after(campaign.AMID, 0, (0, 1)).is_clean())
+        self.assertFalse(self.outcome_after(campaign.AMID, signals.SEALED, (2, 0)).is_clean())
 
 
 class Machines(unittest.TestCase):

@@ -25,6 +25,7 @@ public:
     chunk_device(const chunk_device&) = delete;
     chunk_device& operator=(const chunk_device&) = delete;
 
+    int descriptor() const noexcept { return opened_; }
     /// 0 or the errno.
     template <class T>
     int call(unsigned long number, T* about) const {

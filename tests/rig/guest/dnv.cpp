@@ -1,5 +1,6 @@
 // The workload of rig_guest_dnv: atomic blocks on a dnv pool. Each thread has a list of its last transactions; each of
 // them adds a node at the front and drops the last, and adds to a total of all threads, which makes them conflict.
+#include "armed.hpp"
 #include "guest.hpp"
 
 #include <holdfast/dnv/audit.hpp>
@@ -93,10 +94,10 @@ std::uint64_t read_total() {
     __transaction_atomic { return total; }
 }
 
-dnv_options options() {
+dnv_options options_for(const request& of) {
     dnv_options of_pool;
     of_pool.bytes = 16 << 20;
-    of_pool.durability = level::power;
+    of_pool.durability = is_armed_name(of.engine) ? level::on_power_fail : level::power;
     return of_pool;
 }
 
@@ -104,11 +105,10 @@ void open_for(const request& of) {
     if (of.threads > threads_at_most)
         throw std::runtime_error("at most " + std::to_string(threads_at_most) + " threads, not " +
                                  std::to_string(of.threads));
-    dnv_open(of.path, options()).value();
+    dnv_open(of.path, options_for(of)).value();
 }
 
-void work(const request& of) {
-    open_for(of);
+void work_in_blocks(const request& of) {
     const auto work_as = [&of](std::uint64_t thread) {
         for (std::uint64_t number = look_at(thread, of.seed + thread).done + 1;; ++number) {
             if (!run_transaction(thread, number, of.seed + thread))
@@ -119,6 +119,20 @@ void work(const request& of) {
     std::vector<std::jthread> others;
     for (std::uint64_t thread = 1; thread < of.threads; ++thread) others.emplace_back(work_as, thread);
     work_as(0);
+}
+
+void work(const request& of) {
+    open_for(of);
+    work_in_blocks(of);
+}
+
+/// Without a fence, and saved by the module.
+void work_armed(const request& of) {
+    armed_by_module armed(of.engine);
+    armed.listen();
+    open_for(of);
+    armed.check();
+    work_in_blocks(of);
 }
 
 void audit(std::uint64_t nodes, findings& found) {
@@ -155,9 +169,13 @@ findings verify(const request& of) {
 }
 
 const workload of_dnv{&work, &verify};
+const workload of_armed_dnv{&work_armed, &verify};
 
 }  // namespace
 
-const workload* workload_named(const std::string& engine) { return engine == "dnv" ? &of_dnv : nullptr; }
+const workload* workload_named(const std::string& engine) {
+    if (engine == "dnv") return &of_dnv;
+    return engine == "dnv_armed" || engine == "dnv_declined" ? &of_armed_dnv : nullptr;
+}
 
 }  // namespace holdfast::rig

@@ -3,6 +3,7 @@
 #include "lines.hpp"
 #include "pools.hpp"
 #include "records.hpp"
+#include "saved.hpp"
 
 #include <holdfast/engine/cc_htm.hpp>
 #include <holdfast/engine/redo.hpp>
@@ -18,6 +19,8 @@ namespace holdfast::rig {
 const workload* workload_named(const std::string& engine) {
     static const std::map<std::string, const workload*> all{
         {"redo", &of_pool<redo>},
+        {"redo_armed", &of_armed_pool<redo>},
+        {"redo_declined", &of_armed_pool<redo>},
         {"undo", &of_pool<undo>},
         {"softwrap_lat", &of_pool<softwrap_lat>},
         {"softwrap", &of_pool<softwrap>},
@@ -29,6 +32,10 @@ const workload* workload_named(const std::string& engine) {
         {"records", &of_records},
         {"records_published_first", &of_records_published_first},
         {"records_acknowledged_first", &of_records_acknowledged_first},
+        {"saved", &of_saved},
+        {"saved_idle", &of_saved},
+        {"saved_silent", &of_saved_medium},
+        {"saved_large", &of_saved_large},
     };
     const auto found = all.find(engine);
     return found == all.end() ? nullptr : found->second;

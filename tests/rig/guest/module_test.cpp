@@ -1,7 +1,9 @@
-// rig_module_test format|first|second SEED: what the kernel module promises a process, tried in the rig's machine.
-// `format` formats the region and no more, `first` leaves one chunk in it, and `second` finds that after the module was
-// removed and loaded again. Whatever is wrong is a line that begins with `problem`.
+// rig_module_test format|second|hasty SEED, or first SEED TIMES: what the kernel module promises a process, tried in
+// the rig's machine; processes end that often in each way. `format` formats the region and no more, `first` leaves one
+// chunk and one save in it, and `second` finds them after the module was removed and loaded again. `hasty` is for a
+// module that does not wait for processors to stop. Whatever is wrong is a line that begins with `problem`.
 #include "chunk_device_test_support.hpp"
+#include "logs_test.hpp"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -230,9 +232,14 @@ void find_the_chunk() {
     expect(one.free(kept_key) == 0, "and can be freed");
 }
 
-int run(const std::string& which, std::uint64_t seed) {
+int run(const std::string& which, std::uint64_t seed, unsigned times) {
     if (which == "second") {
         find_the_chunk();
+        find_the_log();
+        return 0;
+    }
+    if (which == "hasty") {
+        find_every_log_declined();
         return 0;
     }
     if (which == "format") {
@@ -240,7 +247,7 @@ int run(const std::string& which, std::uint64_t seed) {
         return 0;
     }
     if (which != "first") {
-        std::fprintf(stderr, "usage: rig_module_test format|first|second SEED\n");
+        std::fprintf(stderr, "usage: rig_module_test format|second|hasty SEED, rig_module_test first SEED TIMES\n");
         return 2;
     }
     bad_calls_are_refused();
@@ -248,9 +255,11 @@ int run(const std::string& which, std::uint64_t seed) {
     permissions_are_those_of_files();
     a_region_that_was_away_is_used_anew();
     expect(chunk_device().free(105) == 0, "whoever used it has closed it");
-    an_ended_process_leaves_its_chunk(seed, 200);
+    an_ended_process_leaves_its_chunk(seed, times);
     any_calls_leave_a_sound_region(seed);
     leave_a_chunk();
+    try_logs(seed, times);
+    leave_a_log();
     return 0;
 }
 
@@ -260,5 +269,7 @@ int run(const std::string& which, std::uint64_t seed) {
 int main(int argc, char** argv) {
     // A line is out before anything that follows can stop the machine.
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    return argc == 3 ? holdfast::rig::run(argv[1], std::strtoull(argv[2], nullptr, 10)) : holdfast::rig::run("", 0);
+    if (argc != 3 && argc != 4) return holdfast::rig::run("", 0, 0);
+    return holdfast::rig::run(argv[1], std::strtoull(argv[2], nullptr, 10),
+                              argc == 4 ? static_cast<unsigned>(std::strtoul(argv[3], nullptr, 10)) : 0);
 }

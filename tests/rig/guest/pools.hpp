@@ -1,6 +1,7 @@
 // The containers of the kill tests, in a pool of any engine.
 #pragma once
 
+#include "armed.hpp"
 #include "guest.hpp"
 
 #include <tests/kill/verifier.hpp>
@@ -13,6 +14,20 @@ void work_on_pool(const request& of) {
     kill::worker<Engine>({level::power, false, of.path, of.threads, of.seed},
                          {.committed = [](const kill::acknowledgement& told) { acknowledge(told.thread, told.number); },
                           .failed = give_up})
+        .work();
+}
+
+/// Without a fence, and saved by the module.
+template <class Engine>
+void work_on_armed_pool(const request& of) {
+    armed_by_module armed(of.engine);
+    armed.listen();
+    const auto committed = [&armed](const kill::acknowledgement& told) {
+        armed.check();
+        acknowledge(told.thread, told.number);
+    };
+    kill::worker<Engine>({level::on_power_fail, false, of.path, of.threads, of.seed},
+                         {.committed = committed, .failed = give_up})
         .work();
 }
 
@@ -34,5 +49,7 @@ findings verify_pool(const request& of) {
 
 template <class Engine>
 inline constexpr workload of_pool{&work_on_pool<Engine>, &verify_pool<Engine>};
+template <class Engine>
+inline constexpr workload of_armed_pool{&work_on_armed_pool<Engine>, &verify_pool<Engine>};
 
 }  // namespace holdfast::rig

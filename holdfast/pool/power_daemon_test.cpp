@@ -1,0 +1,207 @@
+// Processes that the power daemon tells, and what becomes of them without it.
+#include <holdfast/pool/pool_test_support.hpp>
+
+#include <holdfast/powerfail/daemon_protocol.hpp>
+#include <holdfast/powerfail/power_daemon.hpp>
+#include <holdfast/powerfail/process_handler.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+namespace holdfast {
+namespace {
+
+using namespace holdfast::test;
+using powerfail::notice;
+using powerfail::notify_daemon;
+using powerfail::power_daemon;
+using powerfail::process_handler;
+
+void wait_for(const std::function<bool()>& what) {
+    while (!what()) std::this_thread::yield();
+}
+
+class PowerDaemon : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (persist::test::emulated()) GTEST_SKIP() << "an emulator's own threads cannot be stopped";
+    }
+    ~PowerDaemon() override {
+        handler_.reset();
+        powerfail::use_handler(nullptr);
+        end_daemon(SIGKILL);
+        remove_log_in_memory();
+    }
+    std::string socket() const { return scratch_.file("powerd"); }
+    std::string path() const { return scratch_.file("pool"); }
+
+    void begin_daemon() {
+        daemon_ = ::fork();
+        ASSERT_GE(daemon_, 0);
+        if (daemon_ == 0) {
+            auto opened = power_daemon::open(socket(), {});
+            if (opened) (*opened)->run([](const std::string&) {});
+            ::_exit(1);
+        }
+        // Somebody must listen.
+        wait_for([&] { return notify_daemon(socket(), notice::back).has_value(); });
+    }
+    void end_daemon(int signal) {
+        if (daemon_ <= 0) return;
+        ::kill(daemon_, signal);
+        ::waitpid(std::exchange(daemon_, 0), nullptr, 0);
+    }
+    process_handler& use(std::chrono::milliseconds silence = std::chrono::hours{1}) {
+        powerfail::process_handler_options options;
+        options.hold_up = std::chrono::hours{1};
+        options.share = 1;
+        options.stays_after = std::chrono::milliseconds{0};
+        options.daemon = socket();
+        options.daemon_silence = silence;
+        handler_.emplace(options);
+        powerfail::use_handler(&*handler_);
+        return *handler_;
+    }
+    pool_pointer make() const {
+        auto pool = open_pool::create(path(), redo_like, small_nvram_pool(level::on_power_fail));
+        if (!pool) throw failure(pool.error());
+        return std::move(*pool);
+    }
+    std::string found() const {
+        auto pool = open_pool::open(path(), redo_like, small_nvram_pool(level::power));
+        return pool ? std::to_string(*last_word(**pool)) : std::string(name_of(pool.error().code));
+    }
+    void remove_log_in_memory() const {
+        if (std::filesystem::exists(path()))
+            for (const unsigned copy : {0u, 1u}) powerfail::shadow_log::remove(superblock_copy(path(), copy));
+    }
+    /// The pool is at `power` soon, and what is acknowledged then survives the power.
+    void expect_fall_back(open_pool& pool) {
+        wait_for([&] { return pool.durability() == level::power; });
+        commit_word(pool, 9, false);
+        pool.abandon();
+        remove_log_in_memory();
+        stand_ins_now.boot_id = "tuesday";
+        EXPECT_EQ(found(), "9");
+    }
+
+    scratch_directory scratch_{"/dev/shm"};
+    boot_named boot_{"monday"};
+    pid_t daemon_ = 0;
+    std::optional<process_handler> handler_;
+};
+
+TEST_F(PowerDaemon, TellsAProcessThatThePowerFailsAndThatItIsBack) {
+    begin_daemon();
+    process_handler& handler = use();
+    auto pool = make();
+    ASSERT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
+    const int status = persist::test::run_in_child([&]() -> int {
+        // This process is stopped meanwhile, until it is told that the power is back.
+        const auto failing = notify_daemon(socket(), notice::fails);
+        const auto back = notify_daemon(socket(), notice::back);
+        return failing && *failing == 1 && back && *back == 1 ? 0 : 1;
+    });
+    EXPECT_TRUE(persist::test::exited_with(status, 0)) << status;
+    wait_for([&] { return handler.last_alarm().number == 1; });
+    EXPECT_EQ(handler.last_alarm().pools, 1u);
+    EXPECT_EQ(pool->durability(), level::on_power_fail);
+    ASSERT_TRUE(pool->close());
+}
+
+TEST_F(PowerDaemon, ThatIsKilledLeavesPoolsAtPowerAndNothingIsLost) {
+    begin_daemon();
+    const process_handler& handler = use();
+    auto pool = make();
+    ASSERT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
+    for (std::uint64_t value = 1; value <= 5; ++value) commit_word(*pool, value);
+    end_daemon(SIGKILL);
+    expect_fall_back(*pool);
+}
+
+TEST_F(PowerDaemon, ThatFallsSilentLeavesPoolsAtPowerThoughItIsThere) {
+    begin_daemon();
+    use(std::chrono::milliseconds{75});
+    auto pool = make();
+    commit_word(*pool, 5);
+    ASSERT_EQ(::kill(daemon_, SIGSTOP), 0);
+    expect_fall_back(*pool);
+}
+
+TEST_F(PowerDaemon, ThatSaysThatThePowerFailsOnlyLaterLeavesPoolsAtPower) {
+    begin_daemon();
+    use();
+    auto pool = make();
+    commit_word(*pool, 5);
+    EXPECT_EQ(notify_daemon(socket(), notice::later).value(), 1u);
+    expect_fall_back(*pool);
+}
+
+TEST_F(PowerDaemon, ThatIsThereAgainArmsTheNextPool) {
+    begin_daemon();
+    process_handler& handler = use();
+    auto first = make();
+    end_daemon(SIGKILL);
+    wait_for([&] { return first->durability() == level::power; });
+    ASSERT_TRUE(first->close());
+    std::filesystem::remove(path());
+    auto second = make();
+    EXPECT_EQ(second->durability(), level::power);
+    EXPECT_NE(handler.last_decline().find("no power daemon answers"), std::string::npos) << handler.last_decline();
+    ASSERT_TRUE(second->close());
+    std::filesystem::remove(path());
+    begin_daemon();
+    auto third = make();
+    EXPECT_EQ(third->durability(), level::on_power_fail) << handler.last_decline();
+    EXPECT_TRUE(handler.ready());
+}
+
+TEST_F(PowerDaemon, ThatIsMissingIsNamedAndPoolsAreAtPower) {
+    const process_handler& handler = use();
+    const auto ready = handler.ready();
+    ASSERT_FALSE(ready);
+    EXPECT_EQ(ready.error().code, errc::not_found);
+    EXPECT_NE(ready.error().text().find(socket()), std::string::npos) << ready.error().text();
+    EXPECT_EQ(make()->durability(), level::power);
+}
+
+TEST_F(PowerDaemon, TakesTheNameOfOneThatIsGoneAndOfNothingElse) {
+    begin_daemon();
+    EXPECT_EQ(code_of(power_daemon::open(socket(), {})), errc::already_exists);
+    end_daemon(SIGKILL);
+    ASSERT_TRUE(std::filesystem::exists(socket()));
+    EXPECT_TRUE(power_daemon::open(socket(), {}).has_value());
+    const std::string other = scratch_.file("text");
+    write_bytes(other, 0, "text", 4);
+    EXPECT_EQ(code_of(power_daemon::open(other, {})), errc::already_exists);
+    EXPECT_EQ(code_of(power_daemon::open(std::string(200, 'a'), {})), errc::invalid_argument);
+}
+
+TEST_F(PowerDaemon, ThatIsAnotherServerIsNotTakenForOne) {
+    sockaddr_un address;
+    ASSERT_TRUE(powerfail::daemon_protocol::set_address(address, socket()));
+    const int other = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(::bind(other, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::listen(other, 1), 0);
+    std::thread serving([&] {
+        const int taken = ::accept(other, nullptr, nullptr);
+        EXPECT_EQ(::send(taken, "hello", 5, MSG_NOSIGNAL), 5);
+        ::close(taken);
+    });
+    const auto refused = notify_daemon(socket(), notice::back);
+    serving.join();
+    ::close(other);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text().find("does not answer as a power daemon"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast

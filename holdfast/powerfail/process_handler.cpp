@@ -1,0 +1,409 @@
+// An alarm, in the order in which it is done by the watcher's thread
+//   1. Claimed: the first trigger wins, what others say meanwhile is ignored. The lock of the list of pools is taken
+//      before any thread is stopped, so that no stopped thread holds it.
+//   2. All other threads are stopped. Without that nothing is sealed (see the header).
+//   3. Each pool is saved (save.hpp): log, lines, seal.
+//   4. If the process still runs after a while, or is told so, the power has stayed: each save is taken back, durably,
+//      and then the threads run on.
+// From 1 to the end of 4 nothing is locked or allocated: a stopped thread may hold the allocator's lock.
+#include <holdfast/powerfail/process_handler.hpp>
+
+#include <holdfast/powerfail/parking.hpp>
+#include <holdfast/powerfail/priority_mutex.hpp>
+#include <holdfast/powerfail/save.hpp>
+#include <holdfast/powerfail/save_speed.hpp>
+#include <holdfast/powerfail/triggers.hpp>
+#include <holdfast/powerfail/watcher.hpp>
+
+#include <holdfast/base/threads.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace holdfast::powerfail {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+/// A save takes longer than what was measured of it where lines are in another core's caches, or pages left the TLB.
+constexpr double caution = 1.5;
+
+std::uint64_t as_us(double ns) noexcept { return static_cast<std::uint64_t>(ns / 1000) + 1; }
+
+/// How long it takes to stop all threads, in the middle of some tries: one that found the processors busy says little.
+/// 0: it did not work.
+double ns_to_stop_all(nanoseconds patience, unsigned& threads) noexcept {
+    constexpr int tries = 5;
+    double all_ns[tries];
+    for (double& each : all_ns) {
+        const auto begin = clock::now();
+        if (!parking::stop(patience)) return 0;
+        each = std::chrono::duration<double, std::nano>(clock::now() - begin).count();
+        threads = parking::count();
+        parking::release();
+    }
+    std::ranges::sort(all_ns);
+    return all_ns[tries / 2];
+}
+
+/// What stopping one of several threads takes that all wait, in ns. Where it fails, so will what `arm` tries.
+double measured_park_ns() {
+    constexpr unsigned threads = 8;
+    std::atomic<bool> over{false};
+    std::vector<std::thread> waiting;
+    for (unsigned i = 0; i < threads; ++i) waiting.push_back(start_without_signals([&] { over.wait(false); }));
+    unsigned stopped = 1;
+    const double ns = ns_to_stop_all(std::chrono::milliseconds{50}, stopped);
+    over = true;
+    over.notify_all();
+    for (std::thread& each : waiting)
+        if (each.joinable()) each.join();
+    return ns / std::max(stopped, 1u);
+}
+
+}  // namespace
+
+class process_handler::implementation {
+public:
+    explicit implementation(process_handler_options wanted) : options(std::move(wanted)) {
+        if (!options.parks) return;
+        parking::prepare();
+        park_ns_per_thread_ = measured_park_ns();
+    }
+    ~implementation() {
+        if (is_of_this_process()) {
+            stop_threads();
+        } else {
+            leave_to_parent();
+        }
+    }
+    implementation(const implementation&) = delete;
+    implementation& operator=(const implementation&) = delete;
+
+    result<void> ready() {
+        const std::lock_guard starting(starting_);
+        return open_triggers();
+    }
+    bool arm(charge& taken);
+    void grown(charge& of, std::uint64_t pool_bytes) noexcept;
+    void disarm(charge& given_back) noexcept;
+    result<alarm_report> fail_power();
+    void power_is_back() noexcept {
+        if (watcher* const told = told_.load(std::memory_order_acquire)) told->tell(news::power_is_back);
+    }
+    bool give_up();
+    save_budget budget() const {
+        const std::lock_guard lock(mutex_);
+        return budget_with(0, 0);
+    }
+    std::size_t pools() const {
+        const std::lock_guard lock(mutex_);
+        return is_of_this_process() ? pools_.size() : 0;
+    }
+    alarm_report last_alarm() const {
+        const std::lock_guard lock(mutex_);
+        return last_;
+    }
+    std::string last_decline() const {
+        const std::lock_guard lock(mutex_);
+        return last_decline_;
+    }
+
+    process_handler_options options;
+
+private:
+    using triggers = std::vector<std::unique_ptr<trigger>>;
+    struct armed_pool {
+        charge* of;
+        std::uint64_t bytes;
+        save_cost cost;
+        pid_t loser = 0;  ///< the thread that has called `lost`
+    };
+
+    bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
+    void leave_to_parent() noexcept;
+    void begin_in_child() noexcept;
+    result<void> open_triggers();
+    void stop_threads() noexcept;
+    result<void> start_threads();
+    void alarm(clock::time_point begun) noexcept;
+    void save_all(alarm_report& now, clock::time_point begun) noexcept;
+    void ask_to_give_up() noexcept;
+    void give_up_when_asked();
+    save_budget budget_with(double copy_ns, double write_back_ns) const noexcept;
+    bool decline(std::string why) {
+        last_decline_ = std::move(why);
+        return false;
+    }
+    bool can_stop_threads();
+    armed_pool* find(const charge& of) noexcept;
+
+    const save_speed speed_;
+    double park_ns_per_thread_ = 0;
+    double park_ns_ = 0;  ///< of all, as the last pool was armed
+    pid_t process_ = ::getpid();
+    std::mutex starting_;           ///< guards the threads
+    std::mutex calling_;            ///< one `fail_power` at a time
+    mutable priority_mutex mutex_;  ///< guards what follows
+    std::vector<armed_pool> pools_;
+    alarm_report last_;
+    std::string last_decline_;
+    std::optional<triggers> opened_;  ///< for the next watcher
+    std::optional<watcher> watcher_;
+    std::atomic<watcher*> told_{nullptr};
+    std::thread loser_;
+    std::atomic<std::uint32_t> alarms_{0};
+    enum : std::uint32_t { nothing_lost, all_lost, ended };
+    std::atomic<std::uint32_t> lost_{nothing_lost};
+};
+
+/// A child has no threads but its own; what it has inherited of the others cannot be joined.
+void process_handler::implementation::leave_to_parent() noexcept {
+    ::new (static_cast<void*>(&loser_)) std::thread;
+    ::new (static_cast<void*>(&watcher_)) std::optional<watcher>;
+}
+
+void process_handler::implementation::begin_in_child() noexcept {
+    leave_to_parent();
+    ::new (static_cast<void*>(&starting_)) std::mutex;
+    ::new (static_cast<void*>(&calling_)) std::mutex;
+    ::new (static_cast<void*>(&mutex_)) priority_mutex;
+    pools_.clear();
+    opened_.reset();
+    told_ = nullptr;
+    lost_ = nothing_lost;
+    process_ = ::getpid();
+    if (options.parks) parking::prepare();
+}
+
+/// Requires: starting_ is held.
+result<void> process_handler::implementation::open_triggers() {
+    if (opened_ || (watcher_ && !watcher_->has_lost_trigger())) return {};
+    triggers all;
+    const auto take = [&](const std::string& name, auto open) -> result<void> {
+        if (name.empty()) return {};
+        auto opened = open(name);
+        if (!opened) return opened.error();
+        all.push_back(std::move(*opened));
+        return {};
+    };
+    const auto link = [&](const std::string& socket) { return daemon_link(socket, options.daemon_silence); };
+    if (auto taken = take(options.carrier, carrier); !taken) return taken;
+    if (auto taken = take(options.button, power_button); !taken) return taken;
+    if (auto taken = take(options.daemon, link); !taken) return taken;
+    opened_ = std::move(all);
+    return {};
+}
+
+/// Begins again where a trigger was lost. Requires: starting_ is held.
+result<void> process_handler::implementation::start_threads() {
+    if (watcher_ && !watcher_->has_lost_trigger()) return {};
+    stop_threads();
+    if (auto opened = open_triggers(); !opened) return opened;
+    watcher_.emplace(std::move(*opened_), options.on_sigpwr,
+                     watcher::duties{[this](clock::time_point begun) { alarm(begun); }, [this] { ask_to_give_up(); }});
+    opened_.reset();
+    lost_ = nothing_lost;
+    loser_ = start_without_signals([this] { give_up_when_asked(); });
+    if (!loser_.joinable() || !watcher_->start()) {
+        stop_threads();
+        return error{.code = errc::io, .what = "no thread could be started"};
+    }
+    told_ = &*watcher_;
+    return {};
+}
+
+void process_handler::implementation::stop_threads() noexcept {
+    told_ = nullptr;
+    watcher_.reset();
+    lost_ = ended;
+    lost_.notify_all();
+    if (loser_.joinable()) loser_.join();
+}
+
+/// Requires: mutex_ is held.
+process_handler::implementation::armed_pool* process_handler::implementation::find(const charge& of) noexcept {
+    const auto found = std::ranges::find(pools_, &of, &armed_pool::of);
+    return found == pools_.end() ? nullptr : &*found;
+}
+
+save_budget process_handler::implementation::budget_with(double copy_ns, double write_back_ns) const noexcept {
+    for (const armed_pool& each : pools_) {
+        copy_ns += each.cost.copy_ns;
+        write_back_ns += each.cost.write_back_ns;
+    }
+    return {as_us(park_ns_ * caution), as_us(copy_ns * caution), as_us(write_back_ns * caution),
+            as_us(options.share * static_cast<double>(nanoseconds(options.hold_up).count()))};
+}
+
+/// Stops all threads for a moment. Requires: mutex_ is held, so that nobody else does.
+bool process_handler::implementation::can_stop_threads() {
+    if (!options.parks) return true;
+    unsigned threads = 0;
+    const double ns = ns_to_stop_all(options.hold_up, threads);
+    park_ns_ = std::max(ns, park_ns_per_thread_ * std::max(options.threads, threads));
+    return ns != 0;
+}
+
+bool process_handler::implementation::arm(charge& taken) {
+    if (!is_of_this_process()) begin_in_child();
+    const std::lock_guard starting(starting_);
+    const auto started = start_threads();
+    const std::lock_guard lock(mutex_);
+    if (!started) return decline(started.error().text());
+    if (lost_.load(std::memory_order_acquire) != nothing_lost) return decline("the handler has been given up");
+    if (!can_stop_threads()) return decline("a thread of the process cannot be stopped in time");
+    const save_cost cost =
+        speed_.measure(taken.pool, taken.pool_bytes, taken.shadow->log_offset, taken.log_bytes,
+                       reinterpret_cast<const std::byte*>(taken.shadow) + format::shadow_log_offset, taken.lines);
+    const save_budget with_it = budget_with(cost.copy_ns, cost.write_back_ns);
+    if (with_it.sum_us() > with_it.allowed_us)
+        return decline("a save would take " + std::to_string(with_it.sum_us()) + " us, and may take " +
+                       std::to_string(with_it.allowed_us) + " us");
+    pools_.push_back({&taken, taken.pool_bytes, cost});
+    last_decline_.clear();
+    return true;
+}
+
+void process_handler::implementation::grown(charge& of, std::uint64_t pool_bytes) noexcept {
+    const std::lock_guard lock(mutex_);
+    armed_pool* const its = find(of);
+    if (its == nullptr) return;
+    its->cost.write_back_ns *= static_cast<double>(pool_bytes) / static_cast<double>(its->bytes);
+    its->bytes = pool_bytes;
+    const save_budget now = budget_with(0, 0);
+    if (now.sum_us() > now.allowed_us) ask_to_give_up();
+}
+
+void process_handler::implementation::disarm(charge& given_back) noexcept {
+    for (;;) {
+        {
+            const std::lock_guard lock(mutex_);
+            const armed_pool* const its = find(given_back);
+            if (its == nullptr) return;
+            if (its->loser == 0 || its->loser == ::gettid()) {
+                pools_.erase(pools_.begin() + (its - pools_.data()));
+                return;
+            }
+        }
+        // Another thread is in its `lost`, which uses the charge.
+        std::this_thread::sleep_for(std::chrono::microseconds{100});
+    }
+}
+
+bool process_handler::implementation::give_up() {
+    if (!is_of_this_process()) return true;
+    bool all = true;
+    for (std::vector<charge*> tried;;) {
+        charge* next = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            const auto untried = std::ranges::find_if(pools_, [&](const armed_pool& each) {
+                return each.loser == 0 && std::ranges::find(tried, each.of) == tried.end();
+            });
+            if (untried == pools_.end()) return all && pools_.empty();
+            next = untried->of;
+            untried->loser = ::gettid();
+        }
+        all &= next->lost();
+        tried.push_back(next);
+        const std::lock_guard lock(mutex_);
+        if (armed_pool* const still = find(*next); still != nullptr) still->loser = 0;
+    }
+}
+
+void process_handler::implementation::ask_to_give_up() noexcept {
+    std::uint32_t nothing = nothing_lost;
+    if (lost_.compare_exchange_strong(nothing, all_lost)) lost_.notify_all();
+}
+
+/// A pool that is being opened, or that could not be made durable, is asked again.
+void process_handler::implementation::give_up_when_asked() {
+    lost_.wait(nothing_lost);
+    while (lost_.load(std::memory_order_acquire) != ended) {
+        bool done = false;
+        try {
+            done = give_up();
+        } catch (...) {
+            // Without memory: later.
+            done = false;
+        }
+        std::uint32_t asked = all_lost;
+        if (done && lost_.compare_exchange_strong(asked, nothing_lost)) lost_.wait(nothing_lost);
+        if (!done) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+}
+
+void process_handler::implementation::save_all(alarm_report& now, clock::time_point begun) noexcept {
+    save_times last{begun, begun, begun};
+    for (const armed_pool& each : pools_) save(*each.of->shadow, each.of->pool, each.of->lines, &last);
+    now.pools = pools_.size();
+    now.log_copied = last.log_copied - begun;
+    now.written_back = last.written_back - begun;
+    now.sealed = last.sealed - begun;
+    if (options.when_saved) options.when_saved();
+    watcher_->wait_for_power(options.stays_after);
+    for (const armed_pool& each : pools_) resume(*each.of->shadow, each.of->pool, each.of->lines);
+    now.resumed = clock::now() - begun;
+}
+
+void process_handler::implementation::alarm(clock::time_point begun) noexcept {
+    const std::lock_guard lock(mutex_);
+    alarm_report now;
+    now.number = last_.number + 1;
+    if (!pools_.empty()) {
+        now.is_stopped = !options.parks || parking::stop(options.hold_up);
+        now.threads = options.parks && now.is_stopped ? parking::count() : 0;
+        now.parked = clock::now() - begun;
+        if (now.is_stopped) {
+            save_all(now, begun);
+            if (options.parks) parking::release();
+        } else {
+            ask_to_give_up();
+        }
+    }
+    now.released = clock::now() - begun;
+    last_ = now;
+    alarms_.fetch_add(1, std::memory_order_release);
+    alarms_.notify_all();
+}
+
+result<alarm_report> process_handler::implementation::fail_power() {
+    const auto refuse = [] {
+        return error{.code = errc::misuse, .what = "no pool of this process was ever armed by this handler"};
+    };
+    if (!is_of_this_process()) return refuse();
+    const std::lock_guard calling(calling_);
+    watcher* const told = told_.load(std::memory_order_acquire);
+    if (told == nullptr) return refuse();
+    const std::uint32_t before = alarms_.load(std::memory_order_acquire);
+    told->tell(news::power_fails);
+    alarms_.wait(before, std::memory_order_acquire);
+    return last_alarm();
+}
+
+process_handler::process_handler(process_handler_options options)
+    : made_(std::make_unique<implementation>(std::move(options))) {}
+process_handler::~process_handler() = default;
+result<void> process_handler::ready() const { return made_->ready(); }
+bool process_handler::arm(charge& taken) { return made_->arm(taken); }
+void process_handler::grown(charge& of, std::uint64_t pool_bytes) noexcept { made_->grown(of, pool_bytes); }
+void process_handler::disarm(charge& given_back) noexcept { made_->disarm(given_back); }
+std::string process_handler::last_decline() const { return made_->last_decline(); }
+std::size_t process_handler::pools() const { return made_->pools(); }
+save_budget process_handler::budget() const { return made_->budget(); }
+result<alarm_report> process_handler::fail_power() { return made_->fail_power(); }
+void process_handler::power_is_back() noexcept { made_->power_is_back(); }
+bool process_handler::give_up() { return made_->give_up(); }
+alarm_report process_handler::last_alarm() const { return made_->last_alarm(); }
+
+}  // namespace holdfast::powerfail

@@ -1,0 +1,129 @@
+// The handler of the library, in the process itself: it learns that the power fails, stops the threads of the program,
+// and saves its pools.
+#pragma once
+
+#include <holdfast/base/result.hpp>
+#include <holdfast/powerfail/handler.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace holdfast::powerfail {
+
+/// Where `holdfast powerd` listens unless it is told otherwise.
+inline constexpr const char* usual_daemon_socket = "/run/holdfast/powerd.sock";
+
+struct process_handler_options {
+    /// How long the power lasts after it is known to fail.
+    std::chrono::microseconds hold_up{10'000};
+    /// How much of that the handler may plan for: the scheduler takes the rest.
+    double share = 0.5;
+    /// A process that still runs so long after a save has power. 0: it waits for one of the triggers, or for
+    /// `power_is_back`.
+    std::chrono::milliseconds stays_after{1000};
+    /// The budget counts as many threads to stop, or those that there are, if these are more.
+    unsigned threads = 16;
+    /// False: nothing is stopped. For programs that see to it themselves that nothing stores to a pool when they call
+    /// `fail_power`.
+    bool parks = true;
+
+    // What tells it that the power fails. `fail_power` does so besides.
+    bool on_sigpwr = true;     ///< SIGPWR, which init and uninterruptible power supplies' daemons send
+    std::string carrier{};     ///< a serial line whose carrier drops, such as /dev/ttyS0
+    std::string button{};      ///< an input device with a power key, such as /dev/input/event0
+    std::string daemon{};      ///< the socket of `holdfast powerd`, such as `usual_daemon_socket`
+    /// After so long without a heartbeat of the daemon, which sends one every 20 ms, all pools continue at `power`.
+    std::chrono::milliseconds daemon_silence{75};
+
+    /// Called when all is saved, while all threads are still stopped. It must not lock or allocate: a stopped thread
+    /// may hold the lock.
+    std::function<void()> when_saved{};
+};
+
+/// What a save would take, in microseconds, and what it may.
+struct save_budget {
+    std::uint64_t park_us = 0;
+    std::uint64_t copy_us = 0;
+    std::uint64_t write_back_us = 0;
+    std::uint64_t allowed_us = 0;  ///< the share of the hold-up time
+
+    std::uint64_t sum_us() const noexcept { return park_us + copy_us + write_back_us; }
+};
+
+/// What came of one alarm. Times count from when it was known.
+struct alarm_report {
+    using time = std::chrono::nanoseconds;
+    std::uint64_t number = 0;  ///< of the alarm, from 1
+    std::size_t pools = 0;     ///< that are saved; 0: no pool was armed, or a thread could not be stopped
+    unsigned threads = 0;      ///< that were stopped
+    bool is_stopped = false;   ///< all threads were
+    time parked{}, log_copied{}, written_back{}, sealed{}, resumed{}, released{};
+};
+
+/// Saves the pools of this process.
+///
+/// It promises: what was acknowledged on an armed pool survives, if the hold-up time is what the options say and the
+/// system lets its thread and the stopped ones run at once. It stops only threads of its own process, and writes back
+/// only lines of its own pools: by instructions that reach every core's caches, but line by line. Where it may, it runs
+/// with a real-time priority. A save that is cut short leaves a pool that counts as not saved, and never one that is
+/// torn and does not say so.
+///
+/// Where a thread cannot be stopped within the hold-up time (it blocks the signal, or the kernel holds it), nothing is
+/// sealed: that thread might store to a pool while it is saved. All threads run on, and if the power stays, the pools
+/// continue at `power`.
+///
+/// On a page-granular medium, an ordinary file, the handler is never asked: no write-back reaches the device, and syncs
+/// take longer than any hold-up time. There pools are at `power`.
+///
+/// A process has one; the program passes it to `use_handler`. Thread-safe. A forked child begins without pools, and
+/// arms its own. What holds if the process dies inside: as for a process that is killed elsewhere; the next opening in
+/// this boot loses nothing.
+/// Source: DNV Memory, sections 3.1 and 4.2.
+class process_handler final : public handler {
+public:
+    /// Measures what copies and stopping threads take, in some milliseconds, and takes the signals. Threads are started
+    /// when the first pool is armed. What cannot be had is what `ready` says.
+    explicit process_handler(process_handler_options options = {});
+    /// Requires: no pool is armed.
+    ~process_handler() override;
+    process_handler(const process_handler&) = delete;
+    process_handler& operator=(const process_handler&) = delete;
+
+    /// Why this handler declines every pool: a trigger that cannot be opened, a daemon that does not answer. Errors:
+    /// those of the triggers.
+    result<void> ready() const;
+
+    /// Declines a pool with which a save would take more than the share of the hold-up time. Measures on the pool, and
+    /// stops all threads for a moment to see whether it can.
+    bool arm(charge& taken) override;
+    void grown(charge& of, std::uint64_t pool_bytes) noexcept override;
+    void disarm(charge& given_back) noexcept override;
+
+    /// Why the last pool was declined; empty: none was.
+    std::string last_decline() const;
+    std::size_t pools() const;
+    /// Of all armed pools together.
+    save_budget budget() const;
+
+    /// The power fails, says the program: as any trigger does. Returns when all threads run on. Requires: the caller is
+    /// no signal handler. Errors: misuse (no pool was ever armed in this process).
+    result<alarm_report> fail_power();
+    /// The power has stayed: threads may run on. Async-signal-safe.
+    void power_is_back() noexcept;
+    /// From now on nobody saves: all pools go on at `power`. Returns whether all do. It is called by itself when the
+    /// daemon falls silent, when a pool has grown too large, and when a thread could not be stopped. Requires: as
+    /// `charge::lost`.
+    bool give_up();
+    /// Of the last alarm.
+    alarm_report last_alarm() const;
+
+private:
+    class implementation;
+    std::unique_ptr<implementation> made_;
+};
+
+}  // namespace holdfast::powerfail

@@ -1,0 +1,131 @@
+// What each trigger takes for a failure of the power. Devices that this machine may not have are pipes here, read by
+// the same code.
+#include <holdfast/powerfail/triggers.hpp>
+
+#include <holdfast/persist/test_scratch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include <fcntl.h>
+#include <linux/input.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+namespace holdfast::powerfail {
+namespace {
+
+/// What comes next; waits for it.
+news next(trigger& of) {
+    pollfd readable{of.descriptor(), POLLIN, 0};
+    EXPECT_EQ(::poll(&readable, 1, -1), 1);
+    return of.read();
+}
+
+class PowerButton : public ::testing::Test {
+protected:
+    PowerButton() {
+        EXPECT_EQ(::pipe2(ends_, O_CLOEXEC), 0);
+        button_ = power_button_at(ends_[0]);
+    }
+    ~PowerButton() override { hang_up(); }
+    void hang_up() {
+        if (ends_[1] >= 0) ::close(ends_[1]);
+        ends_[1] = -1;
+    }
+    void send(unsigned short type, unsigned short code, int value) const {
+        input_event each{};
+        each.type = type;
+        each.code = code;
+        each.value = value;
+        ASSERT_EQ(::write(ends_[1], &each, sizeof each), static_cast<ssize_t>(sizeof each));
+    }
+
+    int ends_[2] = {-1, -1};
+    std::unique_ptr<trigger> button_;
+};
+
+TEST_F(PowerButton, ThatIsPressedIsAFailure) {
+    EXPECT_EQ(button_->read(), news::nothing);
+    send(EV_KEY, KEY_POWER, 1);
+    send(EV_SYN, SYN_REPORT, 0);
+    EXPECT_EQ(next(*button_), news::power_fails);
+    EXPECT_EQ(button_->read(), news::nothing);
+}
+
+TEST_F(PowerButton, ThatIsReleasedAndOtherKeysAreNone) {
+    send(EV_KEY, KEY_POWER, 0);
+    send(EV_KEY, KEY_SLEEP, 1);
+    send(EV_SW, KEY_POWER, 1);
+    EXPECT_EQ(next(*button_), news::nothing);
+}
+
+TEST_F(PowerButton, ThatIsUnpluggedIsLost) {
+    send(EV_KEY, KEY_POWER, 1);
+    hang_up();
+    EXPECT_EQ(next(*button_), news::power_fails) << "what it said before counts";
+    EXPECT_EQ(next(*button_), news::lost);
+}
+
+TEST_F(PowerButton, IsNoFileAndNoDeviceWithoutSuchAKey) {
+    const auto missing = power_button("/dev/input/no-such-event");
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, errc::not_found);
+    const auto other = power_button("/dev/null");
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().code, errc::invalid_argument);
+    EXPECT_NE(other.error().text().find("/dev/null"), std::string::npos) << other.error().text();
+}
+
+/// Lines whose carrier a test sets, by a pipe: '1' and '0', and its end.
+class told_lines final : public modem_lines {
+public:
+    explicit told_lines(int from) : from_(from) {}
+    ~told_lines() override { ::close(from_); }
+    bool wait_for_change() override {
+        char now = 0;
+        if (::read(from_, &now, 1) != 1) return false;
+        has_ = now == '1';
+        return true;
+    }
+    bool has_carrier() override { return has_; }
+
+private:
+    int from_;
+    std::atomic<bool> has_{true};
+};
+
+TEST(Carrier, ThatDropsIsAFailureAndOneThatReturnsIsItsEnd) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    auto opened = carrier_of(std::make_unique<told_lines>(ends[0]));
+    ASSERT_TRUE(opened) << opened.error().text();
+    trigger& of = **opened;
+    EXPECT_EQ(of.read(), news::nothing);
+    ASSERT_EQ(::write(ends[1], "0", 1), 1);
+    EXPECT_EQ(next(of), news::power_fails);
+    ASSERT_EQ(::write(ends[1], "1", 1), 1);
+    EXPECT_EQ(next(of), news::power_is_back);
+    ::close(ends[1]);
+    EXPECT_EQ(next(of), news::lost);
+}
+
+TEST(Carrier, OfALineWithoutModemLinesIsRefused) {
+    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+    ASSERT_GE(terminal, 0);
+    ASSERT_EQ(::grantpt(terminal), 0);
+    ASSERT_EQ(::unlockpt(terminal), 0);
+    const auto refused = carrier(::ptsname(terminal));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, errc::invalid_argument);
+    EXPECT_NE(refused.error().text().find("modem lines"), std::string::npos) << refused.error().text();
+    ::close(terminal);
+    EXPECT_EQ(carrier("/dev/no-such-line").error().code, errc::not_found);
+}
+
+}  // namespace
+}  // namespace holdfast::powerfail
