@@ -49,7 +49,7 @@ test: packages
 
 rig: packages-of-rig
 	@cmake/stage.sh rig
-	@python3 -B tests/rig/rig.py build/release --json build/rig.json
+	@python3 -B tests/rig/rig.py build/release --json build/rig.json --times build/rig-times.json
 
 soak: packages
 	@{ cmake/packages.sh rig && cmake/unpack.sh; } || echo "going on without the rig's machine"

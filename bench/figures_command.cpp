@@ -29,12 +29,16 @@ struct paper {
     paper_section (*draw)(const std::vector<record>&, const std::filesystem::path&);
     /// What is simulated for it; nullptr: it is measured on this machine.
     std::vector<simulated_campaign> (*campaigns)(bool quick) = nullptr;
+    /// What writes its records, if no command of ours can; nullptr otherwise.
+    const char* written_by = nullptr;
 };
 
 constexpr std::array all_papers{paper{"cltx", "bounded-buffer", draw_cltx},
                                 paper{"softwrap-lat", "wrap", draw_softwrap_lat},
                                 paper{"cc-htm", "cchtm", draw_cc_htm},
-                                paper{"steal-but-no-force", "sim", draw_steal_but_no_force, steal::campaigns}};
+                                paper{"steal-but-no-force", "sim", draw_steal_but_no_force, steal::campaigns},
+                                paper{"dnv-memory", "rig", draw_dnv_memory, nullptr,
+                                      "make rig writes build/rig-times.json; give it as --records"}};
 constexpr const char* whole = "1/1";
 
 struct figures_line {
@@ -66,6 +70,11 @@ std::vector<std::string> simulate(const paper& wanted, const figures_line& line)
 
 /// What was measured for the paper: in the files, or now if there are none.
 std::vector<record> records_for(const paper& wanted, const figures_line& line) {
+    if (line.records.empty() && wanted.written_by != nullptr) {
+        if (line.paper.empty()) return {};
+        throw failure({errc::invalid_argument, "these figures are drawn from records alone", wanted.name, {}, {}, {},
+                       wanted.written_by});
+    }
     if (line.records.empty() && wanted.campaigns == nullptr) return measure(wanted.suite, line.asked).records();
     std::vector<record> all;
     for (const auto& path : line.records.empty() ? simulate(wanted, line) : line.records)
@@ -145,8 +154,9 @@ void add_figures_command(CLI::App& command, std::function<int()>& chosen) {
     figures
         ->add_option("--paper", line->paper,
                      "Only this paper: cltx (cache-line transactions), softwrap-lat (SoftWrAP, local alias tables), "
-                     "cc-htm (continuous checkpointing) or steal-but-no-force (hardware undo+redo logging, simulated)")
-        ->check(tools::one_of({"cltx", "softwrap-lat", "cc-htm", "steal-but-no-force"}));
+                     "cc-htm (continuous checkpointing), steal-but-no-force (hardware undo+redo logging, simulated) or "
+                     "dnv-memory (saves at power failures, from records of the rig)")
+        ->check(tools::one_of({"cltx", "softwrap-lat", "cc-htm", "steal-but-no-force", "dnv-memory"}));
     figures->add_flag("--quick", line->asked.quick,
                       "Measure for at most 50 seconds a paper; simulate for at most 5 minutes, on two processors");
     figures

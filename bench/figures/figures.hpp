@@ -30,6 +30,7 @@ struct paper_section {
 paper_section draw_cltx(const std::vector<record>& records, const std::filesystem::path& directory);
 paper_section draw_cc_htm(const std::vector<record>& records, const std::filesystem::path& directory);
 paper_section draw_softwrap_lat(const std::vector<record>& records, const std::filesystem::path& directory);
+paper_section draw_dnv_memory(const std::vector<record>& records, const std::filesystem::path& directory);
 paper_section draw_steal_but_no_force(const std::vector<record>& records, const std::filesystem::path& directory);
 
 }  // namespace holdfast::bench

@@ -108,5 +108,32 @@ TEST(Figures, AreNotDrawnFromRecordsOfAnotherSuite) {
     EXPECT_THROW(draw_cc_htm({}, here.path()), failure);
 }
 
+std::vector<record> false_alarms(int runs) {
+    std::vector<record> made;
+    for (const char* machine : {"idle", "busy"})
+        for (const char* metric : {"stopped_ms", "copied_ms", "flushed_ms"})
+            made.push_back({"rig", "false_alarm", "module", 1,
+                            {{"machine", std::string(machine)}, {"emulated", std::string("yes")}}, metric, "ms",
+                            3.25, 1, 7.5, runs});
+    return made;
+}
+
+TEST(Figures, OfDnvMemoryHaveTheTimesOfFalseAlarmsBesideThePapers) {
+    const persist::test::scratch_directory here(std::filesystem::current_path().string());
+    const paper_section made = draw_dnv_memory(false_alarms(20), here.path());
+    ASSERT_EQ(made.figures.size(), 1u);
+    EXPECT_TRUE(std::filesystem::exists(here.path() + "/" + made.figures[0].file));
+    const std::string row = "<td>busy</td><td>4.20 (3.80 to 4.80)</td><td>3.25 (1.00 to 7.50)</td>";
+    EXPECT_NE(made.table.find(row), std::string::npos) << made.table;
+    EXPECT_NE(made.table.find("<td>caches written back</td><td>idle</td><td>-</td>"), std::string::npos) << made.table;
+    EXPECT_NE(made.introduction.find("emulated"), std::string::npos);
+}
+
+TEST(Figures, OfDnvMemoryAreRefusedFromFewerRunsOrOtherRecords) {
+    const persist::test::scratch_directory here(std::filesystem::current_path().string());
+    EXPECT_THROW(draw_dnv_memory(false_alarms(19), here.path()), failure);
+    EXPECT_THROW(draw_dnv_memory({}, here.path()), failure);
+}
+
 }  // namespace
 }  // namespace holdfast::bench

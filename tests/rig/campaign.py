@@ -71,10 +71,10 @@ DECLINED = dataclasses.replace(SAVED, engine="saved_large", label="declined", tr
                                image_mib=256)
 SIGNALLED = tuple(dataclasses.replace(SAVED, trigger=trigger) for trigger in signals.TRIGGERS)
 # Pools that neither write back nor fence: the module saves their logs, and writes all caches back.
-ARMED = tuple(Case(engine, "fsdax", acknowledged_at_least=3, in_recovery=0.25, power_seconds=2, cuts=5, has_region=True,
-                   parameters="linger_us=20000000", trigger=trigger, seal=signals.SEALED)
-              for engine in ("dnv_armed", "redo_armed") for trigger in signals.TRIGGERS)
-ARMED += tuple(Case(engine, "fsdax", acknowledged_at_least=3, power_seconds=0.02, cuts=5, has_region=True,
+ARMED = tuple(Case(engine, "fsdax", acknowledged_at_least=3, in_recovery=0.25, power_seconds=2, cuts=cuts,
+                   has_region=True, parameters="linger_us=20000000", trigger=trigger, seal=signals.SEALED)
+              for engine, cuts in (("dnv_armed", 5), ("redo_armed", 2)) for trigger in signals.TRIGGERS)
+ARMED += tuple(Case(engine, "fsdax", acknowledged_at_least=3, power_seconds=0.02, cuts=3, has_region=True,
                     parameters="linger_us=20000000,hold_up_us=10", trigger="debug")
                for engine in ("dnv_declined", "redo_declined"))
 SIGNALLED += ARMED

@@ -27,6 +27,7 @@ from machine import Silence
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "build" / "rig"
 
+STEPS = ("stopped", "copied", "flushed")  # of a false alarm
 WHAT_IT_SHOWS = """\
 The machine is emulated. A cut loses what it had not executed yet; it never loses a dirty cache line: every store that
 was executed is in the image, as on a machine whose caches are inside the persistence domain. Missing write-backs are
@@ -105,6 +106,9 @@ class Run:
         else:
             print(f"kept: {victim.image}, and what the machine said: {victim.console}", flush=True)
 
+    def note_drills(self, what, rows):
+        self.drills[what] = {"runs": len(rows), **{step: spread(values) for step, values in zip(STEPS, zip(*rows))}}
+
     def _remark(self, remarks):
         if remarks and not self._has_remarked:
             print("what `holdfast doctor` says in the machine:\n  " + "\n  ".join(remarks), flush=True)
@@ -172,8 +176,7 @@ def is_module_good(run, times):
     print("the kernel module: " + ("; ".join(problems) or "calls, permissions, ends of processes, registered logs and "
                                    "reloading are right"), flush=True)
     for what, rows in drills.items():
-        steps = zip(("stopped", "copied", "flushed"), zip(*rows))
-        run.drills[what] = {"runs": len(rows), **{step: spread(values) for step, values in steps}}
+        run.note_drills(what, rows)
         print(f"false alarms, {what}, 1 MiB, ms from the signal on: "
               + ", ".join(f"{step} {of['avg']} ({of['min']} to {of['max']})" for step, of in run.drills[what].items()
                           if step != "runs"), flush=True)
@@ -192,6 +195,15 @@ def record_of(run, seconds):
             "seconds_per_cycle_max": round(max(run.life_seconds, default=0), 2), "emulated": True}
 
 
+def records_of(run):
+    """Of the false alarms, in the form of the benchmarks' records: what `holdfast figures` draws."""
+    return [{"suite": "rig", "case": "false_alarm", "engine": "module", "threads": 1,
+             "params": {"machine": "idle" if what == "idle" else "busy", "emulated": "yes"}, "metric": f"{step}_ms",
+             "unit": "ms", "value": row[step]["avg"], "min": row[step]["min"], "max": row[step]["max"],
+             "runs": row["runs"]}
+            for what, row in run.drills.items() for step in STEPS]
+
+
 def parse(words):
     parser = argparse.ArgumentParser(description="Cuts an emulated machine's power and verifies what is left.")
     parser.add_argument("build", type=pathlib.Path, help="where the target holdfast_rig was built")
@@ -204,6 +216,7 @@ def parse(words):
                         "where HOLDFAST_SOAK is in the environment")
     parser.add_argument("--module", action="store_true", help="no cuts; what the kernel module promises is tried")
     parser.add_argument("--json", type=pathlib.Path, help="the record goes there, too")
+    parser.add_argument("--times", type=pathlib.Path, help="records of the false alarms go there, for `holdfast figures`")
     wanted = parser.parse_args(words)
     wanted.short = wanted.short and "HOLDFAST_SOAK" not in os.environ
     return wanted
@@ -242,6 +255,8 @@ def main(words):
         files.initramfs.unlink()
         if not any(files.folder.iterdir()):
             files.folder.rmdir()
+    if wanted.times:
+        wanted.times.write_text(json.dumps(records_of(run), indent=1) + "\n")
     if wanted.module:
         return 0 if is_good else 1
     record = record_of(run, time.monotonic() - began)

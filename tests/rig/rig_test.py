@@ -141,6 +141,16 @@ class Verdicts(OnScratch):
         self.assertEqual(drills, {"idle": [(1.5, 2, 2.5), (2.5, 3, 3.5)], "load": [(4, 5, 6)]})
         self.assertEqual(rig.spread([each[0] for each in drills["idle"]]), {"avg": 2.0, "min": 1.5, "max": 2.5})
 
+    def test_the_times_of_drills_are_records_that_figures_draw(self):
+        said = ["times idle 1.5 2.0 2.5", "times idle 2.5 3.0 3.5", "times load 4 5 6", "verified"]
+        run = rig.Run(0, 1, self._files)
+        for what, rows in campaign.try_module(self._files, 1, start=saying(said))[1].items():
+            run.note_drills(what, rows)
+        records = rig.records_of(run)
+        self.assertEqual([(each["params"]["machine"], each["metric"], each["value"], each["runs"]) for each in records],
+                         [("idle", "stopped_ms", 2.0, 2), ("idle", "copied_ms", 2.5, 2), ("idle", "flushed_ms", 3.0, 2),
+                          ("busy", "stopped_ms", 4.0, 1), ("busy", "copied_ms", 5.0, 1), ("busy", "flushed_ms", 6.0, 1)])
+
 
 class Signalled(Machine):
     """Is told that its power fails, and writes a seal to the image."""
