@@ -58,7 +58,7 @@ std::string cell(const std::optional<spread>& of) {
 paper_section draw_dnv_memory(const std::vector<record>& records, const std::filesystem::path& directory) {
     constexpr const char* busy = "busy";
     constexpr const char* idle = "idle";
-    bar_panel panel{"Average time from the signal on", "ms (logarithmic)", {}, {}, true, {}};
+    bar_panel bars{"Average time from the signal on", "ms (logarithmic)", {}, {}, true, {}};
     bar_series theirs_busy{"the paper, compiling a kernel", colour::grey, {}};
     bar_series theirs_idle{"the paper, idle", colour::brown, {}};
     bar_series ours_busy{"here, a log rewritten for ever", colour::vermilion, {}};
@@ -72,7 +72,7 @@ paper_section draw_dnv_memory(const std::vector<record>& records, const std::fil
                                          "build/rig-times.json");
         const bool has_paper = each.of_paper != nullptr;
         const auto of_paper = [&](const spread& of) { return has_paper ? std::optional(of) : std::nullopt; };
-        panel.groups.emplace_back(each.title);
+        bars.groups.emplace_back(each.title);
         theirs_busy.values.push_back(has_paper ? std::optional(each.paper_busy.avg) : std::nullopt);
         theirs_idle.values.push_back(has_paper ? std::optional(each.paper_idle.avg) : std::nullopt);
         ours_busy.values.emplace_back(here_busy->avg);
@@ -83,10 +83,10 @@ paper_section draw_dnv_memory(const std::vector<record>& records, const std::fil
             table += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", title, machine,
                                  cell(of_paper(theirs)), cell(ours));
     }
-    panel.series = {std::move(theirs_busy), std::move(theirs_idle), std::move(ours_busy), std::move(ours_idle)};
+    bars.series = {std::move(theirs_busy), std::move(theirs_idle), std::move(ours_busy), std::move(ours_idle)};
     const std::string file = "dnv-memory-table-3.svg";
     const std::string title = "Table 3: from the power failure to the last step of a save";
-    draw_svg((directory / file).string(), title, {panel});
+    draw_svg((directory / file).string(), title, {bars});
     return {"DNV Memory",
             "Section 5.1, from false alarms on the rig's machine (<code>make rig</code>), with a log of 1 MiB. <b>The "
             "machine is emulated</b>: its times show the order of the steps and not what hardware takes. How long the "
