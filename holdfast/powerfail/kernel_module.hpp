@@ -60,8 +60,8 @@ public:
 
     /// From now on these bytes are saved when the power fails, and when the process ends. Returns what gives them back.
     /// `homes`: the addresses of the persistent memory that the log repeats, which a panic of the kernel writes back as
-    /// far as it is mapped then. Requires: whole lines; whole pages of homes. Errors: level_unavailable (declined: a save would take too long), already_exists (a save
-    /// under the key has not been acknowledged), no_space, io.
+    /// far as it is mapped then. Requires: whole lines; whole pages of homes. Errors: level_unavailable (declined: a
+    /// save would take too long), already_exists (a save under the key has not been acknowledged), no_space, io.
     result<std::uint32_t> keep(std::span<const std::byte> log, std::span<const std::byte> homes, const save_name& name);
     /// Waits for the end of a save in progress. Nothing is left to be found.
     void release(std::uint32_t kept) noexcept;
