@@ -142,10 +142,17 @@ TEST_F(ProcessHandler, ASignalOfThePowerSupplyIsAnAlarm) {
 }
 
 TEST_F(ProcessHandler, WithoutPoolsASignalOfThePowerSupplyDoesNothing) {
-    const process_handler& handler = use();
+    // What an earlier handler of this process has left.
+    ::signal(SIGPWR, SIG_DFL);
+    process_handler& handler = use();
     ASSERT_EQ(::kill(::getpid(), SIGPWR), 0);
     EXPECT_EQ(handler.last_alarm().number, 0u);
     EXPECT_EQ(code_of(handler_->fail_power()), errc::misuse);
+    // Nor is it an alarm later.
+    auto pool = make();
+    const auto alarm = handler.fail_power();
+    ASSERT_TRUE(alarm) << alarm.error().text();
+    EXPECT_EQ(alarm->number, 1u);
 }
 
 TEST_F(ProcessHandler, DeclinesWhatTakesLongerThanThePowerLastsAndSaysSo) {
