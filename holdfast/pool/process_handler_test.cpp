@@ -155,6 +155,19 @@ TEST_F(ProcessHandler, WithoutPoolsASignalOfThePowerSupplyDoesNothing) {
     EXPECT_EQ(alarm->number, 1u);
 }
 
+TEST_F(ProcessHandler, AlarmsThatFollowEachOtherAreAllAnswered) {
+    process_handler_options options = patient();
+    options.stays_after = std::chrono::milliseconds{0};
+    options.when_saved = [this] { handler_->power_is_back(); };
+    process_handler& handler = use(options);
+    auto pool = make();
+    for (std::uint64_t alarm = 1; alarm <= 5000; ++alarm) {
+        const auto answer = handler.fail_power();
+        ASSERT_TRUE(answer) << answer.error().text();
+        ASSERT_GE(answer->number, alarm);
+    }
+}
+
 TEST_F(ProcessHandler, DeclinesWhatTakesLongerThanThePowerLastsAndSaysSo) {
     auto options = patient();
     options.hold_up = std::chrono::microseconds{1};

@@ -102,10 +102,9 @@ void watcher::watch() noexcept {
     for (;;) {
         const heard all = wait(clock::time_point::max());
         if (all.fails) {
+            // What is told meanwhile is heard, and ignored, by `wait_for_power`. What comes behind that, when threads
+            // may run again, is an alarm of its own.
             calls_.power_fails(clock::now());
-            // The first one wins.
-            told_fails_.store(false, std::memory_order_relaxed);
-            sigpwr_came.store(false, std::memory_order_relaxed);
             // What was to wake this thread may have been read while it waited for the power.
             if (stops_.load(std::memory_order_acquire)) wake(wakes_);
         }
