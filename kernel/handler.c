@@ -29,7 +29,7 @@ MODULE_PARM_DESC(stop, "how a save that a process begins stops the processors: n
 
 static uint stop_deadline_us = 2000;
 module_param(stop_deadline_us, uint, 0444);
-MODULE_PARM_DESC(stop_deadline_us, "processors that do not stand still after so long are not waited for");
+MODULE_PARM_DESC(stop_deadline_us, "a save in which a processor does not stand still after so long is not sealed");
 
 static uint linger_us = 100000;
 module_param(linger_us, uint, 0444);
@@ -138,7 +138,8 @@ static void wait_for_others(void)
 		cpu_relax();
 }
 
-static void stop_others(void *context)
+/* A panic has stopped them before; it does not say so in the mask where a crash kernel may follow. */
+static bool stop_others(void *context)
 {
 	cpumask_copy(&to_stop, cpu_online_mask);
 	cpumask_clear_cpu(raw_smp_processor_id(), &to_stop);
@@ -150,6 +151,7 @@ static void stop_others(void *context)
 		apic->send_IPI_mask(&to_stop, NMI_VECTOR);
 	}
 	wait_for_others();
+	return !missed || hf_saver.signal.cause == HOLDFAST_BY_PANIC;
 }
 
 static void release_others(void *context)

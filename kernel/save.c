@@ -6,7 +6,9 @@
  *   1. The signal that comes first claims the save; others are ignored, nested ones too. Two savers would release the
  *      processors under each other.
  *   2. The other processors stop, and each writes its own caches back: no instruction of one reaches another's private
- *      cache. From here on logs do not change, so that what is copied is what they were at one moment.
+ *      cache. From here on logs do not change, so that what is copied is what they were at one moment. Where one still
+ *      runs, the save ends here, and nothing counts: what it stores, and what its caches have, would be missing from
+ *      a save that says that it is whole.
  *   3. Each log is copied to its area, with its sum, its session and its length. None of this counts: its area is open,
  *      and the seal does not have this save's number.
  *   4. Everything is written back: copies, headers, and whatever programs left in this processor's caches. FENCE. Orders
@@ -265,16 +267,17 @@ static void resume(struct hf_save *save, __u64 number)
 		port->release(port->context); /* 7 */
 }
 
-/* Steps 2 to 5. Returns the number of the save. */
+/* Steps 2 to 5. Returns the number of the save; 0: the others did not all stop, and nothing was done. */
 static __u64 save_logs(struct hf_save *save)
 {
 	const struct hf_save_port *port = &save->port;
 	__u64 number;
 
-	if (!FAULT(others_not_stopped))
-		port->stop(port->context); /* 2 */
+	if (!FAULT(others_not_stopped) && !port->stop(port->context) && !FAULT(sealed_though_one_runs)) /* 2 */
+		return 0;
 	save->times.stopped = since_signal(save);
 	number = (number_of(save) + 1) & ~SEAL_SAYS;
+	number += !number; /* which is none's */
 	if (FAULT(sealed_before_copy))
 		set_seal(save, SEAL_SEALED, number, true);
 	save->times.bytes = copy_logs(save, number); /* 3 */
@@ -302,11 +305,14 @@ bool hf_save_all(struct hf_save *save, const struct hf_save_signal *signal)
 	save->began = began;
 	save->times = (struct hf_save_times){ 0 };
 	number = save_logs(save);
-	note(save);
-	if (signal->end == HF_SAVE_RESUMES) {
+	if (number)
+		note(save);
+	if (number && signal->end == HF_SAVE_RESUMES) {
 		wait_for_darkness(save);
 		resume(save, number);
 		save->times.ended = since_signal(save);
+	} else if (signal->end == HF_SAVE_RESUMES) {
+		port->release(port->context);
 	}
 	port->report(port->context);
 	if (signal->end == HF_SAVE_RESUMES && !FAULT(claim_kept))

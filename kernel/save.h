@@ -86,10 +86,10 @@ struct hf_save_port {
 	void (*write_back)(void *context, const void *begin, __u64 bytes); /* begins to; done after a fence */
 	void (*fence)(void *context);
 	bool (*exchange)(void *context, __u64 *at, __u64 from, __u64 to); /* atomically, if it was `from` */
-	void (*stop)(void *context); /* the other processors; each writes its own caches back */
+	bool (*stop)(void *context); /* the other processors; each writes its own caches back. False: one still runs */
 	void (*write_back_all)(void *context); /* this processor's caches; done after a fence */
 	bool (*stays)(void *context); /* whether the power does: false as long as one has to wait */
-	void (*release)(void *context); /* the other processors */
+	void (*release)(void *context); /* the other processors, also after a stop that failed */
 	__u64 (*now)(void *context); /* nanoseconds */
 	void (*report)(void *context); /* the save has ended: its times are there */
 	void *context;
@@ -133,6 +133,7 @@ struct hf_save {
 /*
  * Saves all armed logs and writes everything back. False: another save has begun before and not ended; nothing is done.
  * What holds if the machine stops inside: all logs are saved, as they were when the processors stood still, or none is.
+ * None is, either, where a processor did not stop: what it has in its caches nobody writes back.
  */
 bool hf_save_all(struct hf_save *save, const struct hf_save_signal *signal);
 

@@ -33,7 +33,7 @@ public:
                       .fence = [](void* of) { of_port(of).medium_.fence(); },
                       .exchange =
                           [](void* of, __u64* at, __u64 from, __u64 to) { return of_port(of).exchange(at, from, to); },
-                      .stop = [](void* of) { of_port(of).stop(); },
+                      .stop = [](void* of) { return of_port(of).stop(); },
                       .write_back_all = [](void* of) { of_port(of).medium_.write_back_all(false); },
                       .stays = [](void* of) { return of_port(of).stays(); },
                       .release = [](void* of) { of_port(of).phase_ = phase::running; },
@@ -104,10 +104,13 @@ private:
         *at = to;
         return true;
     }
-    void stop() {
+    bool stop() {
+        // One does not hear of it, and goes on.
+        if (random_.below(16) == 0) return false;
         phase_ = phase::saving;
         medium_.write_back_all(true);
         medium_.fence();
+        return true;
     }
     bool stays() {
         phase_ = phase::sealed;
@@ -150,7 +153,7 @@ private:
         const hf_save_signal signal{1, 0, end};
         is_saving_ = true;
         if (!hf_save_all(&save_, &signal)) fail("a signal was ignored though no save was in progress");
-        if (end == HF_SAVE_STANDS) phase_ = phase::sealed;
+        if (end == HF_SAVE_STANDS && phase_ != phase::running) phase_ = phase::sealed;
         else if (phase_ != phase::running && wrong_.empty()) fail("the processors did not run on");
         is_saving_ = false;
         ++saves_seen_;

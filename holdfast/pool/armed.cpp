@@ -49,17 +49,33 @@ result<void> mapped_pool::adopt_log_outside_pool() {
         superblock_ = saved_after(superblock_);
         return holdfast::write_superblock(*file_, superblock_);
     }
-    powerfail::save((*shadow)->header(), base_, lines_);
-    if ((*shadow)->is_saved()) acknowledge_save();
+    if (storage_.kind == persist::medium::file) {
+        if (auto written = save_into_file((*shadow)->header()); !written) return written;
+    } else {
+        powerfail::save((*shadow)->header(), base_, lines_);
+    }
+    if ((*shadow)->is_saved()) acknowledge_save(superblock_);
     auto saved = read_superblock(*file_);
     if (!saved) return saved.error();
     superblock_ = *saved;
     return {};
 }
 
-/// The pool has durably what the kernel module had saved of it. Where this fails, who arms the pool next does it.
-void mapped_pool::acknowledge_save() {
-    const auto name = save_name_of(superblock_, *file_);
+/// A pool that was armed may be an ordinary file by now, on a file system that is mounted without DAX. There no
+/// write-back reaches the device, and what is stored to private pages not even the file.
+result<void> mapped_pool::save_into_file(const format::shadow_header& log) {
+    auto shared = persist::mapping::map(*file_, 0, superblock_.pool_bytes, superblock_.pool_bytes,
+                                        persist::mapping::kind::shared);
+    if (!shared) return shared.error();
+    powerfail::copy_log(log, shared->data());
+    if (auto synced = shared->sync_all(site::pool_settle); !synced) return synced;
+    return holdfast::write_superblock(*file_, saved_after(superblock_));
+}
+
+/// The pool has durably what the kernel module had saved of the life that wrote `of`. Where this fails, who arms the
+/// pool next does it.
+void mapped_pool::acknowledge_save(const format::superblock& of) {
+    const auto name = save_name_of(of, *file_);
     auto module = powerfail::kernel_module::open();
     if (name && module) static_cast<void>(module->acknowledge(*name));
 }
@@ -83,6 +99,9 @@ void mapped_pool::arm() {
     of.file_mark = *mark;
     const auto name = save_name_of(of, *file_);
     if (!name) return;
+    // A life of this boot may have ended between step 2 and its superblock. Its save has nothing, and the generation
+    // that this life begins with.
+    acknowledge_save(of);
     const std::uintptr_t at = stand_ins_now.log_behind_pool ? superblock_.base + superblock_.reserved_bytes : 0;
     auto shadow = powerfail::shadow_log::create(of, base_, at);
     if (!shadow) return;

@@ -99,7 +99,8 @@ private:
     format::superblock superblock_now() const;
     // armed.cpp: at `on_power_fail`.
     result<void> adopt_log_outside_pool();
-    void acknowledge_save();
+    result<void> save_into_file(const format::shadow_header& log);
+    void acknowledge_save(const format::superblock& of);
     void arm();
     void forget_shadow_of(const format::superblock& before) noexcept;
     void seal_next(const format::superblock& now);

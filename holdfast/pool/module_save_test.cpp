@@ -313,6 +313,80 @@ TEST_F(ModuleSave, AGrownPoolIsSavedWithItsSize) {
     EXPECT_EQ((*opened)->recovery().applied, 1u);
 }
 
+/// Lets the process be killed when the module has a pool's log, and the pool's superblock does not say so yet.
+class killed_when_armed final : public powerfail::handler {
+public:
+    killed_when_armed(powerfail::handler& armed, test_module& module, std::string path)
+        : armed_(armed), module_(module), path_(std::move(path)) {}
+    bool arm(powerfail::charge& taken) override {
+        const bool answer = armed_.arm(taken);
+        module_.fail_power();
+        then = bytes_of(path_);
+        return answer;
+    }
+    void disarm(powerfail::charge& given_back) noexcept override { armed_.disarm(given_back); }
+
+    std::vector<std::byte> then;
+
+private:
+    powerfail::handler& armed_;
+    test_module& module_;
+    std::string path_;
+};
+
+TEST_F(ModuleSave, ASaveOfALifeThatEndedWhileItsPoolWasBeingArmedIsNotBelievedLater) {
+    make_closed(path(), small_nvram_pool(level::power));
+    {
+        killed_when_armed killed(handler_, module_, path());
+        powerfail::use_handler(&killed);
+        auto pool = open(armed());
+        ASSERT_TRUE(pool) << pool.error().text();
+        (*pool)->abandon();
+        write_bytes(path(), 0, killed.then.data(), killed.then.size());
+    }
+    ASSERT_EQ(module_.saves.size(), 1u);
+    // The next life has another handler, so that its log is in memory alone.
+    powerfail::test::test_handler other;
+    auto later = open(armed());
+    ASSERT_TRUE(later) << later.error().text();
+    ASSERT_EQ((*later)->durability(), level::on_power_fail);
+    commit_word(**later, 7);
+    commit_word(**later, 8, false);
+    (*later)->abandon();
+    EXPECT_EQ(found(), "8");
+}
+
+TEST_F(ModuleSave, ASaveOfAPoolThatIsAnOrdinaryFileByNowIsAcknowledgedWhenTheFileHasIt) {
+    live_until_the_power_fails();
+    std::vector<std::byte> then;
+    module_.when_acknowledged = [&] { then = bytes_of(path()); };
+    // Its file system was mounted without DAX.
+    auto on_file = small_pool(level::power);
+    on_file.where.tmpfs_is_file = true;
+    EXPECT_EQ(found(on_file), "6");
+    ASSERT_FALSE(then.empty());
+    write_bytes(path(), 0, then.data(), then.size());
+    EXPECT_EQ(found(on_file), "6");
+}
+
+TEST_F(ModuleSave, ASaveThatIsGoneInTheMiddleOfAnOpeningIsMissed) {
+    live_until_the_power_fails();
+    static decltype(powerfail::module_calls_now.open) before;
+    static int calls;
+    before = powerfail::module_calls_now.open;
+    for (int good = 1; good <= 3; ++good) {
+        calls = good;
+        powerfail::module_calls_now.open = [](const char* device) {
+            if (calls-- > 0) return before(device);
+            errno = ENODEV;
+            return -1;
+        };
+        const std::string answer = found();
+        EXPECT_TRUE(answer == "not_durable" || (good > 1 && answer == "6")) << good << ": " << answer;
+        if (answer != "not_durable") break;
+    }
+}
+
 TEST_F(ModuleSave, ASaveBetweenASuperblockAndItsSealCounts) {
     auto pool = make();
     commit_word(*pool, 5, false);

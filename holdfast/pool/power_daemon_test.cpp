@@ -5,6 +5,7 @@
 #include <holdfast/powerfail/power_daemon.hpp>
 #include <holdfast/powerfail/process_handler.hpp>
 #include <holdfast/powerfail/shadow_log.hpp>
+#include <holdfast/powerfail/triggers.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -43,11 +44,17 @@ protected:
     std::string socket() const { return scratch_.file("powerd"); }
     std::string path() const { return scratch_.file("pool"); }
 
-    void begin_daemon() {
+    /// `button`: a pipe of input events, both ends; nullptr: the daemon has no trigger.
+    void begin_daemon(const int* button = nullptr) {
         daemon_ = ::fork();
         ASSERT_GE(daemon_, 0);
         if (daemon_ == 0) {
-            auto opened = power_daemon::open(socket(), {});
+            std::vector<std::unique_ptr<powerfail::trigger>> triggers;
+            if (button != nullptr) {
+                ::close(button[1]);
+                triggers.push_back(powerfail::power_button_at(button[0]));
+            }
+            auto opened = power_daemon::open(socket(), std::move(triggers));
             if (opened) (*opened)->run([](const std::string&) {});
             ::_exit(1);
         }
@@ -143,6 +150,36 @@ TEST_F(PowerDaemon, ThatSaysThatThePowerFailsOnlyLaterLeavesPoolsAtPower) {
     commit_word(*pool, 5);
     EXPECT_EQ(notify_daemon(socket(), notice::later).value(), 1u);
     expect_fall_back(*pool);
+}
+
+TEST_F(PowerDaemon, ThatHasSaidThatThePowerFailsLaterArmsNoPoolUntilItIsBack) {
+    begin_daemon();
+    process_handler& handler = use();
+    EXPECT_EQ(notify_daemon(socket(), notice::later).value(), 0u);
+    auto during = make();
+    EXPECT_EQ(during->durability(), level::power);
+    EXPECT_NE(handler.last_decline().find("will fail"), std::string::npos) << handler.last_decline();
+    ASSERT_TRUE(during->close());
+    std::filesystem::remove(path());
+    EXPECT_EQ(notify_daemon(socket(), notice::back).value(), 0u);
+    EXPECT_EQ(make()->durability(), level::on_power_fail) << handler.last_decline();
+}
+
+TEST_F(PowerDaemon, ThatHasLostATriggerArmsNoPool) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    begin_daemon(ends);
+    ::close(ends[0]);
+    process_handler& handler = use();
+    auto before = make();
+    ASSERT_EQ(before->durability(), level::on_power_fail) << handler.last_decline();
+    ::close(ends[1]);
+    wait_for([&] { return before->durability() == level::power; });
+    ASSERT_TRUE(before->close());
+    std::filesystem::remove(path());
+    // Nor does a notice that the power is back bring the trigger back.
+    ASSERT_TRUE(notify_daemon(socket(), notice::back));
+    EXPECT_EQ(make()->durability(), level::power);
 }
 
 TEST_F(PowerDaemon, ThatIsThereAgainArmsTheNextPool) {

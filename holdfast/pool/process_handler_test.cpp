@@ -142,10 +142,30 @@ TEST_F(ProcessHandler, ASignalOfThePowerSupplyIsAnAlarm) {
 }
 
 TEST_F(ProcessHandler, WithoutPoolsASignalOfThePowerSupplyDoesNothing) {
-    const process_handler& handler = use();
+    // What an earlier handler of this process has left.
+    ::signal(SIGPWR, SIG_DFL);
+    process_handler& handler = use();
     ASSERT_EQ(::kill(::getpid(), SIGPWR), 0);
     EXPECT_EQ(handler.last_alarm().number, 0u);
     EXPECT_EQ(code_of(handler_->fail_power()), errc::misuse);
+    // Nor is it an alarm later.
+    auto pool = make();
+    const auto alarm = handler.fail_power();
+    ASSERT_TRUE(alarm) << alarm.error().text();
+    EXPECT_EQ(alarm->number, 1u);
+}
+
+TEST_F(ProcessHandler, AlarmsThatFollowEachOtherAreAllAnswered) {
+    process_handler_options options = patient();
+    options.stays_after = std::chrono::milliseconds{0};
+    options.when_saved = [this] { handler_->power_is_back(); };
+    process_handler& handler = use(options);
+    auto pool = make();
+    for (std::uint64_t alarm = 1; alarm <= 5000; ++alarm) {
+        const auto answer = handler.fail_power();
+        ASSERT_TRUE(answer) << answer.error().text();
+        ASSERT_GE(answer->number, alarm);
+    }
 }
 
 TEST_F(ProcessHandler, DeclinesWhatTakesLongerThanThePowerLastsAndSaysSo) {

@@ -59,7 +59,8 @@ result<owned_descriptor> connected(const std::string& path) {
 result<message> answer(const owned_descriptor& socket, const std::string& path) {
     pollfd readable{socket.number(), POLLIN, 0};
     message got;
-    if (::poll(&readable, 1, answer_ms) != 1 ||
+    // A signal that stops the thread for a moment is no answer.
+    if (persist::detail::retried([&] { return ::poll(&readable, 1, answer_ms); }) != 1 ||
         !got.is_sound(::recv(socket.number(), &got, sizeof got, MSG_DONTWAIT)))
         return error{.code = errc::io, .what = "what listens there does not answer as a power daemon", .path = path};
     return got;
@@ -73,6 +74,10 @@ result<std::unique_ptr<trigger>> daemon_link(const std::string& path, std::chron
     send(socket->number(), kind::hello);
     const auto got = answer(*socket, path);
     if (!got) return got.error();
+    if (got->what == kind::fails_later)
+        return error{.code = errc::level_unavailable,
+                     .what = "the power daemon says that the power will fail, or does not hear of it any more",
+                     .path = path};
     if (got->what != kind::heartbeat)
         return error{.code = errc::io, .what = "the power daemon does not begin with a heartbeat", .path = path};
     return std::unique_ptr<trigger>(std::make_unique<link_trigger>(std::move(*socket), silence));

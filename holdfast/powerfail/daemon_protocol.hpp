@@ -2,7 +2,8 @@
 //
 //   process                    daemon
 //   hello            ->
-//                    <-        heartbeat, at once and then again and again
+//                    <-        heartbeat, at once and then again and again; fails_later instead, where none is to rely
+//                              on the daemon now
 //                    <-        power_fails, power_is_back, fails_later: what its triggers or a notifier say
 //   notify_*         ->
 //                    <-        done, with how many processes were told; or refused

@@ -129,6 +129,11 @@ void power_daemon::listen_to(peer& each) {
         return;
     }
     if (got.what == kind::hello) {
+        // A pool that is armed now would not be saved.
+        if (fails_later_ || std::ranges::find(is_trigger_lost_, true) != is_trigger_lost_.end()) {
+            send(each.socket.number(), kind::fails_later);
+            return log_("a process was sent away");
+        }
         each.is_registered = true;
         send(each.socket.number(), kind::heartbeat);
         if (fails_) send(each.socket.number(), kind::power_fails);
@@ -152,6 +157,8 @@ std::uint64_t power_daemon::pass_on(notice what) {
     for (const peer& each : peers_)
         if (each.is_registered && send(each.socket.number(), kinds[static_cast<int>(what)])) ++count;
     fails_ = what == notice::fails;
+    // Until it is back: from a battery a failure need not be announced.
+    fails_later_ = what == notice::later || (fails_later_ && what != notice::back);
     log_(std::string(words[static_cast<int>(what)]) + ": " + std::to_string(count) + " processes were told");
     return count;
 }

@@ -66,6 +66,7 @@ private:
     std::vector<bool> is_trigger_lost_;
     std::vector<peer> peers_;
     bool fails_ = false;
+    bool fails_later_ = false;
     std::chrono::steady_clock::time_point next_beat_;
     std::function<void(const std::string&)> log_;
 };

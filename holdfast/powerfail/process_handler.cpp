@@ -75,6 +75,7 @@ double measured_park_ns() {
 class process_handler::implementation {
 public:
     explicit implementation(process_handler_options wanted) : options(std::move(wanted)) {
+        if (options.on_sigpwr) watcher::take_sigpwr();
         if (!options.parks) return;
         parking::prepare();
         park_ns_per_thread_ = measured_park_ns();
@@ -159,6 +160,7 @@ private:
     std::string last_decline_;
     std::optional<triggers> opened_;  ///< for the next watcher
     std::optional<watcher> watcher_;
+    watcher* alarmed_by_ = nullptr;  ///< for its thread, also while `watcher_` is being reset
     std::atomic<watcher*> told_{nullptr};
     std::thread loser_;
     std::atomic<std::uint32_t> alarms_{0};
@@ -209,9 +211,12 @@ result<void> process_handler::implementation::start_threads() {
     if (watcher_ && !watcher_->has_lost_trigger()) return {};
     stop_threads();
     if (auto opened = open_triggers(); !opened) return opened;
+    // One that came while there was nothing to save is over.
+    if (pools() == 0) watcher::forget_sigpwr();
     watcher_.emplace(std::move(*opened_), options.on_sigpwr,
                      watcher::duties{[this](clock::time_point begun) { alarm(begun); }, [this] { ask_to_give_up(); }});
     opened_.reset();
+    alarmed_by_ = &*watcher_;
     lost_ = nothing_lost;
     loser_ = start_without_signals([this] { give_up_when_asked(); });
     if (!loser_.joinable() || !watcher_->start()) {
@@ -351,7 +356,7 @@ void process_handler::implementation::save_all(alarm_report& now, clock::time_po
     now.written_back = last.written_back - begun;
     now.sealed = last.sealed - begun;
     if (options.when_saved) options.when_saved();
-    watcher_->wait_for_power(options.stays_after);
+    alarmed_by_->wait_for_power(options.stays_after);
     for (const armed_pool& each : pools_) resume(*each.of->shadow, each.of->pool, each.of->lines);
     now.resumed = clock::now() - begun;
 }

@@ -1,14 +1,17 @@
 // What each trigger takes for a failure of the power. Devices that this machine may not have are pipes here, read by
 // the same code.
 #include <holdfast/powerfail/triggers.hpp>
+#include <holdfast/powerfail/watcher.hpp>
 
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <linux/input.h>
@@ -125,6 +128,38 @@ TEST(Carrier, OfALineWithoutModemLinesIsRefused) {
     EXPECT_NE(refused.error().text().find("modem lines"), std::string::npos) << refused.error().text();
     ::close(terminal);
     EXPECT_EQ(carrier("/dev/no-such-line").error().code, errc::not_found);
+}
+
+TEST(Watcher, ThatIsToEndAnswersAnAlarmThatWasToldBefore) {
+    for (int i = 0; i < 200; ++i) {
+        std::atomic<int> alarms{0};
+        {
+            watcher its({}, false, {[&](watcher::clock::time_point) { ++alarms; }, [] {}});
+            ASSERT_TRUE(its.start());
+            its.tell(news::power_fails);
+        }
+        ASSERT_EQ(alarms.load(), 1);
+    }
+}
+
+TEST(Watcher, ThatIsToEndStillWaitsUntilThePowerHasStayed) {
+    constexpr std::chrono::milliseconds stays_after{100};
+    std::atomic<bool> is_waiting{false};
+    watcher::clock::duration waited{};
+    {
+        watcher* its = nullptr;
+        watcher made({}, false, {[&](watcher::clock::time_point begun) {
+                                     is_waiting = true;
+                                     its->wait_for_power(stays_after);
+                                     waited = watcher::clock::now() - begun;
+                                 },
+                                 [] {}});
+        its = &made;
+        ASSERT_TRUE(made.start());
+        made.tell(news::power_fails);
+        while (!is_waiting.load()) std::this_thread::yield();
+    }
+    EXPECT_GE(waited, stays_after);
 }
 
 }  // namespace

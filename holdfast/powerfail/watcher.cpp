@@ -57,11 +57,17 @@ watcher::watcher(std::vector<std::unique_ptr<trigger>> triggers, bool on_sigpwr,
     last_heard_.assign(triggers_.size(), clock::now());
     if (!on_sigpwr_) return;
     wakes_at_sigpwr.store(wakes_, std::memory_order_release);
+    take_sigpwr();
+}
+
+void watcher::take_sigpwr() noexcept {
     struct sigaction noting{};
     noting.sa_handler = &note_sigpwr;
     noting.sa_flags = SA_RESTART;
     ::sigaction(SIGPWR, &noting, nullptr);
 }
+
+void watcher::forget_sigpwr() noexcept { sigpwr_came.store(false, std::memory_order_release); }
 
 watcher::~watcher() {
     // The handler stays: a signal that comes late would end the process.
@@ -95,13 +101,15 @@ void watcher::watch() noexcept {
     }
     for (;;) {
         const heard all = wait(clock::time_point::max());
-        if (all.stops) return;
         if (all.fails) {
+            // What is told meanwhile is heard, and ignored, by `wait_for_power`. What comes behind that, when threads
+            // may run again, is an alarm of its own.
             calls_.power_fails(clock::now());
-            // The first one wins.
-            told_fails_.store(false, std::memory_order_relaxed);
-            sigpwr_came.store(false, std::memory_order_relaxed);
+            // What was to wake this thread may have been read while it waited for the power.
+            if (stops_.load(std::memory_order_acquire)) wake(wakes_);
         }
+        // Behind an alarm that came just before: nobody else would hear of it.
+        if (all.stops) return;
         if (std::exchange(loss_to_tell_, false)) calls_.lost();
     }
 }
@@ -110,7 +118,7 @@ void watcher::wait_for_power(std::chrono::milliseconds at_most) noexcept {
     const auto until = at_most.count() == 0 ? clock::time_point::max() : clock::now() + at_most;
     for (;;) {
         const heard all = wait(until);
-        if (all.is_back || all.stops || clock::now() >= until) return;
+        if (all.is_back || clock::now() >= until) return;
     }
 }
 
@@ -133,11 +141,12 @@ watcher::heard watcher::wait(clock::time_point until) noexcept {
         std::uint64_t ignored = 0;
         static_cast<void>(!::read(wakes_, &ignored, sizeof ignored));
     }
+    // First: what was told before the end is heard with it.
+    all.stops = stops_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < triggers_.size(); ++i) listen_to(i, now, all);
     all.fails |= told_fails_.exchange(false, std::memory_order_acq_rel);
     if (on_sigpwr_) all.fails |= sigpwr_came.exchange(false, std::memory_order_acq_rel);
     all.is_back |= told_back_.exchange(false, std::memory_order_acq_rel);
-    all.stops = stops_.load(std::memory_order_acquire);
     return all;
 }
 

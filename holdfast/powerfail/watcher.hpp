@@ -27,10 +27,15 @@ public:
 
     /// `on_sigpwr`: SIGPWR is one more trigger, as long as the watcher lives. One watcher of a process has it.
     watcher(std::vector<std::unique_ptr<trigger>> triggers, bool on_sigpwr, duties calls);
-    /// Ends the thread. Requires: it is not in `power_fails`, or that will return.
+    /// Ends the thread, behind an alarm that was told before. Requires: `power_fails`, if it is called, returns.
     ~watcher();
     watcher(const watcher&) = delete;
     watcher& operator=(const watcher&) = delete;
+
+    /// From now on SIGPWR does not end the process; a watcher that takes it hears of it, also of one that came before.
+    static void take_sigpwr() noexcept;
+    /// What has come so far is no alarm. Requires: no watcher takes SIGPWR.
+    static void forget_sigpwr() noexcept;
 
     /// False: there is no thread for it.
     bool start() noexcept;
