@@ -33,7 +33,7 @@ constexpr step steps[]{
     {"log copied", "copied_ms", "store write back log", {4.2, 3.8, 4.8}, {8.0, 7.4, 8.6}},
     {"caches written back", "flushed_ms", nullptr, {}, {}},
 };
-constexpr int runs_at_least = 20;
+constexpr unsigned runs_at_least = 20;
 
 std::optional<spread> found_of(const std::vector<record>& records, const char* metric, const char* machine) {
     for (const record& one : records) {

@@ -108,7 +108,7 @@ TEST(Figures, AreNotDrawnFromRecordsOfAnotherSuite) {
     EXPECT_THROW(draw_cc_htm({}, here.path()), failure);
 }
 
-std::vector<record> false_alarms(int runs) {
+std::vector<record> false_alarms(unsigned runs) {
     std::vector<record> made;
     for (const char* machine : {"idle", "busy"})
         for (const char* metric : {"stopped_ms", "copied_ms", "flushed_ms"})
