@@ -145,6 +145,17 @@ TEST_F(PowerDaemon, ThatFallsSilentLeavesPoolsAtPowerThoughItIsThere) {
     expect_fall_back(*pool);
 }
 
+TEST_F(PowerDaemon, ThatCannotTellAProcessEndsTheConnection) {
+    begin_daemon();
+    process_handler& handler = use();
+    // It is connected, and reads nothing so far.
+    ASSERT_TRUE(handler.ready());
+    for (int notices = 0; notices < 10'000 && notify_daemon(socket(), notice::back).value() != 0;) ++notices;
+    EXPECT_EQ(notify_daemon(socket(), notice::later).value(), 0u);
+    auto pool = make();
+    expect_fall_back(*pool);
+}
+
 TEST_F(PowerDaemon, ThatIsGoneLeavesPoolsAtPowerThoughAnotherPoolIsOpenedMeanwhile) {
     begin_daemon();
     const process_handler& handler = use();
