@@ -46,8 +46,10 @@ public:
         return last_decline_;
     }
     std::size_t pools() const {
+        // A child has inherited a lock that nobody in it may have to give back.
+        if (!is_of_this_process()) return 0;
         const std::lock_guard lock(mutex_);
-        return is_of_this_process() ? armed_.size() : 0;
+        return armed_.size();
     }
 
 private:

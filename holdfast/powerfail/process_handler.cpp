@@ -107,8 +107,10 @@ public:
         return budget_with(0, 0);
     }
     std::size_t pools() const {
+        // A child has inherited a lock that nobody in it may have to give back.
+        if (!is_of_this_process()) return 0;
         const std::lock_guard lock(mutex_);
-        return is_of_this_process() ? pools_.size() : 0;
+        return pools_.size();
     }
     alarm_report last_alarm() const {
         const std::lock_guard lock(mutex_);
