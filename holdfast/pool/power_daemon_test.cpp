@@ -7,10 +7,12 @@
 #include <holdfast/powerfail/shadow_log.hpp>
 #include <holdfast/powerfail/triggers.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -140,6 +142,41 @@ TEST_F(PowerDaemon, ThatFallsSilentLeavesPoolsAtPowerThoughItIsThere) {
     auto pool = make();
     commit_word(*pool, 5);
     ASSERT_EQ(::kill(daemon_, SIGSTOP), 0);
+    expect_fall_back(*pool);
+}
+
+TEST_F(PowerDaemon, ThatCannotTellAProcessEndsTheConnection) {
+    begin_daemon();
+    process_handler& handler = use();
+    // It is connected, and reads nothing so far.
+    ASSERT_TRUE(handler.ready());
+    for (int notices = 0; notices < 10'000 && notify_daemon(socket(), notice::back).value() != 0;) ++notices;
+    EXPECT_EQ(notify_daemon(socket(), notice::later).value(), 0u);
+    auto pool = make();
+    expect_fall_back(*pool);
+}
+
+TEST_F(PowerDaemon, ThatIsGoneLeavesPoolsAtPowerThoughAnotherPoolIsOpenedMeanwhile) {
+    begin_daemon();
+    const process_handler& handler = use();
+    auto pool = make();
+    ASSERT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
+    commit_word(*pool, 5);
+    // It cannot yet: there is no memory for it.
+    std::atomic<int> tries{0};
+    std::atomic<bool> is_short{true};
+    pool->on_fall_back([&] {
+        ++tries;
+        if (is_short.load()) throw std::bad_alloc();
+    });
+    end_daemon(SIGKILL);
+    wait_for([&] { return tries.load() != 0; });
+    auto options = small_nvram_pool(level::on_power_fail);
+    options.base += std::uint64_t{1} << 31;
+    auto other = open_pool::create(scratch_.file("other"), redo_like, options);
+    ASSERT_TRUE(other) << other.error().text();
+    EXPECT_EQ((*other)->durability(), level::power);
+    is_short = false;
     expect_fall_back(*pool);
 }
 

@@ -32,11 +32,11 @@ void say(shared_lines& of, news what) noexcept {
 }
 
 void watch_lines(shared_lines& of) {
-    for (bool had = of.lines->has_carrier(); !of.is_over.load(std::memory_order_acquire);) {
-        const bool goes_on = of.lines->wait_for_change();
-        if (!goes_on) return say(of, news::lost);
-        const bool has = of.lines->has_carrier();
-        if (has != std::exchange(had, has)) say(of, has ? news::power_is_back : news::power_fails);
+    while (!of.is_over.load(std::memory_order_acquire)) {
+        if (!of.lines->wait_for_change()) return say(of, news::lost);
+        // Whatever it was before: while this thread is stopped changes go unseen, and a carrier that returned then
+        // drops once more.
+        say(of, of.lines->has_carrier() ? news::power_is_back : news::power_fails);
     }
 }
 

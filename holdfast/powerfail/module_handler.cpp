@@ -46,8 +46,10 @@ public:
         return last_decline_;
     }
     std::size_t pools() const {
+        // A child has inherited a lock that nobody in it may have to give back.
+        if (!is_of_this_process()) return 0;
         const std::lock_guard lock(mutex_);
-        return is_of_this_process() ? armed_.size() : 0;
+        return armed_.size();
     }
 
 private:
@@ -76,6 +78,14 @@ private:
     std::vector<pollfd> polled() const;
     void note_losses(const std::vector<pollfd>& heard) noexcept;
     bool lose_some();
+    struct loser_at_work {
+        implementation& its;
+        const charge& of;
+        ~loser_at_work() {
+            const std::lock_guard lock(its.mutex_);
+            if (armed_pool* const still = its.find(of); still != nullptr) still->is_being_lost = false;
+        }
+    };
     armed_pool* find(const charge& of) noexcept {
         const auto found = std::ranges::find(armed_, &of, &armed_pool::of);
         return found == armed_.end() ? nullptr : &*found;
@@ -188,10 +198,12 @@ bool module_handler::implementation::lose_some() {
             next = found->of;
             found->is_being_lost = true;
         }
-        static_cast<void>(next->lost());
+        {
+            // Also where it throws: `disarm` waits for it.
+            const loser_at_work at_work{*this, *next};
+            static_cast<void>(next->lost());
+        }
         tried.push_back(next);
-        const std::lock_guard lock(mutex_);
-        if (armed_pool* const still = find(*next); still != nullptr) still->is_being_lost = false;
     }
     const std::lock_guard lock(mutex_);
     return std::ranges::none_of(armed_, [](const armed_pool& each) { return each.is_lost; });

@@ -154,8 +154,13 @@ std::uint64_t power_daemon::pass_on(notice what) {
     constexpr kind kinds[] = {kind::power_fails, kind::power_is_back, kind::fails_later};
     constexpr const char* words[] = {"the power fails", "the power is back", "the power will fail"};
     std::uint64_t count = 0;
-    for (const peer& each : peers_)
-        if (each.is_registered && send(each.socket.number(), kinds[static_cast<int>(what)])) ++count;
+    for (peer& each : peers_) {
+        if (!each.is_registered || !each.socket) continue;
+        const bool is_told = send(each.socket.number(), kinds[static_cast<int>(what)]);
+        // Who does not read is not to rely on being told.
+        if (!is_told) each.socket = owned_descriptor();
+        count += is_told;
+    }
     fails_ = what == notice::fails;
     // Until it is back: from a battery a failure need not be announced.
     fails_later_ = what == notice::later || (fails_later_ && what != notice::back);

@@ -107,8 +107,10 @@ public:
         return budget_with(0, 0);
     }
     std::size_t pools() const {
+        // A child has inherited a lock that nobody in it may have to give back.
+        if (!is_of_this_process()) return 0;
         const std::lock_guard lock(mutex_);
-        return is_of_this_process() ? pools_.size() : 0;
+        return pools_.size();
     }
     alarm_report last_alarm() const {
         const std::lock_guard lock(mutex_);
@@ -146,6 +148,14 @@ private:
         return false;
     }
     bool can_stop_threads();
+    struct loser_at_work {
+        implementation& its;
+        const charge& of;
+        ~loser_at_work() {
+            const std::lock_guard lock(its.mutex_);
+            if (armed_pool* const still = its.find(of); still != nullptr) still->loser = 0;
+        }
+    };
     armed_pool* find(const charge& of) noexcept;
 
     const save_speed speed_;
@@ -209,15 +219,17 @@ result<void> process_handler::implementation::open_triggers() {
 /// Begins again where a trigger was lost. Requires: starting_ is held.
 result<void> process_handler::implementation::start_threads() {
     if (watcher_ && !watcher_->has_lost_trigger()) return {};
-    stop_threads();
+    // Where they cannot be had, the threads that are there still let pools go on at `power`.
     if (auto opened = open_triggers(); !opened) return opened;
+    stop_threads();
     // One that came while there was nothing to save is over.
     if (pools() == 0) watcher::forget_sigpwr();
     watcher_.emplace(std::move(*opened_), options.on_sigpwr,
                      watcher::duties{[this](clock::time_point begun) { alarm(begun); }, [this] { ask_to_give_up(); }});
     opened_.reset();
     alarmed_by_ = &*watcher_;
-    lost_ = nothing_lost;
+    // A pool that was to be given up still is.
+    lost_ = pools() == 0 ? nothing_lost : all_lost;
     loser_ = start_without_signals([this] { give_up_when_asked(); });
     if (!loser_.joinable() || !watcher_->start()) {
         stop_threads();
@@ -319,10 +331,12 @@ bool process_handler::implementation::give_up() {
             next = untried->of;
             untried->loser = ::gettid();
         }
-        all &= next->lost();
+        {
+            // Also where it throws: `disarm` waits for it.
+            const loser_at_work at_work{*this, *next};
+            all &= next->lost();
+        }
         tried.push_back(next);
-        const std::lock_guard lock(mutex_);
-        if (armed_pool* const still = find(*next); still != nullptr) still->loser = 0;
     }
 }
 

@@ -22,8 +22,8 @@ struct process_handler_options {
     std::chrono::microseconds hold_up{10'000};
     /// How much of that the handler may plan for: the scheduler takes the rest.
     double share = 0.5;
-    /// A process that still runs so long after a save has power. 0: it waits for one of the triggers, or for
-    /// `power_is_back`.
+    /// A process that still runs so long after a save has power; longer than `hold_up`. 0: only the daemon can say so,
+    /// or `when_saved` by `power_is_back`: all else that could is stopped.
     std::chrono::milliseconds stays_after{1000};
     /// The budget counts as many threads to stop, or those that there are, if these are more.
     unsigned threads = 16;
@@ -112,7 +112,8 @@ public:
     /// The power fails, says the program: as any trigger does. Returns when all threads run on. Requires: the caller is
     /// no signal handler. Errors: misuse (no pool was ever armed in this process).
     result<alarm_report> fail_power();
-    /// The power has stayed: threads may run on. Async-signal-safe.
+    /// The power has stayed: threads may run on. Async-signal-safe. While all threads are stopped only `when_saved` can
+    /// call it.
     void power_is_back() noexcept;
     /// From now on nobody saves: all pools go on at `power`. Returns whether all do. It is called by itself when the
     /// daemon falls silent, when a pool has grown too large, and when a thread could not be stopped. Requires: as

@@ -117,6 +117,19 @@ TEST(Carrier, ThatDropsIsAFailureAndOneThatReturnsIsItsEnd) {
     EXPECT_EQ(next(of), news::lost);
 }
 
+TEST(Carrier, ThatReturnedUnseenDropsOnceMore) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    auto opened = carrier_of(std::make_unique<told_lines>(ends[0]));
+    ASSERT_TRUE(opened) << opened.error().text();
+    // Threads are stopped by the first alarm, this trigger's own as well, while the carrier returns.
+    for (int alarm = 0; alarm < 2; ++alarm) {
+        ASSERT_EQ(::write(ends[1], "0", 1), 1);
+        EXPECT_EQ(next(**opened), news::power_fails);
+    }
+    ::close(ends[1]);
+}
+
 TEST(Carrier, OfALineWithoutModemLinesIsRefused) {
     const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
     ASSERT_GE(terminal, 0);
