@@ -63,9 +63,9 @@ bool is_armed(const format::superblock& block) noexcept;
 result<powerfail::save_name> save_name_of(const format::superblock& block, const persist::file& in);
 /// What the kernel module saved of that life. Errors: those of shadow_log::find_saved and save_name_of.
 result<powerfail::shadow_log> log_saved_by_module(const format::superblock& block, const persist::file& in);
-/// The log of an armed pool that is not in the pool: a save of the kernel module if there is one that counts, else what
-/// a process of this boot left in memory that had that file open. Of two, which have the same commits, the save comes
-/// first: it is sealed. Errors: those of mark_of; permission_denied, io.
+/// The log of an armed pool that is not in the pool: what a process of this boot left in memory that had that file
+/// open; else a save of the kernel module, if there is one that counts. Of two the one in memory has all commits: a
+/// program that closed the module's file was saved then, and went on. Errors: those of mark_of; permission_denied, io.
 result<std::optional<powerfail::shadow_log>> log_outside_pool(const format::superblock& block, const persist::file& in);
 
 /// Whether that may be torn which the log does not mend: in use below `power`, and not in this boot, or not in this

@@ -181,7 +181,7 @@ void module_handler::implementation::note_losses(const std::vector<pollfd>& hear
     const std::lock_guard lock(mutex_);
     for (armed_pool& each : armed_)
         for (const pollfd& one : heard)
-            each.is_lost |= one.fd == each.module.descriptor() && (one.revents & (POLLHUP | POLLERR)) != 0;
+            each.is_lost |= one.fd == each.module.descriptor() && (one.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
 /// One pool after another goes on at `power`. False: one of them has to be asked again.
