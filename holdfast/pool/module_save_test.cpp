@@ -149,7 +149,7 @@ TEST_F(ModuleSave, InTheSameBootALogInMemoryComesBeforeASaveAndOneOfThemSuffices
     for (const bool keeps_memory : {true, false}) {
         auto pool = make();
         commit_word(*pool, 5);
-        commit_word(*pool, 6, false);
+        commit_word(*pool, 6, keeps_memory);
         // As the module does when the process ends, or closes the module's file and goes on.
         module_.fail_power();
         if (keeps_memory) commit_word(*pool, 7, false);
