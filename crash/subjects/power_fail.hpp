@@ -87,7 +87,7 @@ inline bool bring_back_shadow_of(const std::string& path, std::size_t most_bytes
     const auto shadow = powerfail::shadow_log::create(block, image.bytes().data(), 0).value();
     const auto kept = image.bytes().subspan(most_bytes);
     std::memcpy(&shadow.header(), kept.data(), kept.size());
-    return shadow.header().sealed != 0 && is_armed(block);
+    return shadow.header().sealed != 0;
 }
 
 /// What is cut inside of a cut: a save, and inside of that the opening that follows it. An opening has parts, each an

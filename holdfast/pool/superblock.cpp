@@ -172,10 +172,10 @@ result<powerfail::shadow_log> log_saved_by_module(const superblock& block, const
 
 result<std::optional<powerfail::shadow_log>> log_outside_pool(const superblock& block, const persist::file& in) {
     std::optional<powerfail::shadow_log> none;
-    // A save that is sealed in the pool is whole, and no log outside is newer: threads run on when it is taken back.
-    if (!is_armed(block) || (block.required_features & format::feature_shadow_log) == 0) return none;
+    if ((block.required_features & format::feature_shadow_log) == 0) return none;
+    // Also of a pool that says `saved`: the seal of a process that was killed may only have been stored.
     auto in_memory = log_in_memory(block, in);
-    if (!in_memory || *in_memory) return in_memory;
+    if (!in_memory || *in_memory || !is_armed(block)) return in_memory;
     auto saved = log_saved_by_module(block, in);
     if (saved) return std::optional(std::move(*saved));
     if (!is_none(saved.error())) return std::move(saved).give_error();
