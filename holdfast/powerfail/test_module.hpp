@@ -139,7 +139,8 @@ private:
         if (const int failed = find(about); failed != 0) return failed;
         const save& found = saves.at(about.key);
         if (about.from > found.bytes.size() || about.wanted > found.bytes.size() - about.from) return ERANGE;
-        std::memcpy(reinterpret_cast<void*>(about.address), found.bytes.data() + about.from, about.wanted);
+        if (about.wanted != 0)
+            std::memcpy(reinterpret_cast<void*>(about.address), found.bytes.data() + about.from, about.wanted);
         about.bytes = found.bytes.size();
         return 0;
     }
