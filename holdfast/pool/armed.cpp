@@ -29,6 +29,7 @@
 #include <holdfast/powerfail/planted.hpp>
 #include <holdfast/powerfail/save.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -54,7 +55,7 @@ result<void> mapped_pool::adopt_log_outside_pool() {
     } else {
         powerfail::save((*shadow)->header(), base_, lines_);
     }
-    if ((*shadow)->is_saved()) acknowledge_save(superblock_);
+    if ((*shadow)->is_saved()) forget_saves();
     auto saved = read_superblock(*file_);
     if (!saved) return saved.error();
     superblock_ = *saved;
@@ -72,12 +73,15 @@ result<void> mapped_pool::save_into_file(const format::shadow_header& log) {
     return holdfast::write_superblock(*file_, saved_after(superblock_));
 }
 
-/// The pool has durably what the kernel module had saved of the life that wrote `of`. Where this fails, who arms the
-/// pool next does it.
-void mapped_pool::acknowledge_save(const format::superblock& of) {
-    const auto name = save_name_of(of, *file_);
+/// The pool has durably what the kernel module has saved of this file, whatever life that was of. Where this fails, who
+/// arms the pool next does it.
+void mapped_pool::forget_saves() {
+    const auto own = save_name_of(superblock_, *file_);
     auto module = powerfail::kernel_module::open();
-    if (name && module) static_cast<void>(module->acknowledge(*name));
+    if (!own || !module) return;
+    const auto saved = module->name_of_save(own->key);
+    if (saved && std::equal(saved->session, saved->session + 2, own->session))
+        static_cast<void>(module->acknowledge(*saved));
 }
 
 /// What an earlier life left in memory, and nobody needs any more. `before`: the superblock that this opening found.
@@ -99,9 +103,9 @@ void mapped_pool::arm() {
     of.file_mark = *mark;
     const auto name = save_name_of(of, *file_);
     if (!name) return;
-    // A life of this boot may have ended between step 2 and its superblock. Its save has nothing, and the generation
-    // that this life begins with.
-    acknowledge_save(of);
+    // Such as that of a life of this boot that ended between step 2 and its superblock: it has nothing, and the
+    // generation that this life begins with.
+    forget_saves();
     const std::uintptr_t at = stand_ins_now.log_behind_pool ? superblock_.base + superblock_.reserved_bytes : 0;
     auto shadow = powerfail::shadow_log::create(of, base_, at);
     if (!shadow) return;

@@ -100,7 +100,7 @@ private:
     // armed.cpp: at `on_power_fail`.
     result<void> adopt_log_outside_pool();
     result<void> save_into_file(const format::shadow_header& log);
-    void acknowledge_save(const format::superblock& of);
+    void forget_saves();
     void arm();
     void forget_shadow_of(const format::superblock& before) noexcept;
     void seal_next(const format::superblock& now);

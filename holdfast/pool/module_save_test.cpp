@@ -1,5 +1,5 @@
 // Pools whose logs the kernel module saves: what an opening finds in the module's region, and what it believes of it.
-#include <holdfast/pool/pool_test_support.hpp>
+#include <holdfast/pool/armed_pool_test_support.hpp>
 
 #include <holdfast/log/replay.hpp>
 #include <holdfast/pool/superblock.hpp>
@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
 namespace holdfast {
@@ -20,28 +21,10 @@ using namespace holdfast::test;
 using powerfail::module_handler;
 using powerfail::test::test_module;
 
-class ModuleSave : public ::testing::Test {
+class ModuleSave : public armed_pool_test {
 protected:
     ModuleSave() { powerfail::use_handler(&handler_); }
-    ~ModuleSave() override {
-        powerfail::use_handler(nullptr);
-        remove_log_in_memory();
-    }
-    std::string path() const { return scratch_.file("pool"); }
-    static create_options armed() { return small_nvram_pool(level::on_power_fail); }
-    pool_pointer make() const {
-        auto pool = open_pool::create(path(), redo_like, armed());
-        if (!pool) throw failure(pool.error());
-        return std::move(*pool);
-    }
-    result<pool_pointer> open(const open_options& options = small_nvram_pool(level::power)) const {
-        return open_pool::open(path(), redo_like, options);
-    }
-    /// What an opening finds in the last word, or why there is none.
-    std::string found(const open_options& options = small_nvram_pool(level::power)) const {
-        auto pool = open(options);
-        return pool ? std::to_string(*last_word(**pool)) : std::string(name_of(pool.error().code));
-    }
+    ~ModuleSave() override { powerfail::use_handler(nullptr); }
     /// An armed life that ends with its machine: a commit at home, one only in the log.
     void live_until_the_power_fails() {
         auto pool = make();
@@ -52,17 +35,17 @@ protected:
         pool->abandon();
         begin_next_boot();
     }
-    void begin_next_boot(const char* name = "tuesday") const {
-        remove_log_in_memory();
-        stand_ins_now.boot_id = name;
-    }
-    void remove_log_in_memory() const {
-        if (std::filesystem::exists(path()))
-            for (const unsigned copy : {0u, 1u}) powerfail::shadow_log::remove(superblock_copy(path(), copy));
+    /// A killed life with one commit, which the next opening has replayed. Returns what the module saved of it.
+    std::map<std::uint64_t, test_module::save> saves_of_a_life_before() {
+        auto pool = make();
+        commit_word(*pool, 5, false);
+        module_.fail_power();
+        auto saves = module_.saves;
+        pool->abandon();
+        EXPECT_EQ(found(), "5");
+        return saves;
     }
 
-    scratch_directory scratch_{"/dev/shm"};
-    boot_named boot_{"monday"};
     test_module module_;
     module_handler handler_;
 };
@@ -163,14 +146,8 @@ TEST_F(ModuleSave, InTheSameBootALogInMemoryComesBeforeASaveAndOneOfThemSuffices
 }
 
 TEST_F(ModuleSave, ASaveOfAnEarlierLifeOfTheSameBootIsNotBelieved) {
-    auto pool = make();
-    commit_word(*pool, 5, false);
-    module_.fail_power();
-    const auto saves = module_.saves;
-    pool->abandon();
-    EXPECT_EQ(found(), "5");
-    // The save was not acknowledged after all, and the next life has another handler, which does not save it.
-    module_.saves = saves;
+    const auto saves = saves_of_a_life_before();
+    // The next life has another handler, which does not save it.
     powerfail::test::test_handler other;
     auto later = open(armed());
     ASSERT_TRUE(later) << later.error().text();
@@ -178,16 +155,13 @@ TEST_F(ModuleSave, ASaveOfAnEarlierLifeOfTheSameBootIsNotBelieved) {
     commit_word(**later, 7);
     (*later)->abandon();
     begin_next_boot();
+    // It was not acknowledged after all.
+    module_.saves = saves;
     EXPECT_EQ(found(), "not_durable");
 }
 
 TEST_F(ModuleSave, ASaveOfAnotherBootIsNotBelievedAndTheErrorSaysSo) {
-    auto pool = make();
-    commit_word(*pool, 5, false);
-    module_.fail_power();
-    const auto saves = module_.saves;
-    pool->abandon();
-    EXPECT_EQ(found(), "5");
+    const auto saves = saves_of_a_life_before();
     begin_next_boot();
     {
         powerfail::test::test_handler other;

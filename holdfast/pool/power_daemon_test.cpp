@@ -1,5 +1,5 @@
 // Processes that the power daemon tells, and what becomes of them without it.
-#include <holdfast/pool/pool_test_support.hpp>
+#include <holdfast/pool/armed_pool_test_support.hpp>
 
 #include <holdfast/powerfail/daemon_protocol.hpp>
 #include <holdfast/powerfail/power_daemon.hpp>
@@ -32,7 +32,7 @@ void wait_for(const std::function<bool()>& what) {
     while (!what()) std::this_thread::yield();
 }
 
-class PowerDaemon : public ::testing::Test {
+class PowerDaemon : public armed_pool_test {
 protected:
     void SetUp() override {
         if (persist::test::emulated()) GTEST_SKIP() << "an emulator's own threads cannot be stopped";
@@ -41,10 +41,8 @@ protected:
         handler_.reset();
         powerfail::use_handler(nullptr);
         end_daemon(SIGKILL);
-        remove_log_in_memory();
     }
     std::string socket() const { return scratch_.file("powerd"); }
-    std::string path() const { return scratch_.file("pool"); }
 
     /// `button`: a pipe of input events, both ends; nullptr: the daemon has no trigger.
     void begin_daemon(const int* button = nullptr) {
@@ -79,31 +77,15 @@ protected:
         powerfail::use_handler(&*handler_);
         return *handler_;
     }
-    pool_pointer make() const {
-        auto pool = open_pool::create(path(), redo_like, small_nvram_pool(level::on_power_fail));
-        if (!pool) throw failure(pool.error());
-        return std::move(*pool);
-    }
-    std::string found() const {
-        auto pool = open_pool::open(path(), redo_like, small_nvram_pool(level::power));
-        return pool ? std::to_string(*last_word(**pool)) : std::string(name_of(pool.error().code));
-    }
-    void remove_log_in_memory() const {
-        if (std::filesystem::exists(path()))
-            for (const unsigned copy : {0u, 1u}) powerfail::shadow_log::remove(superblock_copy(path(), copy));
-    }
     /// The pool is at `power` soon, and what is acknowledged then survives the power.
     void expect_fall_back(open_pool& pool) {
         wait_for([&] { return pool.durability() == level::power; });
         commit_word(pool, 9, false);
         pool.abandon();
-        remove_log_in_memory();
-        stand_ins_now.boot_id = "tuesday";
+        begin_next_boot();
         EXPECT_EQ(found(), "9");
     }
 
-    scratch_directory scratch_{"/dev/shm"};
-    boot_named boot_{"monday"};
     pid_t daemon_ = 0;
     std::optional<process_handler> handler_;
 };

@@ -1,5 +1,5 @@
 // The level `on_power_fail`: no fence, a log in memory, and a handler that saves both.
-#include <holdfast/pool/pool_test_support.hpp>
+#include <holdfast/pool/armed_pool_test_support.hpp>
 
 #include <holdfast/log/replay.hpp>
 #include <holdfast/powerfail/shadow_log.hpp>
@@ -14,41 +14,15 @@ namespace {
 using namespace holdfast::test;
 using powerfail::test::test_handler;
 
-class PowerFail : public ::testing::Test {
+class PowerFail : public armed_pool_test {
 protected:
-    ~PowerFail() override { remove_log_in_memory(); }
-    std::string path() const { return scratch_.file("pool"); }
-    static create_options armed() { return small_nvram_pool(level::on_power_fail); }
-    pool_pointer make() const {
-        auto pool = open_pool::create(path(), redo_like, armed());
-        if (!pool) throw failure(pool.error());
-        return std::move(*pool);
-    }
-    result<pool_pointer> open(const open_options& options = armed()) const {
-        return open_pool::open(path(), redo_like, options);
-    }
-    /// What an opening finds in the last word, or why there is none.
-    std::string found(const open_options& options = armed()) const {
-        auto pool = open(options);
-        return pool ? std::to_string(*last_word(**pool)) : std::string(name_of(pool.error().code));
-    }
+    result<pool_pointer> open(const open_options& options = armed()) const { return armed_pool_test::open(options); }
+    std::string found(const open_options& options = armed()) const { return armed_pool_test::found(options); }
     bool has_log_in_memory() const {
         format::superblock newest = superblock_copy(path(), 0);
         if (superblock_copy(path(), 1).generation > newest.generation) newest = superblock_copy(path(), 1);
         return powerfail::shadow_log::find(newest).has_value();
     }
-    /// The machine goes down: nothing in its memory is left.
-    void lose_memory() const {
-        remove_log_in_memory();
-        stand_ins_now.boot_id = "tuesday";
-    }
-    void remove_log_in_memory() const {
-        if (std::filesystem::exists(path()))
-            for (const unsigned copy : {0u, 1u}) powerfail::shadow_log::remove(superblock_copy(path(), copy));
-    }
-
-    scratch_directory scratch_{"/dev/shm"};
-    boot_named boot_{"monday"};
 };
 
 TEST_F(PowerFail, WithoutAHandlerAPoolRunsAtPower) {
@@ -127,7 +101,7 @@ TEST_F(PowerFail, WhatWasSavedIsReplayedOnce) {
         handler.fail_power();
         pool->abandon();
     }
-    lose_memory();
+    begin_next_boot();
     {
         auto pool = open(small_nvram_pool(level::power));
         ASSERT_TRUE(pool) << pool.error().text();
@@ -142,7 +116,7 @@ TEST_F(PowerFail, WhatWasSavedIsReplayedOnce) {
 TEST_F(PowerFail, WithoutASaveWhatWasInUseIsNotDurable) {
     test_handler handler;
     make_unclean(path(), armed(), redo_like, 6);
-    lose_memory();
+    begin_next_boot();
     for (const level next : {level::on_power_fail, level::power, level::process})
         EXPECT_EQ(found(small_nvram_pool(next)), "not_durable");
     auto options = small_nvram_pool(level::power);
@@ -153,7 +127,7 @@ TEST_F(PowerFail, WithoutASaveWhatWasInUseIsNotDurable) {
 TEST_F(PowerFail, ALogThatIsGoneFromMemoryInTheSameBootIsMissed) {
     test_handler handler;
     make_unclean(path(), armed(), redo_like, 6);
-    lose_memory();
+    begin_next_boot();
     stand_ins_now.boot_id = "monday";
     const auto refused = open();
     ASSERT_EQ(code_of(refused), errc::not_durable);
@@ -191,7 +165,7 @@ TEST_F(PowerFail, ASaveThatWasResumedNeverCounts) {
     const auto after = bytes_of(path());
     EXPECT_EQ(found(), "6") << "killed in the same boot";
     write_bytes(path(), 0, after.data(), after.size());
-    lose_memory();
+    begin_next_boot();
     EXPECT_EQ(found(), "not_durable");
 }
 
@@ -205,7 +179,7 @@ TEST_F(PowerFail, AfterAResumedSaveTheNextOneCountsAndSoDoesClosing) {
     handler.fail_power();
     pool->abandon();
     const auto saved = bytes_of(path());
-    lose_memory();
+    begin_next_boot();
     EXPECT_EQ(found(small_nvram_pool(level::power)), "7");
     std::filesystem::remove(path());
     stand_ins_now.boot_id = "monday";
@@ -217,7 +191,7 @@ TEST_F(PowerFail, AfterAResumedSaveTheNextOneCountsAndSoDoesClosing) {
     pool->lanes()->release(pool->lanes()->acquire());
     *last_word(*pool) = 8;
     ASSERT_TRUE(pool->close());
-    lose_memory();
+    begin_next_boot();
     EXPECT_EQ(found(small_nvram_pool(level::power)), "8") << "the copy of a record is not replayed";
 }
 
@@ -231,7 +205,7 @@ TEST_F(PowerFail, AClosedPoolOpensInAnyBootAndItsLogIsGone) {
     for (const unsigned copy : {0u, 1u})
         EXPECT_EQ(superblock_copy(path(), copy).required_features & format::feature_shadow_log, 0u)
             << "what does not know such logs may open it";
-    lose_memory();
+    begin_next_boot();
     EXPECT_EQ(found(small_nvram_pool(level::power)), "5");
 }
 
@@ -242,7 +216,7 @@ TEST_F(PowerFail, ASaveAfterAGrowthHasItsSize) {
     commit_word(*pool, 5, false);
     handler.fail_power();
     pool->abandon();
-    lose_memory();
+    begin_next_boot();
     auto opened = open(small_nvram_pool(level::power));
     ASSERT_TRUE(opened) << opened.error().text();
     EXPECT_EQ((*opened)->size(), 512u << 10);

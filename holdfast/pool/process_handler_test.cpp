@@ -1,5 +1,5 @@
 // The library's own handler: what it promises, what it declines, and what a kill finds wherever it strikes.
-#include <holdfast/pool/pool_test_support.hpp>
+#include <holdfast/pool/armed_pool_test_support.hpp>
 
 #include <holdfast/base/test_run.hpp>
 #include <holdfast/powerfail/process_handler.hpp>
@@ -33,7 +33,7 @@ process_handler_options patient() {
     return options;
 }
 
-class ProcessHandler : public ::testing::Test {
+class ProcessHandler : public armed_pool_test {
 protected:
     void SetUp() override {
         if (persist::test::emulated()) GTEST_SKIP() << "an emulator's own threads cannot be stopped";
@@ -41,35 +41,11 @@ protected:
     ~ProcessHandler() override {
         handler_.reset();
         powerfail::use_handler(nullptr);
-        remove_log_in_memory();
     }
     process_handler& use(process_handler_options options = patient()) {
         handler_.emplace(std::move(options));
         powerfail::use_handler(&*handler_);
         return *handler_;
-    }
-    std::string path() const { return scratch_.file("pool"); }
-    static create_options armed(std::uint32_t delay_ns = 0) {
-        create_options options = small_nvram_pool(level::on_power_fail);
-        options.delay_ns = delay_ns;
-        return options;
-    }
-    pool_pointer make(const create_options& options = armed()) const {
-        auto pool = open_pool::create(path(), redo_like, options);
-        if (!pool) throw failure(pool.error());
-        return std::move(*pool);
-    }
-    std::string found() const {
-        auto pool = open_pool::open(path(), redo_like, small_nvram_pool(level::power));
-        return pool ? std::to_string(*last_word(**pool)) : std::string(name_of(pool.error().code));
-    }
-    void remove_log_in_memory() const {
-        if (std::filesystem::exists(path()))
-            for (const unsigned copy : {0u, 1u}) powerfail::shadow_log::remove(superblock_copy(path(), copy));
-    }
-    void restart_machine() const {
-        remove_log_in_memory();
-        stand_ins_now.boot_id = "tuesday";
     }
     /// Commits in a thread until this is destroyed.
     class committing {
@@ -98,8 +74,7 @@ protected:
         std::thread thread_;
     };
 
-    scratch_directory scratch_{"/dev/shm"};
-    boot_named boot_{"monday"};
+
     std::optional<process_handler> handler_;
 };
 
@@ -179,7 +154,7 @@ TEST_F(ProcessHandler, DeclinesWhatTakesLongerThanThePowerLastsAndSaysSo) {
     EXPECT_EQ(handler.pools(), 0u);
     commit_word(*pool, 4, false);
     pool->abandon();
-    restart_machine();
+    begin_next_boot();
     EXPECT_EQ(found(), "4");
 }
 
@@ -204,7 +179,9 @@ TEST_F(ProcessHandler, APoolThatGrowsTooLargeGoesOnAtPower) {
     options.hold_up = std::chrono::seconds{1};
     const process_handler& handler = use(options);
     // What a line takes is told, not measured: no machine is too slow for this.
-    auto pool = make(armed(20'000));
+    auto delayed = armed();
+    delayed.delay_ns = 20'000;
+    auto pool = make(delayed);
     if (pool->durability() != level::on_power_fail) GTEST_SKIP() << handler.last_decline();
     commit_word(*pool, 4);
     ASSERT_TRUE(pool->grow(4 << 20));
@@ -212,7 +189,7 @@ TEST_F(ProcessHandler, APoolThatGrowsTooLargeGoesOnAtPower) {
     EXPECT_EQ(handler.pools(), 0u);
     commit_word(*pool, 5, false);
     pool->abandon();
-    restart_machine();
+    begin_next_boot();
     EXPECT_EQ(found(), "5");
 }
 
@@ -255,7 +232,7 @@ TEST_F(ProcessHandler, SealsNothingWhereAThreadCannotBeStoppedAndThePoolGoesOnAt
     wait_for([&] { return pool->durability() == level::power; });
     commit_word(*pool, 5, false);
     pool->abandon();
-    restart_machine();
+    begin_next_boot();
     EXPECT_EQ(found(), "5");
 }
 
@@ -318,7 +295,7 @@ TEST_F(ProcessHandler, AKillBetweenSealAndResumptionLosesNothingInThisBootOrAnot
             return 1;
         });
         ASSERT_TRUE(WIFSIGNALED(status)) << status;
-        if (restarts) restart_machine();
+        if (restarts) begin_next_boot();
         EXPECT_EQ(found(), "6") << restarts;
         stand_ins_now.boot_id = "monday";
         std::filesystem::remove(path());

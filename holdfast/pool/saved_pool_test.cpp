@@ -1,5 +1,5 @@
 // What an opening believes after a life at `on_power_fail`: a sealed save, or the log in memory, and which of the two.
-#include <holdfast/pool/pool_test_support.hpp>
+#include <holdfast/pool/armed_pool_test_support.hpp>
 
 #include <holdfast/pool/superblock.hpp>
 #include <holdfast/powerfail/shadow_log.hpp>
@@ -15,22 +15,16 @@ using namespace holdfast::test;
 using powerfail::shadow_log;
 
 /// A pool in which 5 is home, and 6 only in the log; its process is gone.
-class SavedPool : public ::testing::Test {
+class SavedPool : public armed_pool_test {
 protected:
-    ~SavedPool() override {
-        if (std::filesystem::exists(path()))
-            for (const unsigned copy : {0u, 1u}) shadow_log::remove(superblock_copy(path(), copy));
-    }
-    std::string path() const { return scratch_.file("pool"); }
     enum class end : std::uint8_t { killed, saved, resumed };
     void leave(end how) {
-        auto pool = open_pool::create(path(), redo_like, small_nvram_pool(level::on_power_fail));
-        ASSERT_TRUE(pool) << pool.error().text();
-        ASSERT_EQ((*pool)->durability(), level::on_power_fail);
-        commit_word(**pool, 5);
-        commit_word(**pool, 6, false);
+        auto pool = make();
+        ASSERT_EQ(pool->durability(), level::on_power_fail);
+        commit_word(*pool, 5);
+        commit_word(*pool, 6, false);
         if (how != end::killed) handler_.fail_power(how == end::resumed);
-        (*pool)->abandon();
+        pool->abandon();
     }
     /// Of the copies that hold, the newer one.
     format::superblock in_force() const {
@@ -40,13 +34,6 @@ protected:
     static std::byte* log_of(const shadow_log& shadow) {
         return reinterpret_cast<std::byte*>(&shadow.header()) + format::shadow_log_offset;
     }
-    result<pool_pointer> open() const {
-        return open_pool::open(path(), redo_like, small_nvram_pool(level::power));
-    }
-    std::string found() const {
-        const auto pool = open();
-        return pool ? std::to_string(*last_word(**pool)) : std::string(name_of(pool.error().code));
-    }
     void expect_refused(const std::string& because) const {
         const auto pool = open();
         ASSERT_FALSE(pool);
@@ -54,8 +41,6 @@ protected:
         EXPECT_NE(pool.error().text().find(because), std::string::npos) << pool.error().text();
     }
 
-    scratch_directory scratch_{"/dev/shm"};
-    boot_named boot_{"monday"};
     powerfail::test::test_handler handler_;
 };
 

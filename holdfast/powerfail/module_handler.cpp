@@ -3,6 +3,7 @@
 #include <holdfast/powerfail/module_handler.hpp>
 
 #include <holdfast/base/threads.hpp>
+#include <holdfast/powerfail/charge_list.hpp>
 #include <holdfast/powerfail/kernel_module.hpp>
 
 #include <algorithm>
@@ -49,16 +50,14 @@ public:
         // A child has inherited a lock that nobody in it may have to give back.
         if (!is_of_this_process()) return 0;
         const std::lock_guard lock(mutex_);
-        return armed_.size();
+        return armed_.all().size();
     }
 
 private:
-    struct armed_pool {
-        charge* of;
+    struct armed_pool : held_charge {
         kernel_module module;
         std::uint32_t kept;
-        bool is_lost = false;        ///< nobody saves it any more
-        bool is_being_lost = false;  ///< the thread is in its `lost`, which uses the charge
+        bool is_lost = false;  ///< nobody saves it any more
     };
 
     bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
@@ -77,24 +76,10 @@ private:
     void watch() noexcept;
     std::vector<pollfd> polled() const;
     void note_losses(const std::vector<pollfd>& heard) noexcept;
-    bool lose_some();
-    struct loser_at_work {
-        implementation& its;
-        const charge& of;
-        ~loser_at_work() {
-            const std::lock_guard lock(its.mutex_);
-            if (armed_pool* const still = its.find(of); still != nullptr) still->is_being_lost = false;
-        }
-    };
-    armed_pool* find(const charge& of) noexcept {
-        const auto found = std::ranges::find(armed_, &of, &armed_pool::of);
-        return found == armed_.end() ? nullptr : &*found;
-    }
-
     const std::string device_;
     pid_t process_ = ::getpid();
     mutable std::mutex mutex_;  ///< guards what follows
-    std::vector<armed_pool> armed_;
+    charge_list<armed_pool, std::mutex> armed_{mutex_};
     std::string last_decline_;
     int wakes_ = -1;
     std::thread thread_;
@@ -105,12 +90,11 @@ private:
 void module_handler::implementation::begin_in_child() noexcept {
     leave_to_parent();
     ::new (static_cast<void*>(&mutex_)) std::mutex;
-    armed_.clear();
+    armed_.all().clear();
     if (wakes_ >= 0) ::close(std::exchange(wakes_, -1));
     process_ = ::getpid();
 }
 
-/// A save that nobody has acknowledged is of an earlier life of this file: what arms a pool has recovered it.
 result<module_handler::implementation::armed_pool> module_handler::implementation::registered(charge& taken) const {
     const std::span log(reinterpret_cast<const std::byte*>(taken.shadow), format::shadow_log_offset + taken.log_bytes);
     // The pool may grow that far.
@@ -119,15 +103,8 @@ result<module_handler::implementation::armed_pool> module_handler::implementatio
     auto module = kernel_module::open(device_);
     if (!module) return std::move(module).give_error();
     auto kept = module->keep(log, homes, taken.name);
-    if (!kept && kept.error().code == errc::already_exists) {
-        const auto before = module->name_of_save(taken.name.key);
-        const bool is_own = before && std::equal(before->session, before->session + 2, taken.name.session);
-        if (is_own)
-            if (auto gone = module->acknowledge(*before); !gone) return std::move(gone).give_error();
-        if (is_own) kept = module->keep(log, homes, taken.name);
-    }
     if (!kept) return std::move(kept).give_error();
-    return armed_pool{&taken, std::move(*module), *kept};
+    return armed_pool{{&taken}, std::move(*module), *kept};
 }
 
 bool module_handler::implementation::arm(charge& taken) {
@@ -136,27 +113,15 @@ bool module_handler::implementation::arm(charge& taken) {
     if (!start_thread()) return decline("no thread could be started");
     auto made = registered(taken);
     if (!made) return decline(made.error().text());
-    armed_.push_back(*std::move(made));
+    armed_.all().push_back(*std::move(made));
     last_decline_.clear();
     wake();
     return true;
 }
 
 void module_handler::implementation::disarm(charge& given_back) noexcept {
-    for (;; std::this_thread::sleep_for(std::chrono::microseconds{100})) {
-        std::optional<armed_pool> ended;
-        {
-            const std::lock_guard lock(mutex_);
-            armed_pool* const its = find(given_back);
-            if (its == nullptr) return;
-            if (its->is_being_lost && thread_.get_id() != std::this_thread::get_id()) continue;
-            ended.emplace(std::move(*its));
-            armed_.erase(armed_.begin() + (its - armed_.data()));
-        }
-        // Waits for the end of a save, without the lock.
-        ended->module.release(ended->kept);
-        return;
-    }
+    // Waits for the end of a save, without the lock.
+    if (auto ended = armed_.take(given_back)) ended->module.release(ended->kept);
 }
 
 /// Requires: mutex_ is held.
@@ -172,41 +137,16 @@ bool module_handler::implementation::start_thread() {
 std::vector<pollfd> module_handler::implementation::polled() const {
     const std::lock_guard lock(mutex_);
     std::vector<pollfd> all{{wakes_, POLLIN, 0}};
-    for (const armed_pool& each : armed_)
+    for (const armed_pool& each : armed_.all())
         if (!each.is_lost) all.push_back({each.module.descriptor(), 0, 0});
     return all;
 }
 
 void module_handler::implementation::note_losses(const std::vector<pollfd>& heard) noexcept {
     const std::lock_guard lock(mutex_);
-    for (armed_pool& each : armed_)
+    for (armed_pool& each : armed_.all())
         for (const pollfd& one : heard)
             each.is_lost |= one.fd == each.module.descriptor() && (one.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
-}
-
-/// One pool after another goes on at `power`. False: one of them has to be asked again.
-bool module_handler::implementation::lose_some() {
-    std::vector<charge*> tried;
-    for (;;) {
-        charge* next = nullptr;
-        {
-            const std::lock_guard lock(mutex_);
-            const auto found = std::ranges::find_if(armed_, [&](const armed_pool& each) {
-                return each.is_lost && std::ranges::find(tried, each.of) == tried.end();
-            });
-            if (found == armed_.end()) break;
-            next = found->of;
-            found->is_being_lost = true;
-        }
-        {
-            // Also where it throws: `disarm` waits for it.
-            const loser_at_work at_work{*this, *next};
-            static_cast<void>(next->lost());
-        }
-        tried.push_back(next);
-    }
-    const std::lock_guard lock(mutex_);
-    return std::ranges::none_of(armed_, [](const armed_pool& each) { return each.is_lost; });
 }
 
 void module_handler::implementation::watch() noexcept {
@@ -220,7 +160,7 @@ void module_handler::implementation::watch() noexcept {
             std::uint64_t told = 0;
             if ((all[0].revents & POLLIN) != 0) static_cast<void>(::read(wakes_, &told, sizeof told));
             note_losses(all);
-            all_done = lose_some();
+            all_done = armed_.lose([](const armed_pool& each) { return each.is_lost; });
         } catch (...) {
             // Without memory: later.
             all_done = false;

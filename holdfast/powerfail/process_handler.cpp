@@ -8,6 +8,7 @@
 // From 1 to the end of 4 nothing is locked or allocated: a stopped thread may hold the allocator's lock.
 #include <holdfast/powerfail/process_handler.hpp>
 
+#include <holdfast/powerfail/charge_list.hpp>
 #include <holdfast/powerfail/parking.hpp>
 #include <holdfast/powerfail/priority_mutex.hpp>
 #include <holdfast/powerfail/save.hpp>
@@ -110,7 +111,7 @@ public:
         // A child has inherited a lock that nobody in it may have to give back.
         if (!is_of_this_process()) return 0;
         const std::lock_guard lock(mutex_);
-        return pools_.size();
+        return pools_.all().size();
     }
     alarm_report last_alarm() const {
         const std::lock_guard lock(mutex_);
@@ -125,11 +126,9 @@ public:
 
 private:
     using triggers = std::vector<std::unique_ptr<trigger>>;
-    struct armed_pool {
-        charge* of;
+    struct armed_pool : held_charge {
         std::uint64_t bytes;
         save_cost cost;
-        pid_t loser = 0;  ///< the thread that has called `lost`
     };
 
     bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
@@ -148,15 +147,6 @@ private:
         return false;
     }
     bool can_stop_threads();
-    struct loser_at_work {
-        implementation& its;
-        const charge& of;
-        ~loser_at_work() {
-            const std::lock_guard lock(its.mutex_);
-            if (armed_pool* const still = its.find(of); still != nullptr) still->loser = 0;
-        }
-    };
-    armed_pool* find(const charge& of) noexcept;
 
     const save_speed speed_;
     double park_ns_per_thread_ = 0;
@@ -165,7 +155,7 @@ private:
     std::mutex starting_;           ///< guards the threads
     std::mutex calling_;            ///< one `fail_power` at a time
     mutable priority_mutex mutex_;  ///< guards what follows
-    std::vector<armed_pool> pools_;
+    charge_list<armed_pool, priority_mutex> pools_{mutex_};
     alarm_report last_;
     std::string last_decline_;
     std::optional<triggers> opened_;  ///< for the next watcher
@@ -189,7 +179,7 @@ void process_handler::implementation::begin_in_child() noexcept {
     ::new (static_cast<void*>(&starting_)) std::mutex;
     ::new (static_cast<void*>(&calling_)) std::mutex;
     ::new (static_cast<void*>(&mutex_)) priority_mutex;
-    pools_.clear();
+    pools_.all().clear();
     opened_.reset();
     told_ = nullptr;
     lost_ = nothing_lost;
@@ -247,14 +237,8 @@ void process_handler::implementation::stop_threads() noexcept {
     if (loser_.joinable()) loser_.join();
 }
 
-/// Requires: mutex_ is held.
-process_handler::implementation::armed_pool* process_handler::implementation::find(const charge& of) noexcept {
-    const auto found = std::ranges::find(pools_, &of, &armed_pool::of);
-    return found == pools_.end() ? nullptr : &*found;
-}
-
 save_budget process_handler::implementation::budget_with(double copy_ns, double write_back_ns) const noexcept {
-    for (const armed_pool& each : pools_) {
+    for (const armed_pool& each : pools_.all()) {
         copy_ns += each.cost.copy_ns;
         write_back_ns += each.cost.write_back_ns;
     }
@@ -286,14 +270,14 @@ bool process_handler::implementation::arm(charge& taken) {
     if (with_it.sum_us() > with_it.allowed_us)
         return decline("a save would take " + std::to_string(with_it.sum_us()) + " us, and may take " +
                        std::to_string(with_it.allowed_us) + " us");
-    pools_.push_back({&taken, taken.pool_bytes, cost});
+    pools_.all().push_back({{&taken}, taken.pool_bytes, cost});
     last_decline_.clear();
     return true;
 }
 
 void process_handler::implementation::grown(charge& of, std::uint64_t pool_bytes) noexcept {
     const std::lock_guard lock(mutex_);
-    armed_pool* const its = find(of);
+    armed_pool* const its = pools_.find(of);
     if (its == nullptr) return;
     its->cost.write_back_ns *= static_cast<double>(pool_bytes) / static_cast<double>(its->bytes);
     its->bytes = pool_bytes;
@@ -302,42 +286,11 @@ void process_handler::implementation::grown(charge& of, std::uint64_t pool_bytes
 }
 
 void process_handler::implementation::disarm(charge& given_back) noexcept {
-    for (;;) {
-        {
-            const std::lock_guard lock(mutex_);
-            const armed_pool* const its = find(given_back);
-            if (its == nullptr) return;
-            if (its->loser == 0 || its->loser == ::gettid()) {
-                pools_.erase(pools_.begin() + (its - pools_.data()));
-                return;
-            }
-        }
-        // Another thread is in its `lost`, which uses the charge.
-        std::this_thread::sleep_for(std::chrono::microseconds{100});
-    }
+    static_cast<void>(pools_.take(given_back));
 }
 
 bool process_handler::implementation::give_up() {
-    if (!is_of_this_process()) return true;
-    bool all = true;
-    for (std::vector<charge*> tried;;) {
-        charge* next = nullptr;
-        {
-            const std::lock_guard lock(mutex_);
-            const auto untried = std::ranges::find_if(pools_, [&](const armed_pool& each) {
-                return each.loser == 0 && std::ranges::find(tried, each.of) == tried.end();
-            });
-            if (untried == pools_.end()) return all && pools_.empty();
-            next = untried->of;
-            untried->loser = ::gettid();
-        }
-        {
-            // Also where it throws: `disarm` waits for it.
-            const loser_at_work at_work{*this, *next};
-            all &= next->lost();
-        }
-        tried.push_back(next);
-    }
+    return !is_of_this_process() || pools_.lose([](const armed_pool&) { return true; });
 }
 
 void process_handler::implementation::ask_to_give_up() noexcept {
@@ -364,14 +317,14 @@ void process_handler::implementation::give_up_when_asked() {
 
 void process_handler::implementation::save_all(alarm_report& now, clock::time_point begun) noexcept {
     save_times last{begun, begun, begun};
-    for (const armed_pool& each : pools_) save(*each.of->shadow, each.of->pool, each.of->lines, &last);
-    now.pools = pools_.size();
+    for (const armed_pool& each : pools_.all()) save(*each.of->shadow, each.of->pool, each.of->lines, &last);
+    now.pools = pools_.all().size();
     now.log_copied = last.log_copied - begun;
     now.written_back = last.written_back - begun;
     now.sealed = last.sealed - begun;
     if (options.when_saved) options.when_saved();
     alarmed_by_->wait_for_power(options.stays_after);
-    for (const armed_pool& each : pools_) resume(*each.of->shadow, each.of->pool, each.of->lines);
+    for (const armed_pool& each : pools_.all()) resume(*each.of->shadow, each.of->pool, each.of->lines);
     now.resumed = clock::now() - begun;
 }
 
@@ -379,7 +332,7 @@ void process_handler::implementation::alarm(clock::time_point begun) noexcept {
     const std::lock_guard lock(mutex_);
     alarm_report now;
     now.number = last_.number + 1;
-    if (!pools_.empty()) {
+    if (!pools_.all().empty()) {
         now.is_stopped = !options.parks || parking::stop(options.hold_up);
         now.threads = options.parks && now.is_stopped ? parking::count() : 0;
         now.parked = clock::now() - begun;
