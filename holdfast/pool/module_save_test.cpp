@@ -65,6 +65,7 @@ TEST_F(ModuleSave, WhatTheModuleSavedIsReplayedInTheNextBootAndAcknowledged) {
     ASSERT_EQ(module_.saves.size(), 1u);
     EXPECT_EQ(found(), "6");
     EXPECT_TRUE(module_.saves.empty());
+    EXPECT_TRUE(module_.areas.empty()) << "the region's room is not used up by pools";
     EXPECT_EQ(found(), "6");
 }
 
@@ -267,8 +268,10 @@ TEST_F(ModuleSave, AClosedPoolIsNotRegisteredAndLeavesNoSave) {
     auto pool = make();
     EXPECT_EQ(module_.registered(), 1u);
     commit_word(*pool, 5);
+    EXPECT_EQ(module_.areas.size(), 1u);
     ASSERT_TRUE(pool->close());
     EXPECT_EQ(module_.registered(), 0u);
+    EXPECT_TRUE(module_.areas.empty());
     EXPECT_EQ(handler_.pools(), 0u);
     begin_next_boot();
     EXPECT_EQ(found(), "5");

@@ -1,5 +1,6 @@
 #include <holdfast/powerfail/kernel_module.hpp>
 
+#include <kernel/holdfast_chunks.h>
 #include <kernel/holdfast_powerfail.h>
 
 #include <cerrno>
@@ -97,11 +98,19 @@ result<std::uint32_t> kernel_module::keep(std::span<const std::byte> log, std::s
     return reason;
 }
 
-void kernel_module::release(std::uint32_t kept) noexcept {
+/// Where that fails it is found again under the key.
+void kernel_module::free_room(std::uint64_t key) noexcept {
+    holdfast_chunk room{};
+    room.key = key;
+    static_cast<void>(module_calls_now.control(descriptor_, HOLDFAST_FREE, &room));
+}
+
+void kernel_module::release(std::uint32_t kept, std::uint64_t key) noexcept {
     holdfast_log asked{};
     asked.id = kept;
     // What was lost meanwhile has no registration any more.
     static_cast<void>(module_calls_now.control(descriptor_, HOLDFAST_UNREGISTER, &asked));
+    free_room(key);
 }
 
 result<std::vector<kernel_module::line>> kernel_module::saved(const save_name& name) {
@@ -119,8 +128,10 @@ result<std::vector<kernel_module::line>> kernel_module::saved(const save_name& n
 
 result<void> kernel_module::acknowledge(const save_name& name) {
     holdfast_saved about = question_of(name);
-    if (module_calls_now.control(descriptor_, HOLDFAST_ACKNOWLEDGE, &about) == 0) return {};
-    return failed("a save cannot be acknowledged", errno);
+    if (module_calls_now.control(descriptor_, HOLDFAST_ACKNOWLEDGE, &about) != 0)
+        return failed("a save cannot be acknowledged", errno);
+    free_room(name.key);
+    return {};
 }
 
 result<save_name> kernel_module::name_of_save(std::uint64_t key) {

@@ -63,13 +63,13 @@ public:
     /// far as it is mapped then. Requires: whole lines; whole pages of homes. Errors: level_unavailable (declined: a
     /// save would take too long), already_exists (a save under the key has not been acknowledged), no_space, io.
     result<std::uint32_t> keep(std::span<const std::byte> log, std::span<const std::byte> homes, const save_name& name);
-    /// Waits for the end of a save in progress. Nothing is left to be found.
-    void release(std::uint32_t kept) noexcept;
+    /// Waits for the end of a save in progress. Nothing is left to be found, and the key's room in the region is free.
+    void release(std::uint32_t kept, std::uint64_t key) noexcept;
 
     /// What was saved under this name, by a save that counts. Errors: not_found (nothing); not_durable (only of another
     /// session); corrupt (it is damaged); permission_denied, io.
     result<std::vector<line>> saved(const save_name& name);
-    /// The log has been replayed, durably: the save is gone. Errors: as saved.
+    /// The log has been replayed, durably: the save is gone, and its room in the region is free. Errors: as saved.
     result<void> acknowledge(const save_name& name);
     /// The session of the save under the key, whatever it is. Errors: not_found, io.
     result<save_name> name_of_save(std::uint64_t key);
@@ -81,6 +81,7 @@ public:
     result<module_drill> drill();
 
 private:
+    void free_room(std::uint64_t key) noexcept;
     kernel_module(int descriptor, std::string device) : descriptor_(descriptor), device_(std::move(device)) {}
     error failed(const char* what, int number) const;
 

@@ -121,7 +121,7 @@ bool module_handler::implementation::arm(charge& taken) {
 
 void module_handler::implementation::disarm(charge& given_back) noexcept {
     // Waits for the end of a save, without the lock.
-    if (auto ended = armed_.take(given_back)) ended->module.release(ended->kept);
+    if (auto ended = armed_.take(given_back)) ended->module.release(ended->kept, given_back.name.key);
 }
 
 /// Requires: mutex_ is held.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/powerfail/kernel_module.hpp>
+#include <kernel/holdfast_chunks.h>
 #include <kernel/holdfast_powerfail.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include <sys/socket.h>
@@ -66,6 +68,7 @@ public:
     }
 
     std::map<std::uint64_t, save> saves;  ///< by key; each counts
+    std::set<std::uint64_t> areas;        ///< keys that have room in the region
     std::function<void()> when_acknowledged;
 
 private:
@@ -91,6 +94,7 @@ private:
         auto* const saved = static_cast<holdfast_saved*>(argument);
         switch (request) {
         case HOLDFAST_REGISTER: return keep(*log);
+        case HOLDFAST_FREE: return free_area(static_cast<const holdfast_chunk*>(argument)->key);
         case HOLDFAST_UNREGISTER: return logs_.erase(log->id) == 1 ? 0 : ENOENT;
         case HOLDFAST_NEXT_SAVED: return next(*saved);
         case HOLDFAST_READ_SAVED: return read(*saved);
@@ -110,7 +114,14 @@ private:
         if (saves.contains(log.key)) return ENOTEMPTY;
         log.id = ++last_id_;
         logs_[log.id] = log;
+        areas.insert(log.key);
         return 0;
+    }
+    int free_area(std::uint64_t key) {
+        if (saves.contains(key)) return ENOTEMPTY;
+        const bool is_used = std::ranges::any_of(logs_, [&](const auto& each) { return each.second.key == key; });
+        if (is_used) return EBUSY;
+        return areas.erase(key) == 1 ? 0 : ENOENT;
     }
     int describe(holdfast_powerfail_status& now) const {
         now.triggers = 1 << HOLDFAST_BY_CARRIER | 1 << HOLDFAST_BY_DEBUG;
