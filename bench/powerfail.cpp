@@ -195,6 +195,7 @@ private:
         powerfail::process_handler_options made;
         // Whatever this machine takes is measured.
         made.hold_up = std::chrono::minutes{1};
+        made.stays_after = std::chrono::milliseconds{0};
         made.on_sigpwr = false;
         made.when_saved = [this] { handler_.power_is_back(); };
         return made;

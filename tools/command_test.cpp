@@ -1,6 +1,9 @@
 // The command as its users meet it: exit status, what it prints, and what it leaves behind.
 #include "command_test_support.hpp"
 
+#include <holdfast/engine/redo.hpp>
+#include <holdfast/handle/pool.hpp>
+
 #include <tools/engines.hpp>
 
 #include <algorithm>
@@ -265,6 +268,29 @@ TEST_F(Command, DoctorMeasuresAndNamesEveryLevel) {
         }
     EXPECT_NE(run({"doctor", directory_}).out.find("Available durability levels"), std::string::npos);
     EXPECT_EQ(run({"doctor", in("missing")}).status, 1);
+}
+
+TEST_F(Command, DoctorRemovesWhatAKilledOneLeftAndNothingThatIsInUse) {
+    const std::string of_other = "/dev/shm/holdfast-doctor-of-other.pool", used = "/dev/shm/holdfast-doctor-used.pool";
+    std::ofstream(of_other) << "left";
+    create_options options;
+    options.bytes = 1 << 20;
+    std::filesystem::remove(used);
+    {
+        options.durability = level::process;
+        const auto pool = redo::pool::create(used, options).value();
+        EXPECT_EQ(run({"doctor", "/dev/shm", "--nvram"}).status, 0);
+        EXPECT_FALSE(std::filesystem::exists(of_other));
+        EXPECT_TRUE(std::filesystem::exists(used));
+    }
+    std::filesystem::remove(used);
+}
+
+TEST_F(Command, DoctorForgetsNoSaveThatIsNotThere) {
+    const outcome unreadable = run({"doctor", "/dev/shm", "--nvram", "--forget-save", "12x"});
+    EXPECT_EQ(unreadable.status, 2);
+    EXPECT_NE(unreadable.err.find("hexadecimal"), std::string::npos) << unreadable.err;
+    EXPECT_EQ(run({"doctor", "/dev/shm", "--nvram", "--forget-save", "12ab"}).status, 1);
 }
 
 TEST_F(Command, DoctorSaysWhoWouldSavePoolsAndADrillLosesNothing) {

@@ -13,9 +13,11 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace holdfast::tools {
 namespace {
@@ -30,6 +32,7 @@ struct doctor_options {
     bool nvram = false;
     bool drill = false;
     unsigned threads = 4;
+    std::string forgotten_save;  ///< its key; empty: none
 };
 
 /// One engine at one level: whether it is on offer here, and what to know about it.
@@ -213,7 +216,16 @@ std::string report_of(const std::string& path, const persist::storage& on, const
     return text;
 }
 
+std::uint64_t key_of(const std::string& text) {
+    std::uint64_t key = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), key, 16);
+    if (read.ec == std::errc{} && read.ptr == text.data() + text.size()) return key;
+    throw failure(error{.code = errc::invalid_argument, .what = "no save has such a key",
+                        .expected = "1 to 16 hexadecimal digits, as doctor prints them", .found = text});
+}
+
 int examine(const doctor_options& options, bool as_json) {
+    if (!options.forgotten_save.empty()) forget_save(key_of(options.forgotten_save));
     persist::discovery where;
     where.tmpfs_is_nvram = options.nvram;
     const auto on = persist::discover(options.path, where).value();
@@ -246,6 +258,9 @@ void add_doctor_command(CLI::App& application, command_line& line) {
     auto* drill = doctor->add_flag("--drill", options->drill, "Let the power of a scratch pool fail and stay");
     doctor->add_option("--threads", options->threads, "Threads that commit meanwhile")
         ->needs(drill)->check(CLI::Range(1, 64))->capture_default_str();
+    doctor->add_option("--forget-save", options->forgotten_save,
+                       "Drop the save with this key, of a pool that is gone, from the kernel module's region")
+        ->type_name("KEY");
     add_json_flag(*doctor, line);
     doctor->callback([options, &line] { line.run = [options, &line] { return examine(*options, line.json); }; });
 }

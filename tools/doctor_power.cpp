@@ -3,6 +3,7 @@
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/handle/check.hpp>
 #include <holdfast/handle/pool.hpp>
+#include <holdfast/persist/file.hpp>
 #include <holdfast/powerfail/power_daemon.hpp>
 #include <holdfast/powerfail/triggers.hpp>
 
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -27,11 +29,27 @@ struct counters {
     std::array<redo::field<std::uint64_t>, most_threads> of;
 };
 
+constexpr std::string_view scratch_begins = "holdfast-doctor-", scratch_ends = ".pool";
+
+/// What a doctor that was killed has left: such a pool that nobody uses.
+void remove_left_pools(const std::string& directory) {
+    std::error_code unreadable;
+    for (const auto& each : std::filesystem::directory_iterator(directory, unreadable)) {
+        const std::string name = each.path().filename();
+        if (!name.starts_with(scratch_begins) || !name.ends_with(scratch_ends)) continue;
+        const auto unused = persist::file::open_locked(each.path(), persist::file::access::read_write);
+        std::error_code ignored;
+        if (unused) std::filesystem::remove(each.path(), ignored);
+    }
+}
+
 /// A pool that vanishes.
 class scratch_pool {
 public:
     scratch_pool(const std::string& directory, const persist::storage& on)
-        : path_(directory + "/holdfast-doctor-" + std::to_string(::getpid()) + ".pool") {
+        : path_(directory + "/" + std::string(scratch_begins) + std::to_string(::getpid()) +
+                std::string(scratch_ends)) {
+        remove_left_pools(directory);
         create_options options;
         options.bytes = scratch_pool_bytes;
         options.durability = level::on_power_fail;
@@ -68,6 +86,7 @@ private:
         powerfail::process_handler_options made;
         made.on_sigpwr = false;
         made.hold_up = std::chrono::seconds{10};
+        made.stays_after = std::chrono::milliseconds{0};
         if (drills) made.when_saved = [this] { handler.power_is_back(); };
         return made;
     }
@@ -138,6 +157,7 @@ void examine_module(power_findings& found, bool drills) {
         return;
     }
     found.module = *state;
+    found.saves = module->saves();
     if (!drills) return;
     auto done = module->drill();
     if (done) found.module_drill = *done;
@@ -153,6 +173,14 @@ json json_of(const powerfail::module_state& module) {
             {"flush_us", module.flush.count() / 1000},
             {"copy_us_per_mib", module.copy_of_mib.count() / 1000},
             {"registered_bytes", module.registered_bytes}};
+}
+
+std::string text_of_key(std::uint64_t key) { return fmt::format("{:016x}", key); }
+
+json json_of(const std::vector<powerfail::module_save>& saves) {
+    json all = json::array();
+    for (const auto& each : saves) all.push_back({{"key", text_of_key(each.name.key)}, {"bytes", each.bytes}});
+    return all;
 }
 
 json json_of(const powerfail::module_drill& drill) {
@@ -177,6 +205,9 @@ void add_module(table& rows, const power_findings& found) {
     rows.add("its save", fmt::format("{} for the {} that are registered; it may take {} of a hold-up of {}",
                                      text_of_time(module.save), readable_bytes(module.registered_bytes),
                                      text_of_time(module.budget), text_of_time(module.hold_up)));
+    for (const powerfail::module_save& each : found.saves)
+        rows.add("kept by it", fmt::format("a save of {} that no pool has replayed, key {}", readable_bytes(each.bytes),
+                                           text_of_key(each.name.key)));
 }
 
 std::string text_of_module_drill(const power_findings& found) {
@@ -195,6 +226,12 @@ std::string text_of_module_drill(const power_findings& found) {
 }
 
 }  // namespace
+
+void forget_save(std::uint64_t key) {
+    auto module = powerfail::kernel_module::open().value();
+    const auto name = module.name_of_save(key).value();
+    module.acknowledge(name).value();
+}
 
 power_findings examine_power(const std::string& directory, const persist::storage& on, unsigned drill_threads) {
     power_findings found;
@@ -226,6 +263,7 @@ json json_of(const power_findings& found) {
     json value;
     value["module"] = found.module ? json_of(*found.module) : json(nullptr);
     if (found.module_drill) value["module_drill"] = json_of(*found.module_drill);
+    value["module_saves"] = json_of(found.saves);
     value["daemon"] = found.has_daemon;
     value["obstacle"] = found.obstacle.empty() ? json(nullptr) : json(found.obstacle);
     value["hold_up_us"] = found.hold_up.count();

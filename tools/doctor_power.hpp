@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace holdfast::tools {
 
@@ -25,6 +26,7 @@ struct power_drill {
 struct power_findings {
     std::optional<powerfail::module_state> module;  ///< the kernel's, if it has one with a region
     std::string without_module;                     ///< why there is none
+    std::vector<powerfail::module_save> saves;      ///< that the module has kept, and no pool has replayed
     std::optional<powerfail::module_drill> module_drill;
     std::string without_module_drill;  ///< empty: none was asked for, or it was made
     bool has_daemon = false;
@@ -38,6 +40,10 @@ struct power_findings {
 /// Makes a scratch pool in `directory`, which `on` describes, and removes it. `drill_threads`: 0 for no drill. Throws
 /// failure.
 power_findings examine_power(const std::string& directory, const persist::storage& on, unsigned drill_threads);
+
+/// For a pool that is not there any more. Throws failure: the kernel module has no save under the key, or there is no
+/// module.
+void forget_save(std::uint64_t key);
 
 json json_of(const power_findings& found);
 std::string text_of(const power_findings& found);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <thread>
 
@@ -92,6 +93,21 @@ TEST_F(ModuleSave, ASaveIsThereAgainAfterAnOpeningThatFails) {
     EXPECT_EQ(code_of(open(other)), errc::layout_mismatch);
     EXPECT_EQ(module_.saves.size(), 1u);
     EXPECT_EQ(found(), "6");
+}
+
+TEST_F(ModuleSave, ASaveWhosePoolIsGoneIsListedAndCanBeForgotten) {
+    live_until_the_power_fails();
+    std::filesystem::remove(path());
+    auto module = powerfail::kernel_module::open();
+    ASSERT_TRUE(module) << module.error().text();
+    const auto saves = module->saves();
+    ASSERT_EQ(saves.size(), 1u);
+    EXPECT_EQ(saves[0].name.key, module_.saves.begin()->first);
+    EXPECT_EQ(saves[0].bytes, module_.saves.begin()->second.bytes.size());
+    EXPECT_EQ(code_of(module->name_of_save(saves[0].name.key + 1)), errc::not_found);
+    ASSERT_TRUE(module->acknowledge(saves[0].name));
+    EXPECT_TRUE(module->saves().empty());
+    EXPECT_TRUE(module_.areas.empty());
 }
 
 TEST_F(ModuleSave, AnOpeningThatIsKilledBeforeItAcknowledgesIsRepeated) {

@@ -45,7 +45,7 @@ protected:
     std::string socket() const { return scratch_.file("powerd"); }
 
     /// `button`: a pipe of input events, both ends; nullptr: the daemon has no trigger.
-    void begin_daemon(const int* button = nullptr) {
+    void begin_daemon(const int* button = nullptr, std::chrono::milliseconds failure_lasts = std::chrono::hours{1}) {
         daemon_ = ::fork();
         ASSERT_GE(daemon_, 0);
         if (daemon_ == 0) {
@@ -54,7 +54,7 @@ protected:
                 ::close(button[1]);
                 triggers.push_back(powerfail::power_button_at(button[0]));
             }
-            auto opened = power_daemon::open(socket(), std::move(triggers));
+            auto opened = power_daemon::open(socket(), std::move(triggers), failure_lasts);
             if (opened) (*opened)->run([](const std::string&) {});
             ::_exit(1);
         }
@@ -66,13 +66,21 @@ protected:
         ::kill(daemon_, signal);
         ::waitpid(std::exchange(daemon_, 0), nullptr, 0);
     }
-    process_handler& use(std::chrono::milliseconds silence = std::chrono::hours{1}) {
+    powerfail::process_handler_options patient() const {
         powerfail::process_handler_options options;
         options.hold_up = std::chrono::hours{1};
         options.share = 1;
         options.stays_after = std::chrono::milliseconds{0};
         options.daemon = socket();
+        options.daemon_silence = std::chrono::hours{1};
+        return options;
+    }
+    process_handler& use(std::chrono::milliseconds silence = std::chrono::hours{1}) {
+        powerfail::process_handler_options options = patient();
         options.daemon_silence = silence;
+        return use(options);
+    }
+    process_handler& use(const powerfail::process_handler_options& options) {
         handler_.emplace(options);
         powerfail::use_handler(&*handler_);
         return *handler_;
@@ -106,6 +114,26 @@ TEST_F(PowerDaemon, TellsAProcessThatThePowerFailsAndThatItIsBack) {
     EXPECT_EQ(handler.last_alarm().pools, 1u);
     EXPECT_EQ(pool->durability(), level::on_power_fail);
     ASSERT_TRUE(pool->close());
+}
+
+TEST_F(PowerDaemon, TellsAProcessThatComesDuringAFailureAndNoneThatComesAfterIt) {
+    for (const bool is_over : {false, true}) {
+        constexpr std::chrono::milliseconds lasts{50};
+        begin_daemon(nullptr, is_over ? lasts : std::chrono::hours{1});
+        EXPECT_EQ(notify_daemon(socket(), notice::fails).value(), 0u);
+        std::this_thread::sleep_for(2 * lasts);
+        auto options = patient();
+        options.when_saved = [this] { handler_->power_is_back(); };
+        process_handler& handler = use(options);
+        auto pool = make();
+        ASSERT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
+        if (!is_over) wait_for([&] { return handler.last_alarm().number == 1; });
+        EXPECT_EQ(handler.fail_power().value().number, is_over ? 1u : 2u);
+        ASSERT_TRUE(pool->close());
+        std::filesystem::remove(path());
+        handler_.reset();
+        end_daemon(SIGKILL);
+    }
 }
 
 TEST_F(PowerDaemon, ThatIsKilledLeavesPoolsAtPowerAndNothingIsLost) {

@@ -29,7 +29,7 @@ process_handler_options patient() {
     process_handler_options options;
     options.hold_up = std::chrono::hours{1};
     options.share = 1;
-    options.stays_after = std::chrono::milliseconds{1};
+    options.stays_after = std::chrono::milliseconds{0};
     return options;
 }
 
@@ -43,6 +43,7 @@ protected:
         powerfail::use_handler(nullptr);
     }
     process_handler& use(process_handler_options options = patient()) {
+        if (!options.when_saved) options.when_saved = [this] { handler_->power_is_back(); };
         handler_.emplace(std::move(options));
         powerfail::use_handler(&*handler_);
         return *handler_;
@@ -131,10 +132,7 @@ TEST_F(ProcessHandler, WithoutPoolsASignalOfThePowerSupplyDoesNothing) {
 }
 
 TEST_F(ProcessHandler, AlarmsThatFollowEachOtherAreAllAnswered) {
-    process_handler_options options = patient();
-    options.stays_after = std::chrono::milliseconds{0};
-    options.when_saved = [this] { handler_->power_is_back(); };
-    process_handler& handler = use(options);
+    process_handler& handler = use();
     auto pool = make();
     for (std::uint64_t alarm = 1; alarm <= 5000; ++alarm) {
         const auto answer = handler.fail_power();
@@ -244,6 +242,39 @@ TEST_F(ProcessHandler, DeclinesWhereAThreadCannotBeStopped) {
     const auto pool = make();
     EXPECT_EQ(pool->durability(), level::power);
     EXPECT_NE(handler.last_decline().find("cannot be stopped"), std::string::npos) << handler.last_decline();
+}
+
+TEST_F(ProcessHandler, DeclinesWhereASaveWouldBeTakenBackWhileThePowerFails) {
+    auto options = patient();
+    options.hold_up = std::chrono::milliseconds{50};
+    options.stays_after = std::chrono::milliseconds{50};
+    const process_handler& handler = use(options);
+    EXPECT_EQ(code_of(handler.ready()), errc::invalid_argument);
+    const auto pool = make();
+    EXPECT_EQ(pool->durability(), level::power);
+    EXPECT_NE(handler.last_decline().find("stays_after"), std::string::npos) << handler.last_decline();
+}
+
+TEST_F(ProcessHandler, AForkedChildCanAskWhileTheParentHoldsTheHandlersLock) {
+    process_handler* handler = nullptr;
+    std::atomic<int> status{-1};
+    auto options = patient();
+    // The alarm holds it. A thread of the handler's own, which is not stopped, forks in the middle.
+    options.when_saved = [&] {
+        status = persist::test::run_in_child([&]() -> int {
+            return handler->budget().sum_us() == 0 && handler->last_alarm().number == 0 && handler->pools() == 0 &&
+                           handler->last_decline().empty()
+                       ? 0
+                       : 3;
+        });
+        handler->power_is_back();
+    };
+    handler = &use(options);
+    auto pool = make();
+    ASSERT_EQ(pool->durability(), level::on_power_fail) << handler->last_decline();
+    ASSERT_TRUE(handler->fail_power());
+    EXPECT_TRUE(persist::test::exited_with(status.load(), 0)) << status.load();
+    ASSERT_TRUE(pool->close());
 }
 
 TEST_F(ProcessHandler, AForkedChildBeginsWithoutPoolsAndArmsItsOwn) {

@@ -32,11 +32,18 @@ void say(shared_lines& of, news what) noexcept {
 }
 
 void watch_lines(shared_lines& of) {
+    bool had_carrier = true;
     while (!of.is_over.load(std::memory_order_acquire)) {
-        if (!of.lines->wait_for_change()) return say(of, news::lost);
+        bool has_carrier = of.lines->has_carrier();
+        // A change since the last look would not end the wait.
+        if (has_carrier == had_carrier) {
+            if (!of.lines->wait_for_change()) return say(of, news::lost);
+            has_carrier = of.lines->has_carrier();
+        }
         // Whatever it was before: while this thread is stopped changes go unseen, and a carrier that returned then
         // drops once more.
-        say(of, of.lines->has_carrier() ? news::power_is_back : news::power_fails);
+        say(of, has_carrier ? news::power_is_back : news::power_fails);
+        had_carrier = has_carrier;
     }
 }
 
@@ -76,6 +83,10 @@ private:
 }  // namespace
 
 result<std::unique_ptr<trigger>> carrier_of(std::unique_ptr<modem_lines> lines) {
+    if (!lines->has_carrier())
+        return error{.code = errc::level_unavailable,
+                     .what = "the line has no carrier, so the power fails, or nothing is connected",
+                     .expected = "a carrier, which drops when the power fails"};
     auto shared = std::make_shared<shared_lines>();
     shared->lines = std::move(lines);
     shared->changed = owned_descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -96,7 +107,11 @@ result<std::unique_ptr<trigger>> carrier(const std::string& line) {
                      .what = "it has no modem lines",
                      .path = line,
                      .expected = "a serial line, such as /dev/ttyS0"};
-    return carrier_of(std::make_unique<serial_lines>(std::move(opened)));
+    auto made = carrier_of(std::make_unique<serial_lines>(std::move(opened)));
+    if (made) return made;
+    error reason = made.error();
+    reason.path = line;
+    return reason;
 }
 
 }  // namespace holdfast::powerfail

@@ -134,18 +134,20 @@ result<void> kernel_module::acknowledge(const save_name& name) {
     return {};
 }
 
-result<save_name> kernel_module::name_of_save(std::uint64_t key) {
+std::vector<module_save> kernel_module::saves() {
+    std::vector<module_save> found;
     holdfast_saved about{};
-    while (module_calls_now.control(descriptor_, HOLDFAST_NEXT_SAVED, &about) == 0) {
-        if (about.key != key) {
-            ++about.offset;
-            continue;
-        }
-        save_name name{key, {}};
-        std::memcpy(name.session, about.session, sizeof name.session);
-        return name;
+    for (; module_calls_now.control(descriptor_, HOLDFAST_NEXT_SAVED, &about) == 0; ++about.offset) {
+        module_save& each = found.emplace_back(module_save{{about.key, {}}, about.bytes});
+        std::memcpy(each.name.session, about.session, sizeof each.name.session);
     }
-    return failed("the kernel module has no save under the key", errno);
+    return found;
+}
+
+result<save_name> kernel_module::name_of_save(std::uint64_t key) {
+    for (const module_save& each : saves())
+        if (each.name.key == key) return each.name;
+    return failed("the kernel module has no save under the key", ENOENT);
 }
 
 result<module_state> kernel_module::state() {

@@ -31,6 +31,12 @@ struct module_state {
     std::uint64_t registered_bytes = 0;  ///< of all programs
 };
 
+/// A save that nobody has acknowledged.
+struct module_save {
+    save_name name;
+    std::uint64_t bytes = 0;
+};
+
 /// A false alarm of the whole machine. Times count from its beginning.
 struct module_drill {
     using time = std::chrono::nanoseconds;
@@ -71,7 +77,9 @@ public:
     result<std::vector<line>> saved(const save_name& name);
     /// The log has been replayed, durably: the save is gone, and its room in the region is free. Errors: as saved.
     result<void> acknowledge(const save_name& name);
-    /// The session of the save under the key, whatever it is. Errors: not_found, io.
+    /// All that this user may read.
+    std::vector<module_save> saves();
+    /// The session of the save under the key, whatever it is. Errors: not_found.
     result<save_name> name_of_save(std::uint64_t key);
 
     /// Errors: not_found (its region is not there), io.

@@ -158,6 +158,8 @@ void module_handler::implementation::watch() noexcept {
             std::vector<pollfd> all = polled();
             static_cast<void>(::poll(all.data(), all.size(), all_done ? for_ever : soon_ms));
             std::uint64_t told = 0;
+            // Closed by a program that closes what is not its own: nothing wakes this thread any more.
+            if ((all[0].revents & POLLNVAL) != 0) std::this_thread::sleep_for(std::chrono::milliseconds{10});
             if ((all[0].revents & POLLIN) != 0) static_cast<void>(::read(wakes_, &told, sizeof told));
             note_losses(all);
             all_done = armed_.lose([](const armed_pool& each) { return each.is_lost; });

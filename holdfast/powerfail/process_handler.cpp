@@ -104,22 +104,16 @@ public:
     }
     bool give_up();
     save_budget budget() const {
-        const std::lock_guard lock(mutex_);
-        return budget_with(0, 0);
+        return asked(save_budget{}, [&] { return budget_with(0, 0); });
     }
     std::size_t pools() const {
-        // A child has inherited a lock that nobody in it may have to give back.
-        if (!is_of_this_process()) return 0;
-        const std::lock_guard lock(mutex_);
-        return pools_.all().size();
+        return asked(std::size_t{0}, [&] { return pools_.all().size(); });
     }
     alarm_report last_alarm() const {
-        const std::lock_guard lock(mutex_);
-        return last_;
+        return asked(alarm_report{}, [&] { return last_; });
     }
     std::string last_decline() const {
-        const std::lock_guard lock(mutex_);
-        return last_decline_;
+        return asked(std::string(), [&] { return last_decline_; });
     }
 
     process_handler_options options;
@@ -132,6 +126,14 @@ private:
     };
 
     bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
+    /// A child has inherited a lock that nobody in it may have to give back; until it arms a pool it has none of this.
+    template <class Value, class Ask>
+    Value asked(Value of_child, Ask ask) const {
+        if (!is_of_this_process()) return of_child;
+        const std::lock_guard lock(mutex_);
+        return ask();
+    }
+    result<void> check_options() const;
     void leave_to_parent() noexcept;
     void begin_in_child() noexcept;
     result<void> open_triggers();
@@ -187,8 +189,21 @@ void process_handler::implementation::begin_in_child() noexcept {
     if (options.parks) parking::prepare();
 }
 
+/// A save that is taken back while the power still fails is none.
+result<void> process_handler::implementation::check_options() const {
+    if (options.stays_after.count() == 0 || options.stays_after > options.hold_up) return {};
+    const auto text_of = [](auto time) {
+        return std::to_string(std::chrono::microseconds(time).count()) + " us";
+    };
+    return error{.code = errc::invalid_argument,
+                 .what = "saves would be taken back while the power still fails",
+                 .expected = "a `stays_after` of 0, or longer than the `hold_up` of " + text_of(options.hold_up),
+                 .found = text_of(options.stays_after)};
+}
+
 /// Requires: starting_ is held.
 result<void> process_handler::implementation::open_triggers() {
+    if (auto sound = check_options(); !sound) return sound;
     if (opened_ || (watcher_ && !watcher_->has_lost_trigger())) return {};
     triggers all;
     const auto take = [&](const std::string& name, auto open) -> result<void> {

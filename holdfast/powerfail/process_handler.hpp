@@ -22,8 +22,8 @@ struct process_handler_options {
     std::chrono::microseconds hold_up{10'000};
     /// How much of that the handler may plan for: the scheduler takes the rest.
     double share = 0.5;
-    /// A process that still runs so long after a save has power; longer than `hold_up`. 0: only the daemon can say so,
-    /// or `when_saved` by `power_is_back`: all else that could is stopped.
+    /// A process that still runs so long after a save has power; longer than `hold_up`, or no pool is armed. 0: only
+    /// the daemon can say so, or `when_saved` by `power_is_back`: all else that could is stopped.
     std::chrono::milliseconds stays_after{1000};
     /// The budget counts as many threads to stop, or those that there are, if these are more.
     unsigned threads = 16;
@@ -94,7 +94,7 @@ public:
     process_handler& operator=(const process_handler&) = delete;
 
     /// Why this handler declines every pool: a trigger that cannot be opened, a daemon that does not answer. Errors:
-    /// those of the triggers.
+    /// those of the triggers; invalid_argument (`stays_after`).
     result<void> ready() const;
 
     /// Declines a pool with which a save would take more than the share of the hold-up time. Measures on the pool, and

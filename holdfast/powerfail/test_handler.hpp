@@ -54,6 +54,7 @@ private:
     process_handler_options options() {
         process_handler_options made;
         made.hold_up = std::chrono::hours{1};
+        made.stays_after = std::chrono::milliseconds{0};
         made.share = 1;
         made.on_sigpwr = false;
         // An emulator has threads of its own among those of the process.

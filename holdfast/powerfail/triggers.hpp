@@ -26,7 +26,7 @@ public:
 };
 /// The carrier of a serial line: where it drops the power fails, where it is there again it is back. A thread waits for
 /// it; a change while all threads are stopped goes unseen. Errors: not_found, permission_denied, invalid_argument (it
-/// has no modem lines), io.
+/// has no modem lines), level_unavailable (it has no carrier now), io.
 result<std::unique_ptr<trigger>> carrier(const std::string& line);
 /// The same for any lines.
 result<std::unique_ptr<trigger>> carrier_of(std::unique_ptr<modem_lines> lines);

@@ -130,6 +130,50 @@ TEST(Carrier, ThatReturnedUnseenDropsOnceMore) {
     ::close(ends[1]);
 }
 
+TEST(Carrier, ThatIsNotThereAtFirstIsRefused) {
+    class dead_lines final : public modem_lines {
+        bool wait_for_change() override { return false; }
+        bool has_carrier() override { return false; }
+    };
+    const auto refused = carrier_of(std::make_unique<dead_lines>());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, errc::level_unavailable);
+}
+
+/// A carrier that has changed, is there, and drops before anybody waits for that.
+class hasty_lines final : public modem_lines {
+public:
+    explicit hasty_lines(std::atomic<bool>& ends) : ends_(ends) {}
+    bool wait_for_change() override {
+        if (!has_waited_.exchange(true)) return true;
+        ends_.wait(false);
+        return false;
+    }
+    bool has_carrier() override {
+        // At the opening, before the wait and behind it.
+        constexpr int looks_with_carrier = 3;
+        return looks_.fetch_add(1) < looks_with_carrier;
+    }
+
+private:
+    std::atomic<bool>& ends_;
+    std::atomic<bool> has_waited_{false};
+    std::atomic<int> looks_{0};
+};
+
+TEST(Carrier, ThatDropsBetweenTwoWaitsIsSeen) {
+    // Of the thread, which lives on.
+    static std::atomic<bool> ends{false};
+    auto opened = carrier_of(std::make_unique<hasty_lines>(ends));
+    ASSERT_TRUE(opened) << opened.error().text();
+    news heard = next(**opened);
+    // What was there before the drop may have been heard or not.
+    if (heard == news::power_is_back || heard == news::nothing) heard = next(**opened);
+    EXPECT_EQ(heard, news::power_fails);
+    ends = true;
+    ends.notify_all();
+}
+
 TEST(Carrier, OfALineWithoutModemLinesIsRefused) {
     const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
     ASSERT_GE(terminal, 0);
@@ -141,6 +185,19 @@ TEST(Carrier, OfALineWithoutModemLinesIsRefused) {
     EXPECT_NE(refused.error().text().find("modem lines"), std::string::npos) << refused.error().text();
     ::close(terminal);
     EXPECT_EQ(carrier("/dev/no-such-line").error().code, errc::not_found);
+}
+
+TEST(Watcher, WhoseDescriptorsTheProgramHasClosedHasLostItsTriggers) {
+    // A daemon that closes all that it has inherited closes these, too. What opens next has the lowest free number.
+    const int next_number = ::dup(STDERR_FILENO);
+    ASSERT_GE(next_number, 0);
+    ::close(next_number);
+    std::atomic<int> losses{0};
+    watcher its({}, false, {[](watcher::clock::time_point) {}, [&] { ++losses; }});
+    ASSERT_EQ(::close(next_number), 0);
+    ASSERT_TRUE(its.start());
+    while (losses.load() == 0) std::this_thread::yield();
+    EXPECT_TRUE(its.has_lost_trigger());
 }
 
 TEST(Watcher, ThatIsToEndAnswersAnAlarmThatWasToldBefore) {

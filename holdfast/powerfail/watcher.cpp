@@ -127,6 +127,8 @@ int watcher::wait_ms(clock::time_point until) const noexcept {
         const auto allowed = triggers_[i]->silence_allowed();
         if (polled_[i].fd >= 0 && allowed.count() != 0) until = std::min(until, last_heard_[i] + allowed);
     }
+    // What was to wake this thread is closed.
+    if (polled_.back().fd < 0) until = std::min(until, clock::now() + std::chrono::milliseconds{10});
     if (until == clock::time_point::max()) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
@@ -141,6 +143,8 @@ watcher::heard watcher::wait(clock::time_point until) noexcept {
         std::uint64_t ignored = 0;
         static_cast<void>(!::read(wakes_, &ignored, sizeof ignored));
     }
+    // A program has closed what is not its own, such as a daemon that closes all that it has inherited.
+    if ((polled_.back().revents & POLLNVAL) != 0) note_loss(polled_.size() - 1);
     // First: what was told before the end is heard with it.
     all.stops = stops_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < triggers_.size(); ++i) listen_to(i, now, all);
@@ -160,6 +164,7 @@ void watcher::listen_to(std::size_t index, clock::time_point now, heard& all) no
         return note_loss(index);
     }
     last_heard_[index] = now;
+    if ((its.revents & POLLNVAL) != 0) return note_loss(index);
     switch (triggers_[index]->read()) {
         case news::nothing: return;
         case news::power_fails: all.fails = true; return;

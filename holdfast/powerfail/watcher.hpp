@@ -55,6 +55,7 @@ private:
     void watch() noexcept;
     heard wait(clock::time_point until) noexcept;
     void listen_to(std::size_t index, clock::time_point now, heard& all) noexcept;
+    /// `index`: in `polled_`.
     void note_loss(std::size_t index) noexcept;
     int wait_ms(clock::time_point until) const noexcept;
 
