@@ -47,6 +47,7 @@ group_log::group_log(persist::file& file, log_geometry geometry, std::uint64_t l
     : file_(file),
       segments_(geometry, random_seed()),
       last_written_(last_sequence),
+      synced_(last_sequence),
       homes_(file, geometry.segment_count() * geometry.segment_bytes / 8, geometry.segment_payload_words()),
       open_number_(last_sequence + 1),
       durable_(last_sequence),
@@ -192,7 +193,7 @@ result<void> group_log::bring_home(bool gives_back) {
 result<void> group_log::write_group(group& sealed, std::uint64_t sequence) {
     if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
     // Fresh blocks were stored without logging: they must be durable before a record that names them.
-    if (sealed.sync_first)
+    if (sealed.sync_first && !defers_syncs_)
         if (auto synced = file_.sync(site::redo_fresh_sync); !synced) return synced;
     const auto& geometry = segments_.geometry();
     const std::uint64_t words = sealed.payload_words();
@@ -202,7 +203,10 @@ result<void> group_log::write_group(group& sealed, std::uint64_t sequence) {
     if (segment_ == no_segment || position_ + format::record_bytes(words) > geometry.segment_bytes)
         if (auto begun = begin_segment(); !begun) return begun;
     sealed.record.resize(format::record_bytes(words) / 8);
-    return write_record(sealed.record.data(), words, sequence, 0, 1, true);
+    if (auto written = write_record(sealed.record.data(), words, sequence, 0, 1, !defers_syncs_); !written)
+        return written;
+    if (!defers_syncs_) synced_ = sequence;
+    return {};
 }
 
 result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::uint64_t parts) {
@@ -219,7 +223,33 @@ result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::
             !written)
             return written;
     }
-    return file_.sync(site::log_group);
+    if (defers_syncs_) return {};
+    if (auto synced = file_.sync(site::log_group); !synced) return synced;
+    synced_ = sequence;
+    return {};
+}
+
+/// Requires: the caller leads.
+result<void> group_log::sync_deferred() {
+    if (!defers_syncs_ || is_planted(planted::deferred_records_not_synced)) return {};
+    if (auto synced = file_.sync(site::log_deferred_sync); !synced) return synced;
+    synced_ = last_written_;
+    return {};
+}
+
+result<void> group_log::end_deferral() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !leading_; });
+    if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
+    leading_ = true;
+    lock.unlock();
+    auto done = step([&] { return sync_deferred(); });
+    lock.lock();
+    leading_ = false;
+    if (done) defers_syncs_ = false;
+    if (!done) poisoned_.store(true, std::memory_order_release);
+    changed_.notify_all();
+    return done;
 }
 
 result<void> group_log::write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
@@ -273,6 +303,11 @@ result<void> group_log::checkpoint_to(std::uint64_t sequence) {
     }
     // The first checkpoint must not overwrite the slot that holds the current point.
     if (auto found = find_truncation_slot(); !found) return found;
+    // Records before homes, which may be durable as soon as they are written: without a sound record a cut would tear
+    // what it repeats.
+    checkpoint_has_synced_ = defers_syncs_;
+    if (auto synced = sync_deferred(); !synced) return synced;
+    checkpoint_has_synced_ = false;
     if (auto written = write_homes(sequence); !written) return written;
     checkpoint_has_synced_ = true;
     // Homes before the truncation point: were it durable first, a cut would lose those commits.

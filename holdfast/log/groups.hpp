@@ -10,6 +10,9 @@
 //      of every durable group (never memory pages: those hold commits that are not durable yet) are written home, one
 //      sync; then the truncation point, one sync; then all segments are free, and pages of homes may be given back
 //      (private_pages.hpp).
+// Where a handler learns in time that the power will fail (pool/armed_on_file.cpp), syncs are deferred: step 2 writes a
+// group without a sync, since the page cache outlives the process, and a checkpoint syncs the records before it writes
+// homes. When that ends, one sync covers all groups so far, and from then on each has its own.
 // A failed sync poisons the log: nothing is known of what reached the device, so commits that wait
 // return outcome_unknown, later ones poisoned, and no sync is tried again. So does a step behind the append that fails
 // otherwise, since others may have seen the commit's values already. A checkpoint that fails before its first sync has
@@ -48,6 +51,12 @@ public:
 
     /// Keeps the memory of homes below the bound of `pages`, which outlives every commit. Requires: no commit yet.
     void bound(private_pages& pages) noexcept { pages_ = &pages; }
+
+    /// From now on a group counts once it is written, and survives the process alone. Requires: no commit yet.
+    void defer_syncs() noexcept { defers_syncs_ = true; }
+    /// All that was written so far becomes durable, and from now on each group before its commits return. Thread-safe.
+    /// What holds if the machine stops inside: a prefix of the commits is durable. Errors: poisoned; io, which poisons.
+    result<void> end_deferral();
 
     /// Whether a payload can be logged at all. Errors: transaction_too_large, poisoned.
     result<void> admit(std::uint64_t payload_words) const;
@@ -112,10 +121,8 @@ private:
     result<void> write_homes(std::uint64_t sequence);
     std::uint64_t fullest_group_words() const noexcept;
     /// The last group that is durable, of which there is a record unless it was truncated.
-    std::uint64_t acknowledged() const noexcept {
-        const std::uint64_t durable = durable_.load(std::memory_order_relaxed);
-        return durable > found_sequence_ ? durable : found_whole_;
-    }
+    std::uint64_t acknowledged() const noexcept { return synced_ > found_sequence_ ? synced_ : found_whole_; }
+    result<void> sync_deferred();
 
     persist::file& file_;
     segment_table segments_;
@@ -124,6 +131,8 @@ private:
     std::uint64_t position_ = 0;
     std::uint64_t salt_ = 0;
     std::uint64_t last_written_;
+    std::uint64_t synced_;  ///< the last group that is on the device
+    bool defers_syncs_ = false;
     unsigned truncation_slot_ = 0;  ///< that holds the current point
     bool knows_slot_ = false;
     bool checkpoint_has_synced_ = false;  ///< the last one, or tried to
@@ -139,7 +148,7 @@ private:
     std::uint64_t open_number_;
     bool leading_ = false;
     bool homes_held_ = false;
-    std::atomic<std::uint64_t> durable_;
+    std::atomic<std::uint64_t> durable_;  ///< the last group that its commits need not wait for
     std::uint64_t found_sequence_;  ///< by recovery, also of a torn record
     std::uint64_t found_whole_;     ///< by recovery, of a whole one, or truncated
     std::atomic<bool> poisoned_{false};

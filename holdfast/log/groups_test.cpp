@@ -70,6 +70,29 @@ TEST_F(Groups, ACommitCostsOneSyncAndIsRecovered) {
     EXPECT_EQ((persist::thread_counters() - first).syncs, 2u) << "data outside the log are synced first";
 }
 
+TEST_F(Groups, WhereSyncsAreDeferredACommitCostsNoneAndOneAtTheEndCoversAll) {
+    log_->defer_syncs();
+    const auto before = persist::thread_counters();
+    for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(commit(run(image_.offset(i), {i}), true));
+    const auto deferred = persist::thread_counters();
+    EXPECT_EQ((deferred - before).syncs, 0u);
+    auto pool = recovered();
+    for (std::uint64_t i = 1; i <= 10; ++i) EXPECT_EQ(pool.word(i), i) << "in the page cache";
+    ASSERT_TRUE(log_->end_deferral());
+    EXPECT_EQ((persist::thread_counters() - deferred).syncs, 1u);
+    ASSERT_TRUE(commit(run(image_.offset(11), {11})));
+    EXPECT_EQ((persist::thread_counters() - deferred).syncs, 2u) << "from then on each group has its own";
+}
+
+TEST_F(Groups, WhereSyncsAreDeferredACheckpointSyncsRecordsBeforeHomes) {
+    log_->defer_syncs();
+    ASSERT_TRUE(commit(run(image_.offset(1), {7})));
+    const auto before = persist::thread_counters();
+    ASSERT_TRUE(log_->checkpoint());
+    EXPECT_EQ((persist::thread_counters() - before).syncs, 3u);
+    EXPECT_EQ(word_on_file(1), 7u);
+}
+
 TEST_F(Groups, CommitsThatWaitTogetherShareASync) {
     std::vector<group_log::ticket> tickets;
     for (std::uint64_t i = 0; i < 8; ++i) {

@@ -38,7 +38,8 @@
     X(headers_kept, redo, "recovery leaves segment headers that lead to old records") \
     X(salt_of_last_life, redo, "each life draws the salts of the one before") \
     X(sequence_one_too_low, redo, "a life begins with the number of the last commit before it") \
-    X(torn_sequences_ignored, redo, "a life draws numbers again that torn records hold")
+    X(torn_sequences_ignored, redo, "a life draws numbers again that torn records hold") \
+    X(deferred_records_not_synced, redo, "records whose sync was deferred are not synced when that ends")
 
 namespace holdfast::planted {
 HOLDFAST_LOG_FAULTS(HOLDFAST_PLANTED_FAULT)

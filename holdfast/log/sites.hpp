@@ -13,6 +13,7 @@
     X(log_empty) \
     X(log_empty_fence) \
     X(log_group) \
+    X(log_deferred_sync) \
     X(log_truncate_home) \
     X(log_truncate_home_fence) \
     X(log_truncate_sequence) \

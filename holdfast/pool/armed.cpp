@@ -1,4 +1,4 @@
-// A pool at `on_power_fail`: its log is in memory, commits neither write back nor fence, and a handler saves both when
+// A pool at `on_power_fail` where lines are written back (on ordinary files: armed_on_file.cpp): its log is in memory, commits neither write back nor fence, and a handler saves both when
 // the power fails.
 //
 // Protocol
@@ -94,6 +94,7 @@ void mapped_pool::forget_shadow_of(const format::superblock& before) noexcept {
 /// Requires: recovered; no superblock of this life yet. Where nobody takes charge the pool stays at `power`.
 void mapped_pool::arm() {
     handler_ = powerfail::current_handler();
+    if (handler_ != nullptr && storage_.kind == persist::medium::file) return arm_on_file();
     // Where the caches are in the persistence domain a log in the pool costs a fence, and nobody has to save it.
     if (handler_ == nullptr || !storage_.byte_addressable() || !lines_.write_back_needed) return;
     format::superblock of = superblock_;
@@ -121,7 +122,7 @@ void mapped_pool::arm() {
     charge_.log_bytes = superblock_.log_bytes;
     charge_.reserved_bytes = superblock_.reserved_bytes;
     charge_.pool_bytes = superblock_.pool_bytes;
-    charge_.lost = [this] { return fall_back().has_value() || durability() == level::power; };
+    charge_.lost = lost_call();
     has_charge_ = handler_->arm(charge_);
     if (has_charge_) {
         persists_lines_ = false;
@@ -131,6 +132,10 @@ void mapped_pool::arm() {
     publishes_seals_ = false;
     shadow_.reset();
     powerfail::shadow_log::remove(of);
+}
+
+std::function<bool()> mapped_pool::lost_call() {
+    return [this] { return fall_back().has_value() || durability() == level::power; };
 }
 
 void mapped_pool::seal_next(const format::superblock& now) {
@@ -152,7 +157,9 @@ result<void> mapped_pool::close_charge() {
         const std::scoped_lock lock(growing_, copying_);
         is_closing_ = true;
     }
-    return shadow_ ? end_charge() : result<void>{};
+    if (shadow_) return end_charge();
+    let_handler_go();
+    return {};
 }
 
 /// Step 4, up to the point where no handler has charge. Requires: no commit is in flight; homes are durable. Errors:
@@ -239,6 +246,7 @@ result<void> mapped_pool::fall_back() {
     if (auto usable = check_usable("go on at power"); !usable) return usable;
     // Somebody has come in between who wants to be called.
     if (!*called && before_fall_back_) return error{.code = errc::busy, .what = "try again", .path = path_};
+    if (groups_) return become_power_on_file();
     if (auto held = hold_commits(patience); !held) return held.error();
     auto done = become_power();
     release_commits();
@@ -252,9 +260,9 @@ void mapped_pool::let_handler_go() noexcept {
 /// The handler does not know the pool any more, as if the process had been killed. The log stays in memory as long as
 /// an opening may need it.
 void mapped_pool::leave_shadow() noexcept {
-    if (!shadow_) return;
     const bool is_own = !inherited_ && process_ == ::getpid();
     if (is_own) let_handler_go();
+    if (!shadow_) return;
     if (is_own && shadow_->header().sealed == 0) powerfail::shadow_log::remove(superblock_);
     shadow_.reset();
 }

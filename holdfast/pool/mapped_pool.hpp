@@ -103,12 +103,17 @@ private:
     void forget_saves();
     void arm();
     void forget_shadow_of(const format::superblock& before) noexcept;
+    std::function<bool()> lost_call();
     void seal_next(const format::superblock& now);
     result<bool> prepare_fall_back();
     result<void> close_charge();
     result<void> end_charge();
     result<void> write_armed_in_place_of(const format::superblock& seal);
     result<void> become_power();
+    // armed_on_file.cpp: the same on an ordinary file.
+    void arm_on_file();
+    bool is_armed_on_file() const noexcept { return has_charge_ && !shadow_; }
+    result<void> become_power_on_file();
     void let_handler_go() noexcept;
     void leave_shadow() noexcept;
     log_geometry geometry_of_log() const noexcept;

@@ -299,7 +299,7 @@ result<void> mapped_pool::write_superblock(format::pool_state state, level promi
     }
     next.unsettled = state == format::pool_state::dirty && unsettled_ ? 1 : 0;
     next.required_features &= ~format::feature_shadow_log;
-    if (promise == level::on_power_fail && state != format::pool_state::clean)
+    if (promise == level::on_power_fail && state != format::pool_state::clean && !is_armed_on_file())
         next.required_features |= format::feature_shadow_log;
     if (!opens || !is_planted(planted::generation_not_raised)) ++next.generation;
     if (auto written = holdfast::write_superblock(*file_, next); !written) return note_failed_sync(written.error());

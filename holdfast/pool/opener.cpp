@@ -56,7 +56,7 @@ named_pages pages_named(std::uint64_t up_to, const home_stores& stored) {
 
 persist::mapping::kind mapping_kind(const persist::storage& storage, level promise) noexcept {
     if (storage.kind == medium::dax) return persist::mapping::kind::shared_sync;
-    if (storage.kind == medium::file && survives_power(promise)) return persist::mapping::kind::private_copy;
+    if (storage.kind == medium::file && promise != level::process) return persist::mapping::kind::private_copy;
     return persist::mapping::kind::shared;
 }
 
@@ -172,8 +172,12 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
         return about(pool.path_, errc::not_durable,
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
+    const bool was_warned = block.level == static_cast<std::uint32_t>(level::on_power_fail) && !is_armed(block);
     error reason = about(pool.path_, errc::not_durable,
-                         is_armed(block)
+                         was_warned
+                             ? "the pool was in use at on_power_fail when the machine went down, and nobody had it "
+                               "synced before: its latest commits may be lost (accept_not_durable opens it)"
+                         : is_armed(block)
                              ? "the pool was in use at on_power_fail when the machine went down, and " +
                                    why_not_saved(block, *pool.file_) +
                                    "; its latest changes may be lost or torn (accept_not_durable opens it)"
@@ -291,6 +295,7 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine,
         const std::uint64_t truncated = kept ? pool.recovery_.truncated : last;
         mapped_pool::own(pool.owned_groups_, pool.groups_,
                          std::make_unique<group_log>(*pool.file_, geometry, last, truncated, pool.kept_segments_));
+        if (pool.level_ == level::on_power_fail) pool.groups_->defer_syncs();
         bound_memory(pool, engine);
         if (engine.checkpoints)
             mapped_pool::own(pool.owned_lagging_, pool.lagging_, std::make_unique<group_lag>(lag_of(pool)));

@@ -22,7 +22,8 @@
     X(boot_not_recorded, redo, "opening leaves the boot of the life before in the superblock") \
     X(boot_ignored, redo, "what was in use below power is believed in any boot") \
     X(older_superblock_believed, redo, "of two superblocks the older is believed") \
-    X(zone_forgotten, redo, "the superblock after the next lacks the zone that a growth added")
+    X(zone_forgotten, redo, "the superblock after the next lacks the zone that a growth added") \
+    X(power_recorded_before_sync, redo, "power is recorded before the commits of on_power_fail are synced")
 
 namespace holdfast::planted {
 HOLDFAST_POOL_FAULTS(HOLDFAST_PLANTED_FAULT)

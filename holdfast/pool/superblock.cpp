@@ -114,7 +114,9 @@ superblock saved_after(superblock now) noexcept {
 }
 
 bool is_armed(const superblock& block) noexcept {
-    return block.state == format::pool_state::dirty && block.level == static_cast<std::uint32_t>(level::on_power_fail);
+    return block.state == format::pool_state::dirty &&
+           block.level == static_cast<std::uint32_t>(level::on_power_fail) &&
+           (block.required_features & format::feature_shadow_log) != 0;
 }
 
 namespace {

@@ -55,7 +55,7 @@ format::superblock with_checksum(format::superblock block) noexcept;
 /// What a save of an armed pool makes of its superblock: it says `saved`.
 format::superblock saved_after(format::superblock now) noexcept;
 
-/// In use at `on_power_fail`, and not saved so far: its log is in memory.
+/// In use at `on_power_fail`, and not saved so far: its log is in memory. (That of an ordinary file is in the file.)
 bool is_armed(const format::superblock& block) noexcept;
 
 /// Under what the kernel module saves the log of the life that wrote this superblock; without a key where a sandbox

@@ -40,6 +40,11 @@ public:
     implementation& operator=(const implementation&) = delete;
 
     bool arm(charge& taken);
+    bool arm_on_file() {
+        if (!is_of_this_process()) begin_in_child();
+        const std::lock_guard lock(mutex_);
+        return decline("the kernel module does not sync files");
+    }
     void disarm(charge& given_back) noexcept;
     const std::string& device() const noexcept { return device_; }
     std::string last_decline() const {
@@ -181,6 +186,7 @@ result<void> module_handler::ready() const {
 }
 
 bool module_handler::arm(charge& taken) { return made_->arm(taken); }
+bool module_handler::arm_on_file(charge&) { return made_->arm_on_file(); }
 void module_handler::disarm(charge& given_back) noexcept { made_->disarm(given_back); }
 std::string module_handler::last_decline() const { return made_->last_decline(); }
 std::size_t module_handler::pools() const { return made_->pools(); }

@@ -34,6 +34,7 @@ public:
     result<void> ready() const;
 
     bool arm(charge& taken) override;
+    bool arm_on_file(charge& taken) override;
     void disarm(charge& given_back) noexcept override;
 
     /// Why the last pool was declined; empty: none was.

@@ -17,6 +17,7 @@
 #include <holdfast/powerfail/watcher.hpp>
 
 #include <holdfast/base/threads.hpp>
+#include <holdfast/persist/file.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -96,6 +97,7 @@ public:
         return open_triggers();
     }
     bool arm(charge& taken);
+    bool arm_on_file(charge& taken);
     void grown(charge& of, std::uint64_t pool_bytes) noexcept;
     void disarm(charge& given_back) noexcept;
     result<alarm_report> fail_power();
@@ -123,6 +125,7 @@ private:
     struct armed_pool : held_charge {
         std::uint64_t bytes;
         save_cost cost;
+        bool is_on_file = false;
     };
 
     bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
@@ -149,6 +152,8 @@ private:
         return false;
     }
     bool can_stop_threads();
+    bool can_take(const result<void>& started, bool on_file);
+    bool keep(const armed_pool& taken);
 
     const save_speed speed_;
     double park_ns_per_thread_ = 0;
@@ -189,7 +194,7 @@ void process_handler::implementation::begin_in_child() noexcept {
     if (options.parks) parking::prepare();
 }
 
-/// A save that is taken back while the power still fails is none.
+/// Of pools that are saved with all threads stopped. A save that is taken back while the power still fails is none.
 result<void> process_handler::implementation::check_options() const {
     if (options.stays_after.count() == 0 || options.stays_after > options.hold_up) return {};
     const auto text_of = [](auto time) {
@@ -203,7 +208,6 @@ result<void> process_handler::implementation::check_options() const {
 
 /// Requires: starting_ is held.
 result<void> process_handler::implementation::open_triggers() {
-    if (auto sound = check_options(); !sound) return sound;
     if (opened_ || (watcher_ && !watcher_->has_lost_trigger())) return {};
     triggers all;
     const auto take = [&](const std::string& name, auto open) -> result<void> {
@@ -270,24 +274,51 @@ bool process_handler::implementation::can_stop_threads() {
     return ns != 0;
 }
 
+/// Requires of this and the next: mutex_ is held.
+bool process_handler::implementation::can_take(const result<void>& started, bool on_file) {
+    if (!started) return decline(started.error().text());
+    if (lost_.load(std::memory_order_acquire) != nothing_lost) return decline("the handler has been given up");
+    // Those of one kind are saved in milliseconds, with all threads stopped; the others in seconds, by threads that run.
+    if (!pools_.all().empty() && pools_.all().front().is_on_file != on_file)
+        return decline(on_file ? "the handler has charge of pools that are not on ordinary files"
+                               : "the handler has charge of pools on ordinary files");
+    if (on_file) return true;
+    const auto sound = check_options();
+    return sound ? true : decline(sound.error().text());
+}
+
+bool process_handler::implementation::keep(const armed_pool& taken) {
+    const save_budget with_it = budget_with(taken.cost.copy_ns, taken.cost.write_back_ns);
+    if (with_it.sum_us() > with_it.allowed_us)
+        return decline("a save would take " + std::to_string(with_it.sum_us()) + " us, and may take " +
+                       std::to_string(with_it.allowed_us) + " us");
+    pools_.all().push_back(taken);
+    last_decline_.clear();
+    return true;
+}
+
 bool process_handler::implementation::arm(charge& taken) {
     if (!is_of_this_process()) begin_in_child();
     const std::lock_guard starting(starting_);
     const auto started = start_threads();
     const std::lock_guard lock(mutex_);
-    if (!started) return decline(started.error().text());
-    if (lost_.load(std::memory_order_acquire) != nothing_lost) return decline("the handler has been given up");
+    if (!can_take(started, false)) return false;
     if (!can_stop_threads()) return decline("a thread of the process cannot be stopped in time");
     const save_cost cost =
         speed_.measure(taken.pool, taken.pool_bytes, taken.shadow->log_offset, taken.log_bytes,
                        reinterpret_cast<const std::byte*>(taken.shadow) + format::shadow_log_offset, taken.lines);
-    const save_budget with_it = budget_with(cost.copy_ns, cost.write_back_ns);
-    if (with_it.sum_us() > with_it.allowed_us)
-        return decline("a save would take " + std::to_string(with_it.sum_us()) + " us, and may take " +
-                       std::to_string(with_it.allowed_us) + " us");
-    pools_.all().push_back({{&taken}, taken.pool_bytes, cost});
-    last_decline_.clear();
-    return true;
+    return keep({{&taken}, taken.pool_bytes, cost});
+}
+
+bool process_handler::implementation::arm_on_file(charge& taken) {
+    if (!is_of_this_process()) begin_in_child();
+    const std::lock_guard starting(starting_);
+    const auto started = start_threads();
+    const auto sync_ns = save_speed::measure_sync(persist::directory_of(taken.path), taken.pool_bytes);
+    const std::lock_guard lock(mutex_);
+    if (!can_take(started, true)) return false;
+    if (!sync_ns) return decline(sync_ns.error().text());
+    return keep({{&taken}, taken.pool_bytes, {0, *sync_ns}, true});
 }
 
 void process_handler::implementation::grown(charge& of, std::uint64_t pool_bytes) noexcept {
@@ -347,7 +378,10 @@ void process_handler::implementation::alarm(clock::time_point begun) noexcept {
     const std::lock_guard lock(mutex_);
     alarm_report now;
     now.number = last_.number + 1;
-    if (!pools_.all().empty()) {
+    if (!pools_.all().empty() && pools_.all().front().is_on_file) {
+        now.at_power = pools_.all().size();
+        ask_to_give_up();
+    } else if (!pools_.all().empty()) {
         now.is_stopped = !options.parks || parking::stop(options.hold_up);
         now.threads = options.parks && now.is_stopped ? parking::count() : 0;
         now.parked = clock::now() - begun;
@@ -383,6 +417,7 @@ process_handler::process_handler(process_handler_options options)
 process_handler::~process_handler() = default;
 result<void> process_handler::ready() const { return made_->ready(); }
 bool process_handler::arm(charge& taken) { return made_->arm(taken); }
+bool process_handler::arm_on_file(charge& taken) { return made_->arm_on_file(taken); }
 void process_handler::grown(charge& of, std::uint64_t pool_bytes) noexcept { made_->grown(of, pool_bytes); }
 void process_handler::disarm(charge& given_back) noexcept { made_->disarm(given_back); }
 std::string process_handler::last_decline() const { return made_->last_decline(); }

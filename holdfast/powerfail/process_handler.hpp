@@ -22,8 +22,9 @@ struct process_handler_options {
     std::chrono::microseconds hold_up{10'000};
     /// How much of that the handler may plan for: the scheduler takes the rest.
     double share = 0.5;
-    /// A process that still runs so long after a save has power; longer than `hold_up`, or no pool is armed. 0: only
-    /// the daemon can say so, or `when_saved` by `power_is_back`: all else that could is stopped.
+    /// A process that still runs so long after a save has power; longer than `hold_up`, or no pool is armed but those on
+    /// ordinary files. 0: only the daemon can say so, or `when_saved` by `power_is_back`: all else that could is
+    /// stopped.
     std::chrono::milliseconds stays_after{1000};
     /// The budget counts as many threads to stop, or those that there are, if these are more.
     unsigned threads = 16;
@@ -48,7 +49,7 @@ struct process_handler_options {
 struct save_budget {
     std::uint64_t park_us = 0;
     std::uint64_t copy_us = 0;
-    std::uint64_t write_back_us = 0;
+    std::uint64_t write_back_us = 0;  ///< or to sync
     std::uint64_t allowed_us = 0;  ///< the share of the hold-up time
 
     std::uint64_t sum_us() const noexcept { return park_us + copy_us + write_back_us; }
@@ -58,6 +59,7 @@ struct save_budget {
 struct alarm_report {
     using time = std::chrono::nanoseconds;
     std::uint64_t number = 0;  ///< of the alarm, from 1
+    std::size_t at_power = 0;  ///< pools on ordinary files, which are being synced and go on at `power`
     std::size_t pools = 0;     ///< that are saved; 0: no pool was armed, or a thread could not be stopped
     unsigned threads = 0;      ///< that were stopped
     bool is_stopped = false;   ///< all threads were
@@ -76,8 +78,9 @@ struct alarm_report {
 /// sealed: that thread might store to a pool while it is saved. All threads run on, and if the power stays, the pools
 /// continue at `power`.
 ///
-/// On a page-granular medium, an ordinary file, the handler is never asked: no write-back reaches the device, and syncs
-/// take longer than any hold-up time. There pools are at `power`.
+/// Pools on ordinary files, which are page-granular, need a `hold_up` of seconds, such as that of an uninterruptible power
+/// supply's last charge: no thread is stopped, and an alarm, also one of the daemon's for later, makes each pool sync its
+/// file once and go on at `power`. A handler has charge of pools of one kind, that of the first.
 ///
 /// A process has one; the program passes it to `use_handler`. Thread-safe. A forked child begins without pools, and
 /// arms its own. What holds if the process dies inside: as for a process that is killed elsewhere; the next opening in
@@ -94,12 +97,14 @@ public:
     process_handler& operator=(const process_handler&) = delete;
 
     /// Why this handler declines every pool: a trigger that cannot be opened, a daemon that does not answer. Errors:
-    /// those of the triggers; invalid_argument (`stays_after`).
+    /// those of the triggers.
     result<void> ready() const;
 
     /// Declines a pool with which a save would take more than the share of the hold-up time. Measures on the pool, and
     /// stops all threads for a moment to see whether it can.
     bool arm(charge& taken) override;
+    /// The same of a pool on an ordinary file, by a measurement of a sync in its directory. Stops nothing.
+    bool arm_on_file(charge& taken) override;
     void grown(charge& of, std::uint64_t pool_bytes) noexcept override;
     void disarm(charge& given_back) noexcept override;
 

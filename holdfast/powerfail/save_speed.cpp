@@ -1,5 +1,6 @@
 #include <holdfast/powerfail/save_speed.hpp>
 
+#include <holdfast/persist/file.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/powerfail/sites.hpp>
 
@@ -19,6 +20,8 @@ constexpr int repetitions = 5;
 constexpr std::uint64_t copied_bytes = 512 << 10;
 constexpr std::uint64_t walked_bytes = 16 << 20;
 constexpr std::uint64_t touched_step = 4096;
+constexpr std::uint64_t synced_bytes_at_most = 4 << 20;
+constexpr int syncs = 3;
 
 template <class F>
 double ns_of(F&& f) {
@@ -113,6 +116,21 @@ save_cost save_speed::measure(std::byte* pool, std::uint64_t pool_bytes, std::ui
     cost.write_back_ns = clean_ns * static_cast<double>(in_all) + std::max(dirty_ns - clean_ns, 0.0) * dirty +
                          static_cast<double>(lines.delay_ns) * static_cast<double>(in_all);
     return cost;
+}
+
+result<double> save_speed::measure_sync(const std::string& directory, std::uint64_t bytes) {
+    auto scratch = persist::file::create_unnamed(directory);
+    if (!scratch) return scratch.error();
+    const std::vector<std::byte> content(std::min(bytes, synced_bytes_at_most), std::byte{1});
+    double slowest_ns = 0;
+    for (int i = 0; i < syncs; ++i) {
+        if (auto written = scratch->write_at(0, content.data(), content.size(), site::measured_save); !written)
+            return written.error();
+        result<void> synced;
+        slowest_ns = std::max(slowest_ns, ns_of([&] { synced = scratch->sync(site::measured_save); }));
+        if (!synced) return synced.error();
+    }
+    return slowest_ns * static_cast<double>(bytes) / static_cast<double>(content.size());
 }
 
 }  // namespace holdfast::powerfail

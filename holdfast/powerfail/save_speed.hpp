@@ -1,10 +1,12 @@
 // How long a save takes here, measured: what a handler promises rests on it.
 #pragma once
 
+#include <holdfast/base/result.hpp>
 #include <holdfast/persist/line_path.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace holdfast::powerfail {
 
@@ -32,6 +34,10 @@ public:
     /// milliseconds and a touch of each page. `shadow_log`: `log_bytes` that a save copies.
     save_cost measure(std::byte* pool, std::uint64_t pool_bytes, std::uint64_t log_offset, std::uint64_t log_bytes,
                       const std::byte* shadow_log, const persist::line_path& lines) const;
+
+    /// What a sync of so many bytes of a file in `directory` takes, in ns: by that of some MiB of an unnamed file there.
+    /// Errors: permission_denied, no_space, io.
+    static result<double> measure_sync(const std::string& directory, std::uint64_t bytes);
 
 private:
     double copy_ns_per_byte_ = 0;

@@ -1,0 +1,44 @@
+// A pool on an ordinary file at `on_power_fail`: commits write their records and do not sync, and a handler that hears of
+// a power failure seconds before has the pool go on at `power`.
+//
+// Protocol
+//   1. Opening recovers as at `power`: homes are durable, and so is what the log has.
+//   2. A handler is asked. Where one is armed for the pool, the superblock says `on_power_fail`, durably, before the
+//      first commit; else the pool runs at `power`.
+//   3. A commit returns when its group is written (log/groups.hpp). The page cache has it, which outlives the process:
+//      an opening in the same boot replays it, as it does after a kill.
+//   4. The power will fail, or the handler is lost: one SYNC covers all groups so far, and from then on each has its
+//      own. Then the superblock says `power`. Were that durable first, a cut would leave a pool that counts as whole
+//      and lacks commits that have returned.
+// A power failure that nobody announced leaves a prefix of the commits behind a superblock that says `on_power_fail` and
+// names another boot: opening returns `not_durable`.
+#include <holdfast/base/assertion.hpp>
+#include <holdfast/pool/mapped_pool.hpp>
+#include <holdfast/pool/planted.hpp>
+
+namespace holdfast {
+
+/// Step 2. Requires: as `arm`.
+void mapped_pool::arm_on_file() {
+    charge_.path = path_;
+    charge_.log_bytes = superblock_.log_bytes;
+    charge_.reserved_bytes = superblock_.reserved_bytes;
+    charge_.pool_bytes = superblock_.pool_bytes;
+    charge_.lost = lost_call();
+    has_charge_ = handler_->arm_on_file(charge_);
+    if (has_charge_) level_ = level::on_power_fail;
+}
+
+/// Step 4. Requires: growing_ and copying_ are held. Errors: io, poisoned; the handler still has charge.
+result<void> mapped_pool::become_power_on_file() {
+    HOLDFAST_ASSERT_ALWAYS(is_armed_on_file(), "a pool on a file goes on at power once");
+    if (is_planted(planted::power_recorded_before_sync))
+        static_cast<void>(write_superblock(format::pool_state::dirty, level::power));
+    if (auto synced = groups_->end_deferral(); !synced) return synced;
+    if (auto marked = write_superblock(format::pool_state::dirty, level::power); !marked) return marked;
+    level_ = level::power;
+    let_handler_go();
+    return {};
+}
+
+}  // namespace holdfast
