@@ -295,8 +295,12 @@ TEST_F(Command, DoctorForgetsNoSaveThatIsNotThere) {
 
 TEST_F(Command, DoctorSaysWhoWouldSavePoolsAndADrillLosesNothing) {
     const json file = run_json({"doctor", directory_, "--json"})["power_failure"];
-    EXPECT_TRUE(file["obstacle"].is_string());
-    EXPECT_FALSE(file.contains("save"));
+    EXPECT_TRUE(file["obstacle"].is_null()) << file.dump();
+    EXPECT_EQ(file["on_file"], true);
+    EXPECT_GT(file["save"]["write_back_us"], 0);
+    const json synced = run_json({"doctor", directory_, "--drill", "--json"})["power_failure"]["drill"];
+    EXPECT_EQ(synced["clean"], true);
+    EXPECT_GT(synced["at_power_ns"], 0);
     const json all = run_json({"doctor", "/dev/shm", "--nvram", "--drill", "--threads", "3", "--json"});
     const json& memory = all["power_failure"];
     EXPECT_TRUE(memory["obstacle"].is_null()) << memory.dump();
@@ -307,7 +311,7 @@ TEST_F(Command, DoctorSaysWhoWouldSavePoolsAndADrillLosesNothing) {
     EXPECT_LE(drill["parked_ns"], drill["sealed_ns"]);
     EXPECT_LE(drill["sealed_ns"], drill["released_ns"]);
     EXPECT_NE(run({"doctor", "/dev/shm", "--nvram", "--drill"}).out.find("pool afterwards"), std::string::npos);
-    const outcome refused = run({"doctor", directory_, "--drill"});
+    const outcome refused = run({"doctor", "/dev/shm", "--drill"});
     EXPECT_EQ(refused.status, 1);
     EXPECT_NE(refused.err.find("no drill here"), std::string::npos) << refused.err;
 }

@@ -132,7 +132,12 @@ power_drill drill(scratch_pool& scratch, powerfail::process_handler& handler, un
     auto& values = *scratch.pool->root<counters>("counters").value();
     counting all(*scratch.pool, values, threads);
     all.wait_for_more();
+    const auto begin = std::chrono::steady_clock::now();
     done.alarm = handler.fail_power().value();
+    if (done.alarm.at_power != 0) {
+        while (scratch.pool->core().durability() != level::power) std::this_thread::yield();
+        done.at_power = std::chrono::steady_clock::now() - begin;
+    }
     all.wait_for_more();
     all.end();
     done.commits = all.sum();
@@ -238,10 +243,10 @@ power_findings examine_power(const std::string& directory, const persist::storag
     examine_module(found, drill_threads != 0);
     found.has_daemon = powerfail::daemon_link(powerfail::usual_daemon_socket, {}).has_value();
     found.hold_up = powerfail::process_handler_options{}.hold_up;
-    if (!on.byte_addressable()) {
-        found.obstacle = on.kind == persist::medium::tmpfs ? "the medium does not survive the power in any way"
-                                                           : "on an ordinary file pools are at power";
-    } else if (!on.lines(0).write_back_needed) {
+    found.is_on_file = on.kind == persist::medium::file;
+    if (on.kind == persist::medium::tmpfs) {
+        found.obstacle = "the medium does not survive the power in any way";
+    } else if (!found.is_on_file && !on.lines(0).write_back_needed) {
         found.obstacle = "the processor's caches survive, and nobody has to save anything";
     }
     if (!found.obstacle.empty()) {
@@ -268,6 +273,7 @@ json json_of(const power_findings& found) {
     value["obstacle"] = found.obstacle.empty() ? json(nullptr) : json(found.obstacle);
     value["hold_up_us"] = found.hold_up.count();
     if (!found.obstacle.empty()) return value;
+    value["on_file"] = found.is_on_file;
     value["save"] = {{"pool_bytes", found.pool_bytes},
                      {"park_us", found.budget.park_us},
                      {"copy_us", found.budget.copy_us},
@@ -278,6 +284,7 @@ json json_of(const power_findings& found) {
                       {"parked_ns", alarm.parked.count()},     {"log_copied_ns", alarm.log_copied.count()},
                       {"written_back_ns", alarm.written_back.count()}, {"sealed_ns", alarm.sealed.count()},
                       {"resumed_ns", alarm.resumed.count()},   {"released_ns", alarm.released.count()},
+                      {"at_power_ns", found.drill->at_power.count()},
                       {"commits", found.drill->commits},       {"clean", found.drill->is_clean}};
     return value;
 }
@@ -287,11 +294,17 @@ std::string text_of(const power_findings& found) {
     add_module(rows, found);
     rows.add("power daemon", std::string(found.has_daemon ? "answers at " : "none answers at ") +
                                  powerfail::usual_daemon_socket);
-    rows.add("hold-up assumed", readable_ns(static_cast<double>(found.hold_up.count()) * 1000) + ", half for a save");
+    if (!found.is_on_file)
+        rows.add("hold-up assumed",
+                 readable_ns(static_cast<double>(found.hold_up.count()) * 1000) + ", half for a save");
     if (!found.obstacle.empty()) {
         rows.add("on_power_fail here", "no: " + found.obstacle);
+    } else if (const auto us = [](std::uint64_t time) { return readable_ns(static_cast<double>(time) * 1000); };
+               found.is_on_file) {
+        rows.add("save planned",
+                 fmt::format("{} to sync a pool of {}: be warned so long before, and say so in `hold_up`",
+                             us(found.budget.sum_us()), readable_bytes(found.pool_bytes)));
     } else {
-        const auto us = [](std::uint64_t time) { return readable_ns(static_cast<double>(time) * 1000); };
         rows.add("save planned", fmt::format("{} for a pool of {}: {} to stop threads, {} to copy the log, {} to write "
                                              "its lines back",
                                              us(found.budget.sum_us()), readable_bytes(found.pool_bytes),
@@ -303,12 +316,16 @@ std::string text_of(const power_findings& found) {
     const auto& alarm = found.drill->alarm;
     const auto ns = [](auto time) { return readable_ns(static_cast<double>(time.count())); };
     table times;
-    times.add(fmt::format("{} threads stopped", alarm.threads), ns(alarm.parked));
-    times.add("log copied", ns(alarm.log_copied));
-    times.add("written back", ns(alarm.written_back));
-    times.add("sealed", ns(alarm.sealed));
-    times.add("taken back, as the power stays", ns(alarm.resumed));
-    times.add("threads run on", ns(alarm.released));
+    if (found.is_on_file) {
+        times.add("synced, and at power", ns(found.drill->at_power));
+    } else {
+        times.add(fmt::format("{} threads stopped", alarm.threads), ns(alarm.parked));
+        times.add("log copied", ns(alarm.log_copied));
+        times.add("written back", ns(alarm.written_back));
+        times.add("sealed", ns(alarm.sealed));
+        times.add("taken back, as the power stays", ns(alarm.resumed));
+        times.add("threads run on", ns(alarm.released));
+    }
     times.add("pool afterwards", found.drill->is_clean ? fmt::format("clean, with all of {} commits",
                                                                      readable_count(found.drill->commits))
                                                        : "DAMAGED, or commits are missing");

@@ -18,6 +18,7 @@ namespace holdfast::tools {
 /// A false alarm on a scratch pool.
 struct power_drill {
     powerfail::alarm_report alarm;
+    std::chrono::nanoseconds at_power{};  ///< on an ordinary file: when the pool was at `power`, since the alarm
     unsigned threads = 0;       ///< that committed meanwhile
     std::uint64_t commits = 0;  ///< before and after it, all found again
     bool is_clean = false;      ///< a check of the pool found nothing, and no commit is missing
@@ -30,6 +31,7 @@ struct power_findings {
     std::optional<powerfail::module_drill> module_drill;
     std::string without_module_drill;  ///< empty: none was asked for, or it was made
     bool has_daemon = false;
+    bool is_on_file = false;  ///< pools sync instead, and need a warning of as long as that takes
     std::string obstacle;  ///< why no pool can be armed here; empty: the next two were measured
     powerfail::save_budget budget;
     std::uint64_t pool_bytes = 0;  ///< of the scratch pool whose save the budget is

@@ -1,9 +1,11 @@
 // A structure whose images are opened as a program opens a pool, and used afterwards. In a life the pool is made,
-// grown, closed, dropped and reopened as well, at either level. Instrumented.
+// grown, closed, dropped and reopened as well, at `power` and at a weaker level: `process`, or on a file at
+// `on_power_fail`, where it is told that the power will fail. Instrumented.
 #include <crash/subjects/structure_subject.hpp>
 
 #include <crash/cut/randomness.hpp>
 #include <crash/record/seam_recorder.hpp>
+#include <crash/subjects/power_fail.hpp>
 #include <crash/subjects/recorded_file.hpp>
 
 #include <holdfast/heap/heap_format.hpp>
@@ -18,29 +20,41 @@ namespace holdfast::crash {
 namespace {
 
 constexpr std::string_view calls[] = {"close and open", "drop and open", "checkpoint", "grow",
-                                      "close and open at the other level", "drop and open at the other level"};
-/// Behind the structure's operations.
-enum class call { close_and_open, drop_and_open, checkpoint, grow, close_for_other_level, drop_for_other_level };
+                                      "close and open at the other level", "drop and open at the other level",
+                                      "the power will fail"};
+/// Behind the structure's operations. The last one is of lives at `on_power_fail`.
+enum class call {
+    close_and_open,
+    drop_and_open,
+    checkpoint,
+    grow,
+    close_for_other_level,
+    drop_for_other_level,
+    power_will_fail
+};
 constexpr std::size_t bytes_to_grow = 64 << 10;
 // What a pool may be found as before there is a structure in it.
 const contents absent{~std::uint64_t{0}};
 const contents empty{~std::uint64_t{0} - 1};
 
-level other_level(level one) { return one == level::power ? level::process : level::power; }
-
 class opened_subject final : public structure_subject {
 public:
-    opened_subject(std::shared_ptr<structure> what, std::size_t pool_bytes, bool has_life)
-        : structure_subject(std::move(what), pool_bytes), has_life_(has_life) {}
+    /// `weaker`: the other level of a life; `power` for none.
+    opened_subject(std::shared_ptr<structure> what, std::size_t pool_bytes, level weaker)
+        : structure_subject(std::move(what), pool_bytes), has_life_(weaker != level::power), weaker_(weaker) {}
 
-    std::string_view name() const override { return has_life_ && !is_for_lives() ? "life" : what_->name(); }
+    std::string_view name() const override {
+        if (is_warned()) return "warned_life";
+        return has_life_ && !is_for_lives() ? "life" : what_->name();
+    }
     bool has_lives() const override { return true; }
     bool is_for_lives() const override { return what_->is_for_lives(); }
     bool knows(const model& how) const override {
-        return how.is_file ? what_->engine().power_on_files : has_life_ && !how.is_saved;
+        return how.is_file ? what_->engine().power_on_files : has_life_ && !is_warned() && !how.is_saved;
     }
     unsigned universe() const override {
-        return structure_subject::universe() + (has_life_ ? static_cast<unsigned>(std::size(calls)) : 0);
+        const auto all = static_cast<unsigned>(std::size(calls));
+        return structure_subject::universe() + (is_warned() ? all : has_life_ ? all - 1 : 0);
     }
     std::string describe(unsigned operation) const override {
         return is_call(operation) ? std::string(calls[static_cast<std::size_t>(call_of(operation))])
@@ -73,6 +87,7 @@ public:
         set_boot(0);
         planted_pool = base();
         path_ = recorded_path();
+        arm_pools(is_warned());
         lives_.back().levels = {options_.durability};
         trace recorded = has_life_ ? record_life(operations) : record_use(operations);
         close();
@@ -141,6 +156,7 @@ public:
         set_boot(lives_.back().boot);
         path_ = image_path();
         options_ = options_for(how_);
+        arm_pools(is_warned());
         trace recorded;
         {
             seam_recorder seen(base(), image.bytes());
@@ -175,6 +191,8 @@ private:
     bool is_first_life() const { return lives_.size() == 1; }
     unsigned thread() const { return is_first_life() ? 0 : thread_afterwards; }
 
+    bool is_warned() const { return weaker_ == level::on_power_fail; }
+    level other_level(level one) const { return one == level::power ? weaker_ : level::power; }
     bool is_call(unsigned operation) const { return operation >= structure_subject::universe(); }
     call call_of(unsigned operation) const { return static_cast<call>(operation - structure_subject::universe()); }
     contents expected_now() const { return what_->expected(root_); }
@@ -196,7 +214,7 @@ private:
         const std::vector<std::byte> nothing(size());
         seam_recorder seen(base(), nothing);
         seen.recorded().named_before = false;
-        seen.stores_reach_file(how_.is_file && options_.durability < level::power);
+        seen.stores_reach_file(how_.is_file && options_.durability == level::process);
         expected_.begin(absent);
         const level durability = options_.durability;
         step(seen, [&] { what_->create(path_, options_); }, durability, [] { return empty; });
@@ -251,7 +269,9 @@ private:
             if (is_call(operations[i])) {
                 const call which = call_of(operations[i]);
                 const bool other = which == call::close_for_other_level || which == call::drop_for_other_level;
-                const level next = other ? other_level(options_.durability) : options_.durability;
+                const level next = which == call::power_will_fail ? level::power
+                                   : other                        ? other_level(options_.durability)
+                                                                  : options_.durability;
                 step(seen, [&] { run_call(which, next, seen); }, next, [&] { return last_contents(); });
                 continue;
             }
@@ -286,6 +306,12 @@ private:
 
     void run_call(call which, level next, seam_recorder& seen) {
         if (which == call::checkpoint) return what_->pool().checkpoint().value();
+        if (which == call::power_will_fail) {
+            const bool is_there = options_.durability == next || handler_of_all.lose();
+            if (!is_there) fail(errc::misuse, "the pool was to be at power");
+            options_.durability = next;
+            return;
+        }
         if (which == call::grow) {
             // It has grown to its end before, perhaps.
             if (what_->pool().size() < size()) what_->pool().grow(size()).value();
@@ -297,7 +323,7 @@ private:
             what_->abandon();
         }
         options_.durability = next;
-        seen.stores_reach_file(how_.is_file && next < level::power);
+        seen.stores_reach_file(how_.is_file && next == level::process);
         what_->open(path_, options_).value();
         root_ = root_in(what_->pool());
     }
@@ -320,6 +346,7 @@ private:
     }
 
     bool has_life_;
+    level weaker_;
     model how_ = models[0];
     create_options options_;
     std::string path_;
@@ -330,11 +357,15 @@ private:
 }  // namespace
 
 std::unique_ptr<subject> explored_in_file(std::shared_ptr<structure> what, std::size_t pool_bytes) {
-    return std::make_unique<opened_subject>(std::move(what), pool_bytes, false);
+    return std::make_unique<opened_subject>(std::move(what), pool_bytes, level::power);
 }
 
 std::unique_ptr<subject> explored_for_life(std::shared_ptr<structure> what) {
-    return std::make_unique<opened_subject>(std::move(what), explored_bytes, true);
+    return std::make_unique<opened_subject>(std::move(what), explored_bytes, level::process);
+}
+
+std::unique_ptr<subject> explored_for_warned_life(std::shared_ptr<structure> what) {
+    return std::make_unique<opened_subject>(std::move(what), explored_bytes, level::on_power_fail);
 }
 
 }  // namespace holdfast::crash

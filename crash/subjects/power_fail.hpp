@@ -1,5 +1,5 @@
 // What a subject needs whose pool is at `on_power_fail`: a handler that is always armed, and its save, recorded. The
-// log in memory is mapped behind the pool, and counts as the last part of an image.
+// log in memory, which ordinary files have not, is mapped behind the pool, and counts as the last part of an image.
 #pragma once
 
 #include <crash/record/seam_recorder.hpp>
@@ -35,7 +35,13 @@ public:
         charge_ = &taken;
         return true;
     }
+    bool arm_on_file(powerfail::charge& taken) override {
+        charge_ = &taken;
+        return true;
+    }
     void disarm(powerfail::charge&) noexcept override { charge_ = nullptr; }
+    /// The power will fail: the pool goes on at `power`. Requires: a pool is armed.
+    bool lose() { return charge_->lost(); }
     /// The power fails and stays after all. Requires: a pool is armed.
     void save_and_resume() {
         powerfail::save(*charge_->shadow, charge_->pool, charge_->lines);

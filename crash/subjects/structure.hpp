@@ -75,7 +75,9 @@ std::optional<std::size_t> wrong_without_a_crash(structure& what, std::size_t po
 std::unique_ptr<subject> explored_in_memory(std::shared_ptr<structure> what, std::size_t pool_bytes = explored_bytes);
 /// In an ordinary file at level `power`, whose images are opened as a program opens a pool, and used afterwards.
 std::unique_ptr<subject> explored_in_file(std::shared_ptr<structure> what, std::size_t pool_bytes = explored_bytes);
-/// In a file that is also made, grown, closed, dropped and reopened, at either level, under every model.
+/// In a file that is also made, grown, closed, dropped and reopened, at `power` or `process`, under every model.
 std::unique_ptr<subject> explored_for_life(std::shared_ptr<structure> what);
+/// The same of an ordinary file at `power` or `on_power_fail`.
+std::unique_ptr<subject> explored_for_warned_life(std::shared_ptr<structure> what);
 
 }  // namespace holdfast::crash

@@ -35,6 +35,8 @@ void add_subjects(std::vector<std::unique_ptr<subject>>& all) {
     // First what shows most faults soonest, last what takes longest.
     add.template operator()<hash_map_workload>();
     add_life.template operator()<queue_workload>();
+    if constexpr (Engine::description.name == std::string_view("redo"))
+        all.push_back(explored_for_warned_life(made.template operator()<queue_workload>()));
     add.template operator()<btree_map_workload>();
     add.template operator()<vector_workload>();
     add.template operator()<queue_workload>();

@@ -1,5 +1,5 @@
-// A pool on an ordinary file at `on_power_fail`: commits write their records and do not sync, and a handler that hears of
-// a power failure seconds before has the pool go on at `power`.
+// A pool on an ordinary file at `on_power_fail`: commits write their records and do not sync, and a handler that hears
+// of a power failure seconds before has the pool go on at `power`.
 //
 // Protocol
 //   1. Opening recovers as at `power`: homes are durable, and so is what the log has.
@@ -10,8 +10,8 @@
 //   4. The power will fail, or the handler is lost: one SYNC covers all groups so far, and from then on each has its
 //      own. Then the superblock says `power`. Were that durable first, a cut would leave a pool that counts as whole
 //      and lacks commits that have returned.
-// A power failure that nobody announced leaves a prefix of the commits behind a superblock that says `on_power_fail` and
-// names another boot: opening returns `not_durable`.
+// A power failure that nobody announced leaves a prefix of the commits behind a superblock that says `on_power_fail`
+// and names another boot: opening returns `not_durable`.
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/pool/planted.hpp>

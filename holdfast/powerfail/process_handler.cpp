@@ -278,7 +278,7 @@ bool process_handler::implementation::can_stop_threads() {
 bool process_handler::implementation::can_take(const result<void>& started, bool on_file) {
     if (!started) return decline(started.error().text());
     if (lost_.load(std::memory_order_acquire) != nothing_lost) return decline("the handler has been given up");
-    // Those of one kind are saved in milliseconds, with all threads stopped; the others in seconds, by threads that run.
+    // Those of one kind are saved in milliseconds, with all threads stopped; the others in seconds, while threads run.
     if (!pools_.all().empty() && pools_.all().front().is_on_file != on_file)
         return decline(on_file ? "the handler has charge of pools that are not on ordinary files"
                                : "the handler has charge of pools on ordinary files");

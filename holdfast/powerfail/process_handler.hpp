@@ -22,8 +22,8 @@ struct process_handler_options {
     std::chrono::microseconds hold_up{10'000};
     /// How much of that the handler may plan for: the scheduler takes the rest.
     double share = 0.5;
-    /// A process that still runs so long after a save has power; longer than `hold_up`, or no pool is armed but those on
-    /// ordinary files. 0: only the daemon can say so, or `when_saved` by `power_is_back`: all else that could is
+    /// A process that still runs so long after a save has power; longer than `hold_up`, or no pool is armed but those
+    /// on ordinary files. 0: only the daemon can say so, or `when_saved` by `power_is_back`: all else that could is
     /// stopped.
     std::chrono::milliseconds stays_after{1000};
     /// The budget counts as many threads to stop, or those that there are, if these are more.
@@ -78,9 +78,9 @@ struct alarm_report {
 /// sealed: that thread might store to a pool while it is saved. All threads run on, and if the power stays, the pools
 /// continue at `power`.
 ///
-/// Pools on ordinary files, which are page-granular, need a `hold_up` of seconds, such as that of an uninterruptible power
-/// supply's last charge: no thread is stopped, and an alarm, also one of the daemon's for later, makes each pool sync its
-/// file once and go on at `power`. A handler has charge of pools of one kind, that of the first.
+/// Pools on ordinary files, which are page-granular, need a `hold_up` of seconds, such as that of an uninterruptible
+/// power supply's last charge: no thread is stopped, and an alarm, also one of the daemon's for later, makes each pool
+/// sync its file once and go on at `power`. A handler has charge of pools of one kind, that of the first.
 ///
 /// A process has one; the program passes it to `use_handler`. Thread-safe. A forked child begins without pools, and
 /// arms its own. What holds if the process dies inside: as for a process that is killed elsewhere; the next opening in

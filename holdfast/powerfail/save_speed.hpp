@@ -35,7 +35,7 @@ public:
     save_cost measure(std::byte* pool, std::uint64_t pool_bytes, std::uint64_t log_offset, std::uint64_t log_bytes,
                       const std::byte* shadow_log, const persist::line_path& lines) const;
 
-    /// What a sync of so many bytes of a file in `directory` takes, in ns: by that of some MiB of an unnamed file there.
+    /// What a sync of `bytes` of a file in `directory` takes, in ns: by that of some MiB of an unnamed file there.
     /// Errors: permission_denied, no_space, io.
     static result<double> measure_sync(const std::string& directory, std::uint64_t bytes);
 
