@@ -1,5 +1,5 @@
-// A pool at `on_power_fail` where lines are written back: its log is in memory, commits neither write back nor fence, and
-// a handler saves both when the power fails. On ordinary files: armed_on_file.cpp.
+// A pool at `on_power_fail` where lines are written back: its log is in memory, commits neither write back nor fence,
+// and a handler saves both when the power fails. On ordinary files: armed_on_file.cpp.
 //
 // Protocol
 //   1. Opening recovers as at `power`: homes are durable and the log is empty.
