@@ -394,7 +394,7 @@ match fall_back_match(scratch& space, bool on_file) {
 
 match on_file_match(const options& wanted, scratch& space) {
     match made = begun_match("commits on an ordinary file", wanted.quick ? 20e6 : 100e6, "file");
-    made.entries.push_back({"floor", std::make_unique<write_contestant>(space.path("file", "floor")), {"commit"},
+    made.entries.push_back({"none", std::make_unique<write_contestant>(space.path("file", "floor")), {"floor"},
                             powerfail_parameters(mib, "file")});
     for (const level each : {level::on_power_fail, level::process, level::power})
         made.entries.push_back({"redo",
