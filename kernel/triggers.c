@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What begins a save. Each is on while its bit is set: at first those of the parameter, then those of an ioctl. The end of
- * the machine is always on.
+ * What begins a save. Each is on while its bit is set: at first those of the parameter, then those of an ioctl. The end
+ * of the machine is always on.
  *
- * A serial line needs our line discipline, which any driver of a port serves: the port stays the driver's, as for pulses
- * per second. Its settings must make the port tell of the event: BRKINT for break, CRTSCTS (or no CLOCAL, but then the
- * driver hangs up) for carrier detect.
+ * A serial line needs our line discipline, which any driver of a port serves: the port stays the driver's, as for
+ * pulses per second. Its settings must make the port tell of the event: BRKINT for break, CRTSCTS (or no CLOCAL, but
+ * then the driver hangs up) for carrier detect.
  */
 #include "module.h"
 
@@ -105,8 +105,8 @@ static void on_bytes_u8(struct tty_struct *tty, const u8 *bytes, const u8 *flags
 }
 
 #define FITTING(member, one, other) \
-	__builtin_choose_expr(__builtin_types_compatible_p(typeof(((struct tty_ldisc_ops *)NULL)->member), typeof(&one)), \
-			      one, other)
+	__builtin_choose_expr(__builtin_types_compatible_p(typeof(((struct tty_ldisc_ops *)NULL)->member), \
+							   typeof(one) *), one, other)
 
 static struct tty_ldisc_ops discipline = {
 	.owner = THIS_MODULE,

@@ -7,7 +7,7 @@ import subprocess
 
 from initramfs import Missing
 
-SOURCES = ("Kbuild", "*.c", "*.h")
+SOURCES = ("Kbuild", "*.c", "*.h", "*.def")
 
 
 class DoesNotBuild(Exception):
