@@ -15,6 +15,7 @@
 #include <linux/ktime.h>
 #include <linux/libnvdimm.h>
 #include <linux/module.h>
+#include <linux/seqlock.h>
 #include <linux/smp.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
@@ -59,6 +60,7 @@ static DEFINE_PER_CPU(uint, standing_in); /* the round */
 static uint missed, processors;
 
 static struct holdfast_times last;
+static seqcount_t last_turn = SEQCNT_ZERO(last_turn); /* one writes `last` at a time: who has the claim */
 static u64 saves;
 
 static void store_word(void *context, __u64 *at, __u64 value)
@@ -198,6 +200,8 @@ static void report(void *context)
 {
 	const struct hf_save_times *times = &hf_saver.times;
 
+	/* The other processors run again, and may read it. Not the form that looks at locks: this may be an NMI. */
+	raw_write_seqcount_begin(&last_turn);
 	last = (struct holdfast_times){
 		.stopped_ns = times->stopped, .copied_ns = times->copied, .flushed_ns = times->flushed,
 		.sealed_ns = times->sealed, .ended_ns = times->ended,
@@ -205,6 +209,7 @@ static void report(void *context)
 		.number = hf_saver.seal->word & 0xffffffff, .cause = hf_saver.signal.cause,
 		.processors = processors, .missed = missed,
 	};
+	raw_write_seqcount_end(&last_turn);
 	/* Behind all that the save has read and written. Pairs with hf_saves(). */
 	smp_store_release(&saves, saves + 1);
 }
@@ -224,14 +229,12 @@ u64 hf_saves(void)
 
 void hf_last_times(struct holdfast_times *found)
 {
-	u64 before;
+	uint turn;
 
 	do {
-		before = hf_saves();
+		turn = read_seqcount_begin(&last_turn);
 		*found = last;
-		/* The times before the number. Pairs with report(). */
-		smp_rmb();
-	} while (before != READ_ONCE(saves));
+	} while (read_seqcount_retry(&last_turn, turn));
 }
 
 static struct hf_save_signal signal_of(u32 cause, const struct meeting *how)
