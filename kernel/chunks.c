@@ -15,14 +15,7 @@
  * node that is not split every word is what it was in the empty tree.
  */
 #include "chunks.h"
-
-#include <linux/errno.h>
-#ifdef __KERNEL__
-#include <linux/build_bug.h>
-#include <linux/stddef.h>
-#else
-#include <stddef.h>
-#endif
+#include "portable.h"
 
 #define HF_MAGIC 0x534b4e5548434648ull
 
@@ -32,9 +25,9 @@
 #define NODE_CHUNK 0x6e75686355aa55aaull
 #define NODE_RESERVED 0x76736572a5a55a5aull
 
-_Static_assert(sizeof(struct hf_chunks_header) == 64, "a line");
-_Static_assert(sizeof(struct hf_chunk_record) == 64, "a line");
-_Static_assert(offsetof(struct hf_chunk_record, check) == 32, "on the media");
+static_assert(sizeof(struct hf_chunks_header) == 64, "a line");
+static_assert(sizeof(struct hf_chunk_record) == 64, "a line");
+static_assert(offsetof(struct hf_chunk_record, check) == 32, "on the media");
 
 static __u64 mix(__u64 sum, __u64 word)
 {
@@ -58,7 +51,7 @@ static __u64 check_of_record(const struct hf_chunk_record *record, __u64 node)
 
 static __u64 word_of(const struct hf_chunks *chunks, __u64 node)
 {
-	return *(const volatile __u64 *)&chunks->nodes[node];
+	return READ_ONCE(chunks->nodes[node]);
 }
 
 static void store(struct hf_chunks *chunks, __u64 *at, __u64 value)

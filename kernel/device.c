@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/holdfast: chunks, made, used, mapped and freed. A chunk is in use while an open file uses it, or as the area of a
- * registered range; mappings keep their file.
+ * /dev/holdfast: chunks, made, used, mapped and freed. A chunk is in use while an open file uses it, or as the area of
+ * a registered range; mappings keep their file.
  */
 #include "module.h"
 
@@ -15,7 +15,6 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/version.h>
 
 LIST_HEAD(hf_open_files);
 DECLARE_WAIT_QUEUE_HEAD(hf_waiters);
@@ -257,7 +256,7 @@ static int map_chunk(const struct hf_open_file *opened, struct vm_area_struct *v
 		return -EINVAL;
 	if (from > opened->chunk.bytes || bytes > opened->chunk.bytes - from)
 		return -EINVAL;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#ifdef HF_HAS_VM_FLAGS_SET
 	vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
 #else
 	vma->vm_flags |= VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP;
@@ -358,7 +357,6 @@ static struct miscdevice device = {
 	.fops = &operations,
 	.mode = 0666,
 };
-
 
 int hf_device_register(void)
 {

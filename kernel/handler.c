@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a save does to the machine. It may begin in an NMI, in the middle of anything: it takes no lock, waits for nobody
- * beyond a deadline, and calls nothing that does.
+ * What a save does to the machine. It may begin in an NMI, in the middle of anything: it takes no lock, waits for
+ * nobody beyond a deadline, and calls nothing that does.
  *
  * Other processors are stopped by NMIs: interrupts they may have disabled, and stop_machine waits for all of them and
- * for a process of its own. Each writes its caches back, says that it stands, and spins. `round` is odd while they are to
- * stand; it tells a processor that is late, or still leaves the last round, what it is meant to do.
+ * for a process of its own. Each writes its caches back, says that it stands, and spins. `round` is odd while they are
+ * to stand; it tells a processor that is late, or still leaves the last round, what it is meant to do.
  */
 #include "module.h"
 
@@ -15,6 +15,7 @@
 #include <linux/ktime.h>
 #include <linux/libnvdimm.h>
 #include <linux/module.h>
+#include <linux/seqlock.h>
 #include <linux/smp.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
@@ -59,6 +60,7 @@ static DEFINE_PER_CPU(uint, standing_in); /* the round */
 static uint missed, processors;
 
 static struct holdfast_times last;
+static seqcount_t last_turn = SEQCNT_ZERO(last_turn); /* one writes `last` at a time: who has the claim */
 static u64 saves;
 
 static void store_word(void *context, __u64 *at, __u64 value)
@@ -93,6 +95,7 @@ static void stand(void)
 	if (!(mine & 1))
 		return;
 	wbinvd();
+	/* Behind what this processor has stored and written back. Pairs with stands(). */
 	smp_store_release(this_cpu_ptr(&standing_in), mine);
 	while (READ_ONCE(round) == mine)
 		cpu_relax();
@@ -118,6 +121,7 @@ static bool stands(uint cpu)
 
 	if (meeting)
 		return cpumask_test_cpu(cpu, &meeting->standing);
+	/* Before the logs are copied. Pairs with stand(). */
 	return smp_load_acquire(per_cpu_ptr(&standing_in, cpu)) == round;
 }
 
@@ -147,6 +151,7 @@ static bool stop_others(void *context)
 	/* There each comes by itself, and may have come already. */
 	if (processors && !meeting_of_save()) {
 		cpumask_copy(&due, &to_stop);
+		/* Behind `due`: a processor that sees this round must stand in it. */
 		smp_store_release(&round, round + 1);
 		apic->send_IPI_mask(&to_stop, NMI_VECTOR);
 	}
@@ -157,6 +162,7 @@ static bool stop_others(void *context)
 static void release_others(void *context)
 {
 	if (round & 1)
+		/* Behind the mark that the save was resumed: what runs on changes the logs. */
 		smp_store_release(&round, round + 1);
 }
 
@@ -194,6 +200,8 @@ static void report(void *context)
 {
 	const struct hf_save_times *times = &hf_saver.times;
 
+	/* The other processors run again, and may read it. Not the form that looks at locks: this may be an NMI. */
+	raw_write_seqcount_begin(&last_turn);
 	last = (struct holdfast_times){
 		.stopped_ns = times->stopped, .copied_ns = times->copied, .flushed_ns = times->flushed,
 		.sealed_ns = times->sealed, .ended_ns = times->ended,
@@ -201,6 +209,8 @@ static void report(void *context)
 		.number = hf_saver.seal->word & 0xffffffff, .cause = hf_saver.signal.cause,
 		.processors = processors, .missed = missed,
 	};
+	raw_write_seqcount_end(&last_turn);
+	/* Behind all that the save has read and written. Pairs with hf_saves(). */
 	smp_store_release(&saves, saves + 1);
 }
 
@@ -213,18 +223,18 @@ struct hf_save hf_saver = {
 
 u64 hf_saves(void)
 {
+	/* Whoever sees that a save has ended may free what it read. Pairs with report(). */
 	return smp_load_acquire(&saves);
 }
 
 void hf_last_times(struct holdfast_times *found)
 {
-	u64 before;
+	uint turn;
 
 	do {
-		before = hf_saves();
+		turn = read_seqcount_begin(&last_turn);
 		*found = last;
-		smp_rmb();
-	} while (before != READ_ONCE(saves));
+	} while (read_seqcount_retry(&last_turn, turn));
 }
 
 static struct hf_save_signal signal_of(u32 cause, const struct meeting *how)
@@ -254,11 +264,13 @@ static int on_each(void *data)
 
 	if (atomic_xchg(&meeting->first, 1) == 0) {
 		meeting->saved = hf_save_all(&hf_saver, &meeting->signal);
+		/* Behind the save: what runs on changes the logs. */
 		smp_store_release(&meeting->ended, true);
 		return 0;
 	}
 	wbinvd();
 	cpumask_set_cpu(raw_smp_processor_id(), &meeting->standing);
+	/* Pairs with the release above. */
 	while (!smp_load_acquire(&meeting->ended))
 		cpu_relax();
 	return 0;
@@ -281,6 +293,7 @@ void hf_wait_for_save(void)
 {
 	u64 before = hf_saves();
 
+	/* The caller has disarmed a slot: a save whose claim is not seen below must see that. Pairs with exchange(). */
 	smp_mb();
 	while (READ_ONCE(hf_saver.claimed) == 1 && hf_saves() == before)
 		usleep_range(50, 100);
@@ -312,6 +325,7 @@ void hf_handler_begin(void)
 	}
 	hf_save_settle_seal(&hf_saver);
 	tell_last_times();
+	/* Behind all of the above: a save may begin from here on. */
 	smp_store_release(&hf_saver.claimed, 0);
 	hf_measure();
 }
@@ -344,6 +358,7 @@ u64 hf_measure_stop(void)
 		if (missed)
 			break;
 	}
+	/* Behind the use of the masks and the round: they are the next save's. */
 	smp_store_release(&hf_saver.claimed, 0);
 	return slowest == U64_MAX ? 0 : max_t(u64, slowest, 1);
 }
@@ -413,8 +428,12 @@ long hf_handler_ioctl(struct hf_open_file *opened, unsigned int call, void __use
 #ifdef HOLDFAST_CONTROLS
 static int plant_fault(void)
 {
-#define HF_FAULT_TEXT(name) #name,
-	static const char *const names[] = { "", HF_FAULTS(HF_FAULT_TEXT) };
+#define FAULT_NAME(name) (#name),
+	static const char *const names[] = {
+		"",
+#include "save_faults.def"
+	};
+#undef FAULT_NAME
 	int found = match_string(names, ARRAY_SIZE(names), control_fault);
 
 	if (found < 0)

@@ -37,18 +37,20 @@ struct holdfast_log {
 	__u64 bytes; /* not 0, a multiple of 64 */
 	__u64 key; /* of the area, a chunk that is made if there is none; not 0, nor the two highest */
 	/*
-	 * Tells this log from earlier ones under the key: a save is read and acknowledged by whoever knows all words. Their
-	 * meaning is the program's. Such as the pool's identity, its file's mark, the boot, and a number of the opening.
+	 * Tells this log from earlier ones under the key: a save is read and acknowledged by whoever knows all words.
+	 * Their meaning is the program's. Such as the pool's identity, its file's mark, the boot, and a number of the
+	 * opening.
 	 */
 	__u64 session[HOLDFAST_SESSION_WORDS];
-	__u32 mode; /* permission bits of an area that is made; who may read and write it may read and acknowledge saves */
+	/* Permission bits of an area that is made. Who may read and write it may read and acknowledge saves. */
+	__u32 mode;
 	__u32 id; /* found by REGISTER, given to UNREGISTER */
 	__u64 save_ns; /* found: what a save would take at most with this range; also when it is declined */
 	__u64 budget_ns; /* found: what it may take */
 	/*
-	 * Where the caller has mapped the persistent memory that the log repeats, whole pages; 0 and 0: in chunks alone. A
-	 * panic stops processors before their caches are written back: then this range is, by address, as far as it is
-	 * mapped. Other saves need not know it.
+	 * Where the caller has mapped the persistent memory that the log repeats, whole pages; 0 and 0: in chunks
+	 * alone. A panic stops processors before their caches are written back: then this range is, by address, as far
+	 * as it is mapped. Other saves need not know it.
 	 */
 	__u64 homes_address;
 	__u64 homes_bytes;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Homes: persistent memory that a log repeats, where its program has mapped it. A save writes all caches back and need not
- * know of them. But a panic has stopped the other processors before a save begins, and nobody can tell them to write
- * their caches back any more. A write-back by address reaches every cache, so the homes are found in the program's page
- * tables: what it has not mapped it has not stored to.
+ * Homes: persistent memory that a log repeats, where its program has mapped it. A save writes all caches back and need
+ * not know of them. But a panic has stopped the other processors before a save begins, and nobody can tell them to
+ * write their caches back any more. A write-back by address reaches every cache, so the homes are found in the
+ * program's page tables: what it has not mapped it has not stored to.
  *
  * The tables are only read, and nobody else runs. A processor that was stopped in the middle of changing one leaves an
  * entry that is the old or the new one.

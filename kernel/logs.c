@@ -3,8 +3,8 @@
  * Ranges of programs' memory that are saved. Each has a slot, which saves look at, and an area in the region. Its pages
  * are pinned, so that a save reads them wherever the program's mappings are.
  *
- * A range belongs to the address space that registered it. The kernel tells of its end, by exit, signal or exec, when no
- * thread uses it any more and its pages are still there: then the range is saved. A forked child has another one.
+ * A range belongs to the address space that registered it. The kernel tells of its end, by exit, signal or exec, when
+ * no thread uses it any more and its pages are still there: then the range is saved. A forked child has another one.
  */
 #include "module.h"
 
@@ -109,10 +109,11 @@ static bool may_lock(struct mm_struct *mm, u64 pages)
 
 static int pin(struct pinned *pinned, const struct holdfast_log *about)
 {
+	u64 pages = (offset_in_page(about->address) + about->bytes + PAGE_SIZE - 1) >> PAGE_SHIFT;
 	struct mm_struct *mm = current->mm;
 	int failed = -ENOMEM;
 
-	*pinned = (struct pinned){ .count = (offset_in_page(about->address) + about->bytes + PAGE_SIZE - 1) >> PAGE_SHIFT };
+	*pinned = (struct pinned){ .count = pages };
 	if (!may_lock(mm, pinned->count))
 		return -ENOMEM;
 	pinned->pages = kvmalloc_array(pinned->count, sizeof(*pinned->pages), GFP_KERNEL);
@@ -160,6 +161,7 @@ u64 hf_write_all_homes_back(void)
 	int i;
 
 	for (i = 0; i < SLOTS; i++)
+		/* Before the registration. Pairs with fill_slot(). */
 		if (smp_load_acquire(&slots[i].armed))
 			bytes += hf_write_homes_back(registrations[i].mm, registrations[i].homes_begin,
 						     registrations[i].homes_end);
@@ -437,7 +439,8 @@ long hf_logs_ioctl(struct hf_open_file *opened, unsigned int call, void __user *
 		return -EFAULT;
 	if (call == HOLDFAST_UNREGISTER)
 		return unregister_log(opened, about.id);
-	about.save_ns = about.budget_ns = 0;
+	about.save_ns = 0;
+	about.budget_ns = 0;
 	mutex_lock(&opened->owner_lock);
 	failed = register_log(opened, &about);
 	mutex_unlock(&opened->owner_lock);

@@ -17,6 +17,7 @@ static char *namespace = "";
 module_param(namespace, charp, 0444);
 MODULE_PARM_DESC(namespace, "the namespace to divide into chunks, such as namespace0.0");
 
+/* module.h says what it guards. */
 DEFINE_MUTEX(hf_lock);
 struct hf_chunks hf_region;
 phys_addr_t hf_region_begin;

@@ -96,6 +96,7 @@ long hf_handler_ioctl(struct hf_open_file *opened, unsigned int call, void __use
 struct hf_rates {
 	u64 stop_ns, flush_ns, copy_ns_per_mib;
 };
+
 extern struct hf_rates hf_rates;
 extern uint hf_hold_up_us;
 void hf_measure(void);

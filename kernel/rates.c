@@ -8,6 +8,7 @@
 #include <linux/io.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <asm/processor.h>
 #include <asm/special_insns.h>
@@ -27,7 +28,7 @@ module_param(control_decline_ignored, bool, 0444);
 #define control_decline_ignored false
 #endif
 
-#define SCRATCH_BYTES (1ull << 20)
+#define SCRATCH_BYTES ((u64)SZ_1M)
 #define SCRATCH_KEY 0xfffffffffffffffeull /* of a chunk that is there while rates are measured */
 #define ROUNDS 3
 

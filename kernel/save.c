@@ -11,10 +11,11 @@
  *      a save that says that it is whole.
  *   3. Each log is copied to its area, with its sum, its session and its length. None of this counts: its area is open,
  *      and the seal does not have this save's number.
- *   4. Everything is written back: copies, headers, and whatever programs left in this processor's caches. FENCE. Orders
- *      all of it before the seal: were the seal durable first, a cut would leave a save whose bytes are not there.
- *   5. The seal says that the save of this number is whole: one word. FENCE. From there on it counts, and the time until
- *      the lights go out is written down, so that people learn how long the power really lasts.
+ *   4. Everything is written back: copies, headers, and whatever programs left in this processor's caches. FENCE.
+ *      Orders all of it before the seal: were the seal durable first, a cut would leave a save whose bytes are not
+ *      there.
+ *   5. The seal says that the save of this number is whole: one word. FENCE. From there on it counts, and the time
+ *      until the lights go out is written down, so that people learn how long the power really lasts.
  *   6. The power stayed: the seal says that the save of this number was resumed. FENCE. Orders this before the
  *      processors run on: a save that is older than what they do must never count.
  *   7. The processors run on. Then the claim is given back: the next signal begins a new save, under a new number.
@@ -34,14 +35,7 @@
  *   2. The area becomes open. FENCE. Before the caller is told that its log is safe.
  */
 #include "save.h"
-
-#include <linux/errno.h>
-#ifdef __KERNEL__
-#include <linux/build_bug.h>
-#include <linux/stddef.h>
-#else
-#include <stddef.h>
-#endif
+#include "portable.h"
 #include "save_faults.h"
 
 #define HF_SEAL_MAGIC 0x4c41455356415348ull
@@ -56,11 +50,11 @@
 #define SEAL_RESUMED (0x00a5c35aull << 32)
 #define SEAL_SAYS (0xffffffffull << 32)
 
-_Static_assert(sizeof(struct hf_save_seal) == 128, "two lines");
-_Static_assert(sizeof(struct hf_save_area) == 192, "three lines");
-_Static_assert(offsetof(struct hf_save_area, bytes) == 64, "on the media");
-_Static_assert(sizeof(struct hf_save_area) <= HF_SAVE_LOG_OFFSET, "the bytes are behind it");
-_Static_assert(HF_SAVE_UNIT == 8 * sizeof(__u64), "sums take whole units");
+static_assert(sizeof(struct hf_save_seal) == 128, "two lines");
+static_assert(sizeof(struct hf_save_area) == 192, "three lines");
+static_assert(offsetof(struct hf_save_area, bytes) == 64, "on the media");
+static_assert(sizeof(struct hf_save_area) <= HF_SAVE_LOG_OFFSET, "the bytes are behind it");
+static_assert(HF_SAVE_UNIT == 8 * sizeof(__u64), "sums take whole units");
 
 static __u64 mix(__u64 sum, __u64 word)
 {
@@ -95,7 +89,7 @@ static __u64 check_of_log(const struct hf_save_area *area)
 
 static __u64 load(const __u64 *at)
 {
-	return *(const volatile __u64 *)at;
+	return READ_ONCE(*at);
 }
 
 static void store(const struct hf_save *save, __u64 *at, __u64 value)

@@ -51,7 +51,7 @@ struct hf_save_area {
 	__u64 check; /* of what is above */
 	__u64 state;
 	__u64 unused[3];
-	/* Of the log. The same whoever saves it, and so are the bytes: two saves of an ended process's log may overlap. */
+	/* Of the log. The same whoever saves it, as are the bytes: two saves of an ended process's log may overlap. */
 	__u64 bytes;
 	__u64 session[HF_SESSION_WORDS];
 	__u64 sum; /* of the bytes */

@@ -15,8 +15,11 @@ enum hf_fault hf_fault_planted = hf_no_fault;
 namespace holdfast::kernel {
 namespace {
 
-#define HF_FAULT_TEXT(name) #name,
-const char* const fault_names[] = {"none", HF_FAULTS(HF_FAULT_TEXT)};
+#define FAULT_NAME(name) #name,
+const char* const fault_names[] = {"none",
+#include "save_faults.def"
+};
+#undef FAULT_NAME
 
 class planted_fault {
 public:

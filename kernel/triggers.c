@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What begins a save. Each is on while its bit is set: at first those of the parameter, then those of an ioctl. The end of
- * the machine is always on.
+ * What begins a save. Each is on while its bit is set: at first those of the parameter, then those of an ioctl. The end
+ * of the machine is always on.
  *
- * A serial line needs our line discipline, which any driver of a port serves: the port stays the driver's, as for pulses
- * per second. Its settings must make the port tell of the event: BRKINT for break, CRTSCTS (or no CLOCAL, but then the
- * driver hangs up) for carrier detect.
+ * A serial line needs our line discipline, which any driver of a port serves: the port stays the driver's, as for
+ * pulses per second. Its settings must make the port tell of the event: BRKINT for break, CRTSCTS (or no CLOCAL, but
+ * then the driver hangs up) for carrier detect.
  */
 #include "module.h"
 
@@ -105,8 +105,8 @@ static void on_bytes_u8(struct tty_struct *tty, const u8 *bytes, const u8 *flags
 }
 
 #define FITTING(member, one, other) \
-	__builtin_choose_expr(__builtin_types_compatible_p(typeof(((struct tty_ldisc_ops *)NULL)->member), typeof(&one)), \
-			      one, other)
+	__builtin_choose_expr(__builtin_types_compatible_p(typeof(((struct tty_ldisc_ops *)NULL)->member), \
+							   typeof(one) *), one, other)
 
 static struct tty_ldisc_ops discipline = {
 	.owner = THIS_MODULE,
@@ -199,7 +199,19 @@ static void on_shutdown(void)
 		hf_power_fails(HOLDFAST_BY_SHUTDOWN);
 }
 
-static struct syscore_ops of_shutdown = { .shutdown = on_shutdown };
+#ifdef HF_HAS_SYSCORE
+static void on_shutdown_of(void *data)
+{
+	on_shutdown();
+}
+
+static const struct syscore_ops of_shutdown = { .shutdown = on_shutdown_of };
+static struct syscore at_shutdown = { .ops = &of_shutdown };
+#else
+static struct syscore_ops at_shutdown = { .shutdown = on_shutdown };
+#define register_syscore register_syscore_ops
+#define unregister_syscore unregister_syscore_ops
+#endif
 
 static ssize_t write_fail(struct file *file, const char __user *text, size_t size, loff_t *at)
 {
@@ -230,7 +242,7 @@ int hf_triggers_init(void)
 	if (failed)
 		goto no_button;
 	atomic_notifier_chain_register(&panic_notifier_list, &of_panic);
-	register_syscore_ops(&of_shutdown);
+	register_syscore(&at_shutdown);
 	folder = debugfs_create_dir("holdfast", NULL);
 	debugfs_create_file("fail", 0200, folder, NULL, &of_fail);
 	return 0;
@@ -244,7 +256,7 @@ no_nmi:
 void hf_triggers_exit(void)
 {
 	debugfs_remove(folder);
-	unregister_syscore_ops(&of_shutdown);
+	unregister_syscore(&at_shutdown);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &of_panic);
 	input_unregister_handler(&of_button);
 	unregister_nmi_handler(NMI_UNKNOWN, NMI_NAME);

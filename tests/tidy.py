@@ -54,8 +54,8 @@ MACHINE = re.compile(
 MACHINE_ASSEMBLY = re.compile(r"\b(clwb|clflush(opt)?|sfence|mfence|movnt\w+|dsb|dc\s+cvap|dc\s+cvac)\b")
 # Tests take address ranges and map damaged files themselves; rivals have to be driven as they are; the
 # explorer protects pools and lays images where they were; the simulated machine's memory is no pool. The fence of a
-# hardware transaction's stamp orders a clock, not what becomes durable.
-MACHINE_EXEMPT = re.compile(r"(^holdfast/persist/|^holdfast/htm/rtm_instructions\.hpp$|^crash/|^sim/|(^|/)[^/]*test[^/]*$|^bench/.*rival)")
+# hardware transaction's stamp orders a clock, not what becomes durable. The kernel's module has no library below it.
+MACHINE_EXEMPT = re.compile(r"(^holdfast/persist/|^holdfast/htm/rtm_instructions\.hpp$|^crash/|^sim/|^kernel/|(^|/)[^/]*test[^/]*$|^bench/.*rival)")
 
 # Workloads also run where there is no operating system and no standard library's heap.
 WORKLOAD_INCLUDE = re.compile(
@@ -66,7 +66,7 @@ WORKLOAD_INCLUDE = re.compile(
 CODE_FOLDERS = ("holdfast/", "crash/", "workload/", "cache/", "tools/", "bench/", "examples/", "aspect/", "tests/",
                 "sim/", "fuzz/", "kernel/")
 # .cc is woven, .ah tells the weaver how.
-CODE_SUFFIXES = (".cpp", ".hpp", ".h", ".cc", ".ah")
+CODE_SUFFIXES = (".c", ".cpp", ".hpp", ".h", ".cc", ".ah")
 TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".py", ".sh", ".cmake", ".txt", ".json", ".in", ".yml")
 TEXT_NAMES = ("Makefile", "run", ".gitignore", ".clang-format")
 
@@ -148,8 +148,9 @@ def included_path(path, bracket, name):
 
 def check_lengths(path, lines, text):
     for number, line in enumerate(lines, 1):
-        if len(line) > LINE_COLUMNS and path.endswith(CODE_SUFFIXES):
-            yield Finding(path, number, "line", f"{len(line)} columns, at most {LINE_COLUMNS}", len(line))
+        columns = len(line.expandtabs())
+        if columns > LINE_COLUMNS and path.endswith(CODE_SUFFIXES):
+            yield Finding(path, number, "line", f"{columns} columns, at most {LINE_COLUMNS}", columns)
     if path.endswith(CODE_SUFFIXES + (".py",)) and len(lines) > FILE_LINES:
         yield Finding(path, len(lines), "file", f"{len(lines)} lines, at most {FILE_LINES}", len(lines))
     if path.endswith(CODE_SUFFIXES):
@@ -168,7 +169,7 @@ def check_words(path, lines):
         if re.search(r"[ \t]$", line):
             yield Finding(path, number, "space", "white space at the end of the line")
         # What the kernel compiles is in the kernel's style, with tabs.
-        if "\t" in line and path.endswith(CODE_SUFFIXES + (".py", ".cmake")) and not re.match(r"kernel/.*\.h$", path):
+        if "\t" in line and path.endswith(CODE_SUFFIXES + (".py", ".cmake")) and not re.match(r"kernel/.*\.[ch]$", path):
             yield Finding(path, number, "tab", "a tab")
 
 

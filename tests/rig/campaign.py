@@ -16,6 +16,7 @@ MODULE_SECONDS = 400    # all that the module promises, tried
 WORK_SECONDS = 1.2      # a cut in the middle of work comes at most so long after what it waits for
 RECOVERY_SECONDS = 0.5  # a cut in the middle of recovery, after its beginning
 CPUS = (1, 2, 4)
+KERNEL_WARNING = r"WARNING: |BUG: |UBSAN: |ODEBUG: "  # on the console of one that watches itself
 HOMES_BYTES_AT_LEAST = 64 << 10  # of a pool that has been used for a moment, mapped when the kernel panics
 
 
@@ -145,6 +146,8 @@ class Ledger:
         elif "Kernel panic" in line:
             if self._case.trigger != "panic" or "sysrq" not in line:
                 self.torn.append(line)
+        elif re.search(KERNEL_WARNING, line):
+            self.torn.append(line)
         elif line == "ended":
             self.has_ended = True
             if not self.torn:
@@ -202,7 +205,8 @@ def try_module(files, seed, times=50, start=Machine):
                 pass
         lines = machine.said
     image.unlink(missing_ok=True)
-    wrong = [line.removeprefix("problem ") for line in lines if line.startswith("problem ") or "Kernel panic" in line]
+    wrong = [line.removeprefix("problem ") for line in lines
+             if line.startswith("problem ") or "Kernel panic" in line or re.search(KERNEL_WARNING, line)]
     drills = {}
     for line in lines:
         if found := re.fullmatch(r"times (\w+) ([\d.]+) ([\d.]+) ([\d.]+)", line):

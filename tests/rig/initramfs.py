@@ -11,7 +11,7 @@ PLAIN = 0o100644
 CONSOLE = 0o20600
 
 # What an NVDIMM needs, and a character device on it, and the power button; what these need is read from them.
-MODULES = ["nfit", "nd_pmem", "dax_pmem", "device_dax", "button"]
+DRIVERS = ["nfit", "nd_pmem", "dax_pmem", "device_dax", "button"]
 
 
 class Missing(Exception):
@@ -42,16 +42,6 @@ class Archive:
         return b"".join(self._parts)
 
 
-def kernel_in(packages):
-    """The kernel's image, and the folder of its modules."""
-    package = packages / "linux-image-cloud-amd64"
-    images = sorted(package.glob("boot/vmlinuz-*"))
-    folders = sorted(package.glob("lib/modules/*/kernel"))
-    if len(images) != 1 or len(folders) != 1:
-        raise Missing(f"no kernel in {package}: cmake/unpack.sh puts it there")
-    return images[0], folders[0]
-
-
 def modules_in_order(folder, wanted):
     """The files of modules, each behind those that it needs. Their own ELF section says which these are."""
     files = {path.stem.replace("-", "_"): path for path in folder.rglob("*.ko")}
@@ -79,9 +69,9 @@ def libraries_of(program):
     return sorted(set(re.findall(r"(?:=> |^\s*)(/\S+)", said, re.M)))
 
 
-def build(packages, programs, init, own_modules):
-    """The archive: `programs` are paths of programs by their names in /bin, `own_modules` those of modules by theirs,
-    which are loaded where they are wanted."""
+def build(packages, drivers, programs, init, own_modules):
+    """The archive. `drivers` is the folder of the kernel's modules; None: it needs none. `programs` are paths of programs
+    by their names in /bin, `own_modules` those of modules by theirs, which are loaded where they are wanted."""
     archive = Archive()
     for name in ("dev", "proc", "sys", "mnt", "tmp"):
         archive.add(name, DIRECTORY)
@@ -91,7 +81,8 @@ def build(packages, programs, init, own_modules):
     if not busybox.is_file():
         raise Missing(f"no {busybox}: cmake/unpack.sh puts it there")
     archive.add("bin/busybox", PROGRAM, busybox.read_bytes())
-    for number, path in enumerate(modules_in_order(kernel_in(packages)[1], MODULES)):
+    needed = modules_in_order(drivers, DRIVERS) if drivers else []
+    for number, path in enumerate(needed):
         archive.add(f"modules/{number:02}-{path.name}", PLAIN, path.read_bytes())
     for name, module in own_modules.items():
         archive.add(name, PLAIN, module.read_bytes())

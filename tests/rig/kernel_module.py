@@ -1,5 +1,6 @@
-"""Builds the kernel module for the kernel of the rig's machine."""
+"""The kernel of the rig's machine, and the module, which is built for it."""
 
+import dataclasses
 import os
 import pathlib
 import shutil
@@ -7,7 +8,7 @@ import subprocess
 
 from initramfs import Missing
 
-SOURCES = ("Kbuild", "*.c", "*.h")
+SOURCES = ("Kbuild", "*.c", "*.h", "*.def")
 
 
 class DoesNotBuild(Exception):
@@ -27,10 +28,33 @@ def headers_in(packages):
     return folders[0]
 
 
-def build(packages, sources, into, controls=False):
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    image: pathlib.Path
+    headers: pathlib.Path         # that modules are built with
+    drivers: pathlib.Path | None  # the folder of its modules; None: what the machine needs is in the image
+
+
+def packaged(packages):
+    package = packages / "linux-image-cloud-amd64"
+    images = sorted(package.glob("boot/vmlinuz-*"))
+    folders = sorted(package.glob("lib/modules/*/kernel"))
+    if len(images) != 1 or len(folders) != 1:
+        raise Missing(f"no kernel in {package}: cmake/unpack.sh puts it there")
+    return Kernel(images[0], headers_in(packages), folders[0])
+
+
+def built_in(folder):
+    """The kernel that somebody has built there, from watchful_kernel.config."""
+    image = folder / "arch/x86/boot/bzImage"
+    if not image.is_file() or not (folder / "Module.symvers").is_file():
+        raise Missing(f"no kernel in {folder}: make bzImage modules there")
+    return Kernel(image, folder, None)
+
+
+def build(headers, sources, into, controls=False):
     """Builds the module in the folder `into` and returns its path, with what breaks it on purpose if that is wanted. A
     copy is built: the kernel's makefiles leave files beside the sources."""
-    headers = headers_in(packages)
     into.mkdir(parents=True, exist_ok=True)
     for pattern in SOURCES:
         for path in sources.glob(pattern):

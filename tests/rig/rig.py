@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cuts the power of an emulated machine with persistent memory, again and again, and verifies what is left.
 
-usage: rig.py [--cuts N] [--seed S] [--engine E] [--jobs J] [--short | --module] [--json FILE] BUILD_DIRECTORY
+usage: rig.py [--cuts N] [--seed S] [--engine E] [--jobs J] [--short | --module] [--kernel DIRECTORY] [--json FILE] BUILD_DIRECTORY
 
 BUILD_DIRECTORY is where the target holdfast_rig was built. Exit status: 0, 1 where something was lost or torn or a
 control was not found, 2 on wrong usage, 77 where something that the rig needs is not here.
@@ -22,6 +22,7 @@ import types
 import campaign
 import initramfs
 import kernel_module
+import machine
 from machine import Silence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -41,9 +42,10 @@ def find_needs():
         raise initramfs.Missing("the rig needs a kernel to boot: cmake/unpack.sh downloads and unpacks it")
 
 
-def make_files(build):
-    """The kernel and the archive that it boots from."""
+def make_files(build, built_kernel=None):
+    """The kernel, the packages' or the one that was built in a folder, and the archive that it boots from."""
     find_needs()
+    kernel = kernel_module.built_in(built_kernel) if built_kernel else kernel_module.packaged(FOLDER / "packages")
     guests = build / "parts/tests/rig/guest"
     programs = {"holdfast": ROOT / "build/holdfast", "rig_guest": guests / "rig_guest",
                 "rig_guest_dnv": guests / "rig_guest_dnv", "rig_module_test": guests / "rig_module_test"}
@@ -59,16 +61,25 @@ def make_files(build):
     archive = folder / "initramfs"
     try:
         modules = {f"holdfast{'controls' * broken}.ko":
-                   kernel_module.build(FOLDER / "packages", ROOT / "kernel", folder / f"module{broken}", broken)
+                   kernel_module.build(kernel.headers, ROOT / "kernel", folder / f"module{broken}", broken)
                    for broken in (False, True)}
     except kernel_module.DoesNotBuild:
         shutil.rmtree(folder)
         raise
-    archive.write_bytes(initramfs.build(FOLDER / "packages", programs, ROOT / "tests/rig/guest/init", modules))
+    archive.write_bytes(initramfs.build(FOLDER / "packages", kernel.drivers, programs, ROOT / "tests/rig/guest/init",
+                                        modules))
     for module in modules.values():
         shutil.rmtree(module.parent)
-    return types.SimpleNamespace(kernel=initramfs.kernel_in(FOLDER / "packages")[0], initramfs=archive, folder=folder,
+    return types.SimpleNamespace(kernel=kernel.image, initramfs=archive, folder=folder,
                                  shim=build / "parts/tests/rig/librig_modem_lines.so")
+
+
+def suit_watchful_kernel():
+    """It is slow, it needs memory for what it knows of memory, and its warnings come at any time."""
+    for name in ("UP_SECONDS", "BOOT_SECONDS", "MODULE_SECONDS"):
+        setattr(campaign, name, getattr(campaign, name) * 6)
+    machine.MEMORY_MIB *= 2
+    machine.CONSOLE_LEVEL = 5
 
 
 class Run:
@@ -215,6 +226,8 @@ def parse(words):
     parser.add_argument("--short", action="store_true", help="3 cuts of three cases, without the controls; all of them "
                         "where HOLDFAST_SOAK is in the environment")
     parser.add_argument("--module", action="store_true", help="no cuts; what the kernel module promises is tried")
+    parser.add_argument("--kernel", type=pathlib.Path, help="a folder with a kernel that watches itself, built from "
+                        "watchful_kernel.config; default: Debian's")
     parser.add_argument("--json", type=pathlib.Path, help="the record goes there, too")
     parser.add_argument("--times", type=pathlib.Path, help="records of the false alarms go there, for `holdfast figures`")
     wanted = parser.parse_args(words)
@@ -232,7 +245,9 @@ def main(words):
             file=sys.stderr)
         return 2
     try:
-        files = make_files(wanted.build.resolve())
+        if wanted.kernel:
+            suit_watchful_kernel()
+        files = make_files(wanted.build.resolve(), wanted.kernel)
     except initramfs.Missing as reason:
         print(f"skipped: {reason}")
         return 77

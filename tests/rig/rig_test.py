@@ -99,6 +99,12 @@ class Verdicts(OnScratch):
         victim.live_and_die()
         self.assertEqual(len(victim.live_and_die().torn), 1)
 
+    def test_a_warning_of_a_kernel_that_watches_itself_is_torn(self):
+        report = "[ 3.1] BUG: KASAN: slab-out-of-bounds in copy_log+0x54b/0x8f0 [holdfast]"
+        outcome = self.outcome_of(FIRST_LIFE, ["sound", "done 0 2", "done 1 1", report, "verified"])
+        self.assertEqual(outcome.torn, [report])
+        self.assertEqual(campaign.try_module(self._files, 1, start=saying([report, "verified"]))[0], [report])
+
     def test_a_number_that_is_acknowledged_twice_is_torn(self):
         second = ["verifying", "sound", "done 0 2", "done 1 1", "verified", "a 0 2", "a 1 2"]
         victim = campaign.Victim(CASE, 1, self._files, start=saying(FIRST_LIFE, second))
