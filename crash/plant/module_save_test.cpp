@@ -325,8 +325,11 @@ private:
     int depth_ = 0;
 };
 
-#define HF_FAULT_TEXT(name) #name,
-const char* const fault_names[] = {"none", HF_FAULTS(HF_FAULT_TEXT)};
+#define FAULT_NAME(name) #name,
+const char* const fault_names[] = {"none",
+#include <kernel/save_faults.def>
+};
+#undef FAULT_NAME
 
 findings explored(std::string_view model, unsigned longest, bool stop_at_first = false) {
     module_save what;
