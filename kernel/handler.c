@@ -457,6 +457,9 @@ int hf_handler_init(void)
 	hf_logs_init();
 	if (strcmp(stop, "nmi") && strcmp(stop, "stop_machine"))
 		return -EINVAL;
+	if (linger_us <= hf_hold_up_us)
+		pr_warn("holdfast: after %u us a save is taken back, but the power may last %u us\n", linger_us,
+			hf_hold_up_us);
 	return register_nmi_handler(NMI_LOCAL, on_local_nmi, 0, NMI_NAME);
 }
 

@@ -51,6 +51,8 @@ class Case:
 
 CASES = tuple(Case(engine, "fsdax") for engine in ("redo", "undo", "softwrap_lat", "softwrap", "steal_no_force",
                                                    "cc_htm", "line", "lines", "dnv"))
+# On ordinary files, what was not synced is lost with the machine's memory.
+CASES += tuple(Case(engine, "file") for engine in ("redo", "softwrap_lat", "cc_htm", "line"))
 CASES += tuple(Case("records", medium, pool=False) for medium in ("fsdax", "devdax", "chunk"))
 CASES += (Case("chunks", "chunk", pool=False),)
 
@@ -79,6 +81,9 @@ ARMED += tuple(Case(engine, "fsdax", acknowledged_at_least=3, power_seconds=0.02
                     parameters="linger_us=20000000,hold_up_us=10", trigger="debug")
                for engine in ("dnv_declined", "redo_declined"))
 SIGNALLED += ARMED
+# A pool on an ordinary file: the process syncs it when it is warned, and goes on until the power is gone.
+WARNED = Case("redo_warned", "file", acknowledged_at_least=20, in_recovery=0, power_seconds=2, cuts=5, trigger="warning")
+SIGNALLED += (WARNED,)
 SIGNALLED += (dataclasses.replace(SAVED, engine="saved_idle", trigger="nmi", acknowledged_at_least=2),
               dataclasses.replace(SAVED, label="saved by stop_machine", trigger="debug",
                                   parameters=SAVED.parameters + ",stop=stop_machine"), RESUMED, DECLINED, AMID)
@@ -92,7 +97,9 @@ def _control(case, label, parameter):
 CONTROLS += (_control(dataclasses.replace(SAVED, engine="saved_silent", trigger="nmi"), "processors run on",
                       "control_fault=others_not_stopped"),
              _control(RESUMED, "resumed save counts", "control_fault=resumed_counts"),
-             _control(DECLINED, "decline ignored", "control_decline_ignored=1"))
+             _control(DECLINED, "decline ignored", "control_decline_ignored=1"),
+             dataclasses.replace(WARNED, engine="redo_unwarned", label="nobody warns", pool=False, found_at_least=4,
+                                 trigger="no warning"))
 
 
 @dataclasses.dataclass

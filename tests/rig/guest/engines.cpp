@@ -21,6 +21,8 @@ const workload* workload_named(const std::string& engine) {
         {"redo", &of_pool<redo>},
         {"redo_armed", &of_armed_pool<redo>},
         {"redo_declined", &of_armed_pool<redo>},
+        {"redo_warned", &of_warned_pool<redo>},
+        {"redo_unwarned", &of_unwarned_pool<redo>},
         {"undo", &of_pool<undo>},
         {"softwrap_lat", &of_pool<softwrap_lat>},
         {"softwrap", &of_pool<softwrap>},

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <system_error>
@@ -56,6 +57,7 @@ void obey_console() {
         if (line == "debug") write_to("/sys/kernel/debug/holdfast/fail", "1");
         if (line == "panic") write_to("/proc/sysrq-trigger", "c");
         if (line == "restart") ::reboot(RB_AUTOBOOT);
+        if (line == "warning") ::kill(::getpid(), SIGPWR);
         line.clear();
     }
 }

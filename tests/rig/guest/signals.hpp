@@ -17,7 +17,7 @@ private:
 };
 
 /// Reads lines from the console: `debug` writes to the module's file in debugfs, `panic` makes the kernel panic,
-/// `restart` restarts the machine by force. Returns at the end of the console.
+/// `restart` restarts the machine by force, `warning` sends this process SIGPWR. Returns at the end of the console.
 void obey_console();
 
 }  // namespace holdfast::rig
