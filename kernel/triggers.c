@@ -15,6 +15,7 @@
 #include <linux/input.h>
 #include <linux/module.h>
 #include <linux/panic_notifier.h>
+#include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/syscore_ops.h>
 #include <linux/tty.h>
@@ -195,8 +196,11 @@ static void on_shutdown(void)
 	u64 count;
 
 	hf_registered_bytes(&count);
-	if (count)
-		hf_power_fails(HOLDFAST_BY_SHUTDOWN);
+	if (!count)
+		return;
+	/* For good: on this processor, too, no process may run behind the save that counts. */
+	preempt_disable();
+	hf_power_fails(HOLDFAST_BY_SHUTDOWN);
 }
 
 #ifdef HF_HAS_SYSCORE
