@@ -77,20 +77,20 @@ protected:
         options_.tmpfs_is_nvram = true;
     }
     /// One way after another in which commits are kept: `process`, `power` on byte-addressable media and on a file, and
-    /// armed at `on_power_fail`.
+    /// armed at `on_power_fail`, on byte-addressable media and on a file.
     void use_way(unsigned which) {
         remove_log_in_memory();
         std::error_code ignored;
         fs::remove_all(directory_, ignored);
         char in_memory[] = "/dev/shm/holdfast-dnv-XXXXXX";
         char on_disk[] = "/tmp/holdfast-dnv-XXXXXX";
-        directory_ = mkdtemp(which == 2 ? on_disk : in_memory);
-        options_.durability = which == 0 ? level::process : which == 3 ? level::on_power_fail : level::power;
+        directory_ = mkdtemp(which == 2 || which == 4 ? on_disk : in_memory);
+        options_.durability = which == 0 ? level::process : which >= 3 ? level::on_power_fail : level::power;
         options_.tmpfs_is_nvram = which == 1 || which == 3;
         handler_.reset();
-        if (which == 3) handler_.emplace();
+        if (which >= 3) handler_.emplace();
     }
-    static constexpr unsigned ways = 4;
+    static constexpr unsigned ways = 5;
 
     static void expect_sound_list(long expected_count) {
         const list_summary found = summary();

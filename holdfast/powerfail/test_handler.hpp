@@ -29,6 +29,7 @@ public:
         charges_.push_back(&taken);
         return true;
     }
+    bool arm_on_file(charge& taken) override { return handler_.arm_on_file(taken); }
     void grown(charge& of, std::uint64_t pool_bytes) noexcept override { handler_.grown(of, pool_bytes); }
     void disarm(charge& given_back) noexcept override {
         handler_.disarm(given_back);
