@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <string>
@@ -270,20 +272,27 @@ TEST_F(Command, DoctorMeasuresAndNamesEveryLevel) {
     EXPECT_EQ(run({"doctor", in("missing")}).status, 1);
 }
 
-TEST_F(Command, DoctorRemovesWhatAKilledOneLeftAndNothingThatIsInUse) {
-    const std::string of_other = "/dev/shm/holdfast-doctor-of-other.pool", used = "/dev/shm/holdfast-doctor-used.pool";
-    std::ofstream(of_other) << "left";
-    create_options options;
-    options.bytes = 1 << 20;
-    std::filesystem::remove(used);
-    {
+TEST_F(Command, DoctorRemovesWhatAKilledOneLeftAndNothingElse) {
+    const std::string no_process = std::to_string(std::numeric_limits<int>::max());
+    const auto scratch = [&](const std::string& name) { return in("holdfast-doctor-" + name + ".pool"); };
+    const auto make = [&](const std::string& path, const char* layout) {
+        create_options options;
+        options.bytes = 8 << 20;
         options.durability = level::process;
-        const auto pool = redo::pool::create(used, options).value();
-        EXPECT_EQ(run({"doctor", "/dev/shm", "--nvram"}).status, 0);
-        EXPECT_FALSE(std::filesystem::exists(of_other));
-        EXPECT_TRUE(std::filesystem::exists(used));
-    }
-    std::filesystem::remove(used);
+        options.layout = layout;
+        redo::pool::create(path, options).value().close().value();
+    };
+    make(scratch(no_process), "holdfast doctor");
+    make(scratch("findings"), "holdfast doctor");
+    make(scratch(std::to_string(std::numeric_limits<int>::max() - 1)), "of a user");
+    std::ofstream(scratch("7" + std::to_string(std::numeric_limits<int>::max() / 10 - 1))) << "a user's text";
+    const auto count = [&] {
+        return std::distance(std::filesystem::directory_iterator(directory_), std::filesystem::directory_iterator());
+    };
+    ASSERT_EQ(count(), 4);
+    EXPECT_EQ(run({"doctor", directory_}).status, 0);
+    EXPECT_EQ(count(), 3);
+    EXPECT_FALSE(std::filesystem::exists(scratch(no_process)));
 }
 
 TEST_F(Command, DoctorForgetsNoSaveThatIsNotThere) {

@@ -4,15 +4,22 @@
 #include <holdfast/handle/check.hpp>
 #include <holdfast/handle/pool.hpp>
 #include <holdfast/persist/file.hpp>
+#include <holdfast/pool/superblock.hpp>
 #include <holdfast/powerfail/power_daemon.hpp>
+#include <holdfast/powerfail/shadow_log.hpp>
 #include <holdfast/powerfail/triggers.hpp>
 
 #include <fmt/core.h>
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <mutex>
 #include <string_view>
@@ -30,16 +37,31 @@ struct counters {
 };
 
 constexpr std::string_view scratch_begins = "holdfast-doctor-", scratch_ends = ".pool";
+constexpr const char* scratch_layout = "holdfast doctor";
 
-/// What a doctor that was killed has left: such a pool that nobody uses.
+/// Whether the name is that of a doctor's pool whose process is gone.
+bool is_left_by_name(std::string_view name) {
+    if (!name.starts_with(scratch_begins) || !name.ends_with(scratch_ends)) return false;
+    name.remove_prefix(scratch_begins.size());
+    name.remove_suffix(std::min(scratch_ends.size(), name.size()));
+    pid_t process = 0;
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), process);
+    return read.ec == std::errc{} && read.ptr == name.data() + name.size() && process > 0 &&
+           ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
+/// What a doctor that was killed has left: a pool with its layout that nobody uses, and the pool's log in memory.
 void remove_left_pools(const std::string& directory) {
     std::error_code unreadable;
     for (const auto& each : std::filesystem::directory_iterator(directory, unreadable)) {
-        const std::string name = each.path().filename();
-        if (!name.starts_with(scratch_begins) || !name.ends_with(scratch_ends)) continue;
-        const auto unused = persist::file::open_locked(each.path(), persist::file::access::read_write);
         std::error_code ignored;
-        if (unused) std::filesystem::remove(each.path(), ignored);
+        if (!each.is_regular_file(ignored) || each.is_symlink(ignored)) continue;
+        if (!is_left_by_name(each.path().filename().native())) continue;
+        const auto unused = persist::file::open_locked(each.path(), persist::file::access::read_write);
+        const auto block = unused ? read_superblock(*unused) : result<format::superblock>(unused.error());
+        if (!block || text_of(block->layout) != scratch_layout || block->pool_bytes != scratch_pool_bytes) continue;
+        powerfail::shadow_log::remove(*block);
+        std::filesystem::remove(each.path(), ignored);
     }
 }
 
@@ -52,6 +74,7 @@ public:
         remove_left_pools(directory);
         create_options options;
         options.bytes = scratch_pool_bytes;
+        options.layout = scratch_layout;
         options.durability = level::on_power_fail;
         options.tmpfs_is_nvram = on.kind == persist::medium::nvram;
         pool.emplace(redo::pool::create(path_, options).value());
@@ -92,6 +115,17 @@ private:
     }
 };
 
+/// Throws failure when that takes too long: a pool whose sync has failed goes no further.
+template <class F>
+void wait_until(const char* what, F&& has_come) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    while (!has_come()) {
+        if (std::chrono::steady_clock::now() > end)
+            throw failure(error{.code = errc::io, .what = std::string("waited a minute in vain for ") + what});
+        std::this_thread::yield();
+    }
+}
+
 /// Threads that each count in a counter of their own, as long as this lives.
 class counting {
 public:
@@ -117,7 +151,7 @@ public:
     }
     void wait_for_more() const {
         const std::uint64_t wanted = sum() + 100 * counted_.size();
-        while (sum() < wanted) std::this_thread::yield();
+        wait_until("commits", [&] { return sum() >= wanted; });
     }
 
 private:
@@ -135,7 +169,7 @@ power_drill drill(scratch_pool& scratch, powerfail::process_handler& handler, un
     const auto begin = std::chrono::steady_clock::now();
     done.alarm = handler.fail_power().value();
     if (done.alarm.at_power != 0) {
-        while (scratch.pool->core().durability() != level::power) std::this_thread::yield();
+        wait_until("the pool to go on at power", [&] { return scratch.pool->core().durability() == level::power; });
         done.at_power = std::chrono::steady_clock::now() - begin;
     }
     all.wait_for_more();

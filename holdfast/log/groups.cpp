@@ -47,10 +47,10 @@ group_log::group_log(persist::file& file, log_geometry geometry, std::uint64_t l
     : file_(file),
       segments_(geometry, random_seed()),
       last_written_(last_sequence),
-      synced_(last_sequence),
       homes_(file, geometry.segment_count() * geometry.segment_bytes / 8, geometry.segment_payload_words()),
       open_number_(last_sequence + 1),
       durable_(last_sequence),
+      synced_(last_sequence),
       found_sequence_(last_sequence),
       found_whole_(truncated),
       truncated_(truncated) {
@@ -160,28 +160,40 @@ void group_log::lead(std::unique_lock<std::mutex>& lock, bool brings_home) {
         open_.record.resize(format::record_header_words);
         open_.sync_first = false;
         const std::uint64_t number = open_number_++;
+        is_deferred_ = defers_syncs_;
         lock.unlock();
         done = step([&] { return write_group(sealed_, number); });
         lock.lock();
+        // Deferral has ended, and its sync may have come before this group was written.
+        if (done && is_deferred_ && !defers_syncs_) {
+            lock.unlock();
+            done = step([&] { return sync_records(number); });
+            lock.lock();
+        }
         if (done) durable_.store(number, std::memory_order_release);
         // Not only when the checkpoint is through.
         if (done) changed_.notify_all();
     }
-    if (!done) poisoned_.store(true, std::memory_order_release);
+    if (!done) note_failure(lock);
     const bool half_is_used = pages_ != nullptr && pages_->is_half_used() && !homes_held_;
     if (done && (brings_home || half_is_used)) {
         lock.unlock();
         done = step([&] { return bring_home(true); });
         lock.lock();
-        if (!done) note_failed_checkpoint();
+        if (!done && checkpoint_has_synced_) note_failure(lock);
     }
     leading_ = false;
     changed_.notify_all();
 }
 
-/// All that a checkpoint does before its first sync can be done again: the log has everything still.
-void group_log::note_failed_checkpoint() noexcept {
-    if (checkpoint_has_synced_) poisoned_.store(true, std::memory_order_release);
+/// Nothing is known any more of what reached the device. (All that a checkpoint does before its first sync can be done
+/// again: the log has everything still.)
+void group_log::note_failure(std::unique_lock<std::mutex>& lock) {
+    poisoned_.store(true, std::memory_order_release);
+    if (synced_ >= durable_ || !on_deferred_lost) return;
+    lock.unlock();
+    on_deferred_lost();
+    lock.lock();
 }
 
 result<void> group_log::bring_home(bool gives_back) {
@@ -193,7 +205,7 @@ result<void> group_log::bring_home(bool gives_back) {
 result<void> group_log::write_group(group& sealed, std::uint64_t sequence) {
     if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
     // Fresh blocks were stored without logging: they must be durable before a record that names them.
-    if (sealed.sync_first && !defers_syncs_)
+    if (sealed.sync_first && !is_deferred_)
         if (auto synced = file_.sync(site::redo_fresh_sync); !synced) return synced;
     const auto& geometry = segments_.geometry();
     const std::uint64_t words = sealed.payload_words();
@@ -203,9 +215,9 @@ result<void> group_log::write_group(group& sealed, std::uint64_t sequence) {
     if (segment_ == no_segment || position_ + format::record_bytes(words) > geometry.segment_bytes)
         if (auto begun = begin_segment(); !begun) return begun;
     sealed.record.resize(format::record_bytes(words) / 8);
-    if (auto written = write_record(sealed.record.data(), words, sequence, 0, 1, !defers_syncs_); !written)
+    if (auto written = write_record(sealed.record.data(), words, sequence, 0, 1, !is_deferred_); !written)
         return written;
-    if (!defers_syncs_) synced_ = sequence;
+    if (!is_deferred_) synced_ = sequence;
     return {};
 }
 
@@ -223,31 +235,32 @@ result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::
             !written)
             return written;
     }
-    if (defers_syncs_) return {};
+    if (is_deferred_) return {};
     if (auto synced = file_.sync(site::log_group); !synced) return synced;
     synced_ = sequence;
     return {};
 }
 
-/// Requires: the caller leads.
-result<void> group_log::sync_deferred() {
-    if (!defers_syncs_ || is_planted(planted::deferred_records_not_synced)) return {};
+/// Requires: all groups up to that one are written.
+result<void> group_log::sync_records(std::uint64_t up_to) {
+    if (is_planted(planted::deferred_records_not_synced)) return {};
     if (auto synced = file_.sync(site::log_deferred_sync); !synced) return synced;
-    synced_ = last_written_;
+    std::uint64_t before = synced_;
+    while (before < up_to && !synced_.compare_exchange_weak(before, up_to)) {
+    }
     return {};
 }
 
+/// Who leads may be waiting for homes that somebody holds: it is not waited for.
 result<void> group_log::end_deferral() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !leading_; });
     if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
-    leading_ = true;
+    defers_syncs_ = false;
+    const std::uint64_t counts = durable_;
     lock.unlock();
-    auto done = step([&] { return sync_deferred(); });
+    auto done = step([&] { return sync_records(counts); });
     lock.lock();
-    leading_ = false;
-    if (done) defers_syncs_ = false;
-    if (!done) poisoned_.store(true, std::memory_order_release);
+    if (!done) note_failure(lock);
     changed_.notify_all();
     return done;
 }
@@ -305,8 +318,9 @@ result<void> group_log::checkpoint_to(std::uint64_t sequence) {
     if (auto found = find_truncation_slot(); !found) return found;
     // Records before homes, which may be durable as soon as they are written: without a sound record a cut would tear
     // what it repeats.
-    checkpoint_has_synced_ = defers_syncs_;
-    if (auto synced = sync_deferred(); !synced) return synced;
+    checkpoint_has_synced_ = synced_ < last_written_;
+    if (checkpoint_has_synced_)
+        if (auto synced = sync_records(last_written_); !synced) return synced;
     checkpoint_has_synced_ = false;
     if (auto written = write_homes(sequence); !written) return written;
     checkpoint_has_synced_ = true;
@@ -373,7 +387,7 @@ result<void> group_log::checkpoint(bool hold) {
     leading_ = false;
     // Before another leader may begin.
     if (hold && done) homes_held_ = true;
-    if (!done) note_failed_checkpoint();
+    if (!done && checkpoint_has_synced_) note_failure(lock);
     changed_.notify_all();
     return done;
 }

@@ -54,9 +54,13 @@ public:
 
     /// From now on a group counts once it is written, and survives the process alone. Requires: no commit yet.
     void defer_syncs() noexcept { defers_syncs_ = true; }
-    /// All that was written so far becomes durable, and from now on each group before its commits return. Thread-safe.
-    /// What holds if the machine stops inside: a prefix of the commits is durable. Errors: poisoned; io, which poisons.
+    /// All that was written so far becomes durable, and from now on each group before its commits return. Waits for
+    /// nothing but the device. Thread-safe. What holds if the machine stops inside: any of the groups may be missing.
+    /// Errors: poisoned; io, which poisons.
     result<void> end_deferral();
+    /// Called, by any thread, when a sync or a write fails while groups count that are not synced: they may be lost,
+    /// whatever the page cache shows.
+    std::function<void()> on_deferred_lost;
 
     /// Whether a payload can be logged at all. Errors: transaction_too_large, poisoned.
     result<void> admit(std::uint64_t payload_words) const;
@@ -109,7 +113,6 @@ private:
     template <class F>
     result<void> step(F&& f);
     result<void> bring_home(bool gives_back);
-    void note_failed_checkpoint() noexcept;
     result<void> write_group(group& sealed, std::uint64_t sequence);
     result<void> write_parts(group& sealed, std::uint64_t sequence, std::uint64_t parts);
     result<void> write_record(std::uint64_t* record, std::uint64_t payload_words, std::uint64_t sequence,
@@ -121,8 +124,12 @@ private:
     result<void> write_homes(std::uint64_t sequence);
     std::uint64_t fullest_group_words() const noexcept;
     /// The last group that is durable, of which there is a record unless it was truncated.
-    std::uint64_t acknowledged() const noexcept { return synced_ > found_sequence_ ? synced_ : found_whole_; }
-    result<void> sync_deferred();
+    std::uint64_t acknowledged() const noexcept {
+        const std::uint64_t synced = synced_.load(std::memory_order_relaxed);
+        return synced > found_sequence_ ? synced : found_whole_;
+    }
+    result<void> sync_records(std::uint64_t up_to);
+    void note_failure(std::unique_lock<std::mutex>& lock);
 
     persist::file& file_;
     segment_table segments_;
@@ -131,8 +138,7 @@ private:
     std::uint64_t position_ = 0;
     std::uint64_t salt_ = 0;
     std::uint64_t last_written_;
-    std::uint64_t synced_;  ///< the last group that is on the device
-    bool defers_syncs_ = false;
+    bool is_deferred_ = false;  ///< the group that is being written
     unsigned truncation_slot_ = 0;  ///< that holds the current point
     bool knows_slot_ = false;
     bool checkpoint_has_synced_ = false;  ///< the last one, or tried to
@@ -149,6 +155,8 @@ private:
     bool leading_ = false;
     bool homes_held_ = false;
     std::atomic<std::uint64_t> durable_;  ///< the last group that its commits need not wait for
+    std::atomic<std::uint64_t> synced_;  ///< the last group that is known to be on the device
+    std::atomic<bool> defers_syncs_{false};
     std::uint64_t found_sequence_;  ///< by recovery, also of a torn record
     std::uint64_t found_whole_;     ///< by recovery, of a whole one, or truncated
     std::atomic<bool> poisoned_{false};

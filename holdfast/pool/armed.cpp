@@ -135,7 +135,8 @@ void mapped_pool::arm() {
 }
 
 std::function<bool()> mapped_pool::lost_call() {
-    return [this] { return fall_back().has_value() || durability() == level::power; };
+    // Its locks may be held by who waits for this call to end.
+    return [this] { return fall_back(false).has_value() || durability() == level::power; };
 }
 
 void mapped_pool::seal_next(const format::superblock& now) {
@@ -197,6 +198,15 @@ result<void> mapped_pool::write_armed_in_place_of(const format::superblock& seal
     return {};
 }
 
+namespace {
+
+/// Nothing: somebody has it, and this is not to wait.
+std::unique_lock<std::mutex> locked(std::mutex& which, bool waits) {
+    return waits ? std::unique_lock(which) : std::unique_lock(which, std::try_to_lock);
+}
+
+}  // namespace
+
 /// Commits are held.
 result<void> mapped_pool::become_power() {
     lanes_->pass_drawn_sequences();
@@ -216,6 +226,8 @@ result<void> mapped_pool::become_power() {
     return marked;
 }
 
+error mapped_pool::busy_error() const { return {.code = errc::busy, .what = "try again", .path = path_}; }
+
 bool mapped_pool::on_fall_back(std::function<void()> before) {
     const std::lock_guard lock(growing_);
     before_fall_back_ = std::move(before);
@@ -223,10 +235,11 @@ bool mapped_pool::on_fall_back(std::function<void()> before) {
 }
 
 /// Calls what is to be called before, without a lock: what it waits for may want one. Errors: busy, misuse.
-result<bool> mapped_pool::prepare_fall_back() {
+result<bool> mapped_pool::prepare_fall_back(bool waits) {
     std::function<void()> before;
     {
-        const std::lock_guard lock(growing_);
+        const auto lock = locked(growing_, waits);
+        if (!lock) return busy_error();
         if (!is_ready_) return error{.code = errc::busy, .what = "the pool is being opened", .path = path_};
         if (auto here = check_here("go on at power"); !here) return std::move(here).give_error();
         before = before_fall_back_;
@@ -235,17 +248,28 @@ result<bool> mapped_pool::prepare_fall_back() {
     return before != nullptr;
 }
 
-result<void> mapped_pool::fall_back() {
+result<void> mapped_pool::fall_back() { return fall_back(true); }
+
+/// `waits`: for growths and snapshots. Errors, besides: busy.
+result<void> mapped_pool::fall_back(bool waits) {
     constexpr std::chrono::seconds patience{10};
     const cancellation_held uncancelled;
-    auto called = prepare_fall_back();
+    auto called = prepare_fall_back(waits);
     if (!called) return std::move(called).give_error();
-    std::scoped_lock lock(growing_, copying_);
+    // A snapshot of a file holds homes, which what syncs the log need not wait for.
+    std::unique_lock<std::mutex> no_copy;
+    if (!groups_) no_copy = locked(copying_, waits);
+    const auto no_growth = locked(growing_, waits);
+    if (!no_growth || (!groups_ && !no_copy)) return busy_error();
     if (level_ != level::on_power_fail || is_closing_)
         return error{.code = errc::misuse, .what = "the pool has no handler that it could lose", .path = path_};
-    if (auto usable = check_usable("go on at power"); !usable) return usable;
+    if (auto usable = check_usable("go on at power"); !usable) {
+        // Nobody can do more for it.
+        if (groups_) let_handler_go();
+        return usable;
+    }
     // Somebody has come in between who wants to be called.
-    if (!*called && before_fall_back_) return error{.code = errc::busy, .what = "try again", .path = path_};
+    if (!*called && before_fall_back_) return busy_error();
     if (groups_) return become_power_on_file();
     if (auto held = hold_commits(patience); !held) return held.error();
     auto done = become_power();
@@ -254,7 +278,16 @@ result<void> mapped_pool::fall_back() {
 }
 
 void mapped_pool::let_handler_go() noexcept {
-    if (std::exchange(has_charge_, false)) handler_->disarm(charge_);
+    if (has_charge_.exchange(false)) handler_->disarm(charge_);
+}
+
+/// Before what `lost` uses goes. Nobody falls back from here on. Requires: no lock that `lost` takes is held.
+void mapped_pool::end_all_charge() noexcept {
+    {
+        const std::lock_guard lock(growing_);
+        is_closing_ = true;
+    }
+    let_handler_go();
 }
 
 /// The handler does not know the pool any more, as if the process had been killed. The log stays in memory as long as

@@ -10,11 +10,16 @@
 //   4. The power will fail, or the handler is lost: one SYNC covers all groups so far, and from then on each has its
 //      own. Then the superblock says `power`. Were that durable first, a cut would leave a pool that counts as whole
 //      and lacks commits that have returned.
-// A power failure that nobody announced leaves a prefix of the commits behind a superblock that says `on_power_fail`
-// and names another boot: opening returns `not_durable`.
+//   5. Where the log cannot be synced, commits that have returned may be lost, whatever the page cache shows. The
+//      superblock names no boot any more: opening returns `not_durable`, also in this one.
+// A power failure that nobody announced leaves any of the unsynced pages behind a superblock that says `on_power_fail`
+// and names another boot: opening returns `not_durable`, and what `accept_not_durable` opens may be torn.
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/pool/planted.hpp>
+#include <holdfast/pool/superblock.hpp>
+
+#include <mutex>
 
 namespace holdfast {
 
@@ -29,16 +34,28 @@ void mapped_pool::arm_on_file() {
     if (has_charge_) level_ = level::on_power_fail;
 }
 
-/// Step 4. Requires: growing_ and copying_ are held. Errors: io, poisoned; the handler still has charge.
+/// Step 4. Requires: growing_ is held. Errors: io, poisoned; then nobody can do more for the pool. In each case the
+/// handler has no charge any more.
 result<void> mapped_pool::become_power_on_file() {
     HOLDFAST_ASSERT_ALWAYS(is_armed_on_file(), "a pool on a file goes on at power once");
     if (is_planted(planted::power_recorded_before_sync))
         static_cast<void>(write_superblock(format::pool_state::dirty, level::power));
-    if (auto synced = groups_->end_deferral(); !synced) return synced;
-    if (auto marked = write_superblock(format::pool_state::dirty, level::power); !marked) return marked;
-    level_ = level::power;
+    auto done = groups_->end_deferral();
+    if (done) done = write_superblock(format::pool_state::dirty, level::power);
+    if (done) level_ = level::power;
     let_handler_go();
-    return {};
+    return done;
+}
+
+/// Step 5. By any thread.
+void mapped_pool::disown_boot() noexcept {
+    const std::lock_guard lock(header_);
+    format::superblock next = superblock_;
+    put_text(next.boot_id, "");
+    ++next.generation;
+    // Where this fails as well, the page cache may still have it.
+    static_cast<void>(holdfast::write_superblock(*file_, next));
+    superblock_ = next;
 }
 
 }  // namespace holdfast

@@ -105,7 +105,10 @@ private:
     void forget_shadow_of(const format::superblock& before) noexcept;
     std::function<bool()> lost_call();
     void seal_next(const format::superblock& now);
-    result<bool> prepare_fall_back();
+    result<void> fall_back(bool waits);
+    result<bool> prepare_fall_back(bool waits);
+    error busy_error() const;
+    void end_all_charge() noexcept;
     result<void> close_charge();
     result<void> end_charge();
     result<void> write_armed_in_place_of(const format::superblock& seal);
@@ -114,6 +117,7 @@ private:
     void arm_on_file();
     bool is_armed_on_file() const noexcept { return has_charge_ && !shadow_; }
     result<void> become_power_on_file();
+    void disown_boot() noexcept;
     void let_handler_go() noexcept;
     void leave_shadow() noexcept;
     log_geometry geometry_of_log() const noexcept;
@@ -127,7 +131,7 @@ private:
     std::optional<powerfail::shadow_log> shadow_;
     powerfail::handler* handler_ = nullptr;  ///< who has charge of the pool
     powerfail::charge charge_;
-    bool has_charge_ = false;
+    std::atomic<bool> has_charge_ = false;
     bool publishes_seals_ = false;
     // Guarded by growing_.
     std::function<void()> before_fall_back_;

@@ -366,7 +366,9 @@ result<void> mapped_pool::close() {
 void mapped_pool::abandon() noexcept {
     const cancellation_held uncancelled;
     unregister_pool(*this);
-    if (inherited_ || process_ != ::getpid()) {
+    const bool is_inherited = inherited_ || process_ != ::getpid();
+    if (!is_inherited) end_all_charge();
+    if (is_inherited) {
         // In a forked child there is no thread that could be waited for, and what the parent's threads were in the
         // middle of stays so for ever: a lock that is held, a condition that is waited for. It is left as it is.
         static_cast<void>(owned_aliases_.release());

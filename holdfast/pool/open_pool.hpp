@@ -257,7 +257,7 @@ protected:
     std::byte* base_ = nullptr;
     std::byte* medium_ = nullptr;
     std::atomic<std::uint64_t> size_{0};
-    level level_{};
+    std::atomic<level> level_{};
     bool persists_lines_ = false;
     bool inherited_ = false;
     bool shared_ = false;

@@ -175,8 +175,8 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
     const bool was_warned = block.level == static_cast<std::uint32_t>(level::on_power_fail) && !is_armed(block);
     error reason = about(pool.path_, errc::not_durable,
                          was_warned
-                             ? "the pool was in use at on_power_fail when the machine went down, and nobody had it "
-                               "synced before: its latest commits may be lost (accept_not_durable opens it)"
+                             ? "the pool was in use at on_power_fail, and nobody had its latest commits synced, or a "
+                               "sync failed: they may be lost or torn (accept_not_durable opens it)"
                          : is_armed(block)
                              ? "the pool was in use at on_power_fail when the machine went down, and " +
                                    why_not_saved(block, *pool.file_) +
@@ -295,7 +295,10 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine,
         const std::uint64_t truncated = kept ? pool.recovery_.truncated : last;
         mapped_pool::own(pool.owned_groups_, pool.groups_,
                          std::make_unique<group_log>(*pool.file_, geometry, last, truncated, pool.kept_segments_));
-        if (pool.level_ == level::on_power_fail) pool.groups_->defer_syncs();
+        if (pool.level_ == level::on_power_fail) {
+            pool.groups_->defer_syncs();
+            pool.groups_->on_deferred_lost = [&pool] { pool.disown_boot(); };
+        }
         bound_memory(pool, engine);
         if (engine.checkpoints)
             mapped_pool::own(pool.owned_lagging_, pool.lagging_, std::make_unique<group_lag>(lag_of(pool)));

@@ -124,7 +124,11 @@ TEST_F(ProcessHandler, WithoutPoolsASignalOfThePowerSupplyDoesNothing) {
     ASSERT_EQ(::kill(::getpid(), SIGPWR), 0);
     EXPECT_EQ(handler.last_alarm().number, 0u);
     EXPECT_EQ(code_of(handler_->fail_power()), errc::misuse);
-    // Nor is it an alarm later.
+    // Nor is it an alarm later. But the power may be failing.
+    EXPECT_EQ(make()->durability(), level::power);
+    EXPECT_NE(handler.last_decline().find("the power is failing"), std::string::npos) << handler.last_decline();
+    std::filesystem::remove(path());
+    handler.power_is_back();
     auto pool = make();
     const auto alarm = handler.fail_power();
     ASSERT_TRUE(alarm) << alarm.error().text();

@@ -43,8 +43,7 @@ result<void> make_way(const sockaddr_un& address, const std::string& path) {
 }  // namespace
 
 result<std::unique_ptr<power_daemon>> power_daemon::open(const std::string& path,
-                                                         std::vector<std::unique_ptr<trigger>> triggers,
-                                                         std::chrono::milliseconds failure_lasts) {
+                                                         std::vector<std::unique_ptr<trigger>> triggers) {
     sockaddr_un address;
     if (!set_address(address, path))
         return error{.code = errc::invalid_argument, .what = "no socket can have this path", .path = path,
@@ -67,7 +66,6 @@ result<std::unique_ptr<power_daemon>> power_daemon::open(const std::string& path
     made->told_ = owned_descriptor(ends[1]);
     made->is_trigger_lost_.assign(triggers.size(), false);
     made->triggers_ = std::move(triggers);
-    made->failure_lasts_ = failure_lasts;
     return made;
 }
 
@@ -138,7 +136,7 @@ void power_daemon::listen_to(peer& each) {
         }
         each.is_registered = true;
         send(each.socket.number(), kind::heartbeat);
-        if (steady::now() < fails_until_) send(each.socket.number(), kind::power_fails);
+        if (fails_) send(each.socket.number(), kind::power_fails);
         return log_("a process has come");
     }
     if (got.what < kind::notify_fails || got.what > kind::notify_later) return;
@@ -163,7 +161,7 @@ std::uint64_t power_daemon::pass_on(notice what) {
         if (!is_told) each.socket = owned_descriptor();
         count += is_told;
     }
-    fails_until_ = what == notice::fails ? steady::now() + failure_lasts_ : steady::time_point::min();
+    fails_ = what == notice::fails;
     // Until it is back: from a battery a failure need not be announced.
     fails_later_ = what == notice::later || (fails_later_ && what != notice::back);
     log_(std::string(words[static_cast<int>(what)]) + ": " + std::to_string(count) + " processes were told");

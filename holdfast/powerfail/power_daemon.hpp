@@ -31,12 +31,10 @@ result<std::uint64_t> notify_daemon(const std::string& socket, notice what);
 class power_daemon {
 public:
     /// Listens at `socket`, which this user and its group may use. One that nobody listens at any more is replaced.
-    /// `failure_lasts`: a process that comes so long after an alarm is not told of it; the power has stayed, even if
-    /// nobody has said that it is back. Errors: already_exists (another daemon listens there, or it is no socket),
-    /// invalid_argument, not_found, permission_denied, io.
-    static result<std::unique_ptr<power_daemon>> open(
-        const std::string& socket, std::vector<std::unique_ptr<trigger>> triggers,
-        std::chrono::milliseconds failure_lasts = std::chrono::seconds{10});
+    /// Errors: already_exists (another daemon listens there, or it is no socket), invalid_argument, not_found,
+    /// permission_denied, io.
+    static result<std::unique_ptr<power_daemon>> open(const std::string& socket,
+                                                      std::vector<std::unique_ptr<trigger>> triggers);
     ~power_daemon();
 
     /// Tells processes until `stop`. `log`: a line for each thing that happens.
@@ -67,8 +65,7 @@ private:
     std::vector<std::unique_ptr<trigger>> triggers_;
     std::vector<bool> is_trigger_lost_;
     std::vector<peer> peers_;
-    std::chrono::milliseconds failure_lasts_{};
-    std::chrono::steady_clock::time_point fails_until_ = std::chrono::steady_clock::time_point::min();
+    bool fails_ = false;
     bool fails_later_ = false;
     std::chrono::steady_clock::time_point next_beat_;
     std::function<void(const std::string&)> log_;

@@ -102,6 +102,7 @@ public:
     void disarm(charge& given_back) noexcept;
     result<alarm_report> fail_power();
     void power_is_back() noexcept {
+        note_power();
         if (watcher* const told = told_.load(std::memory_order_acquire)) told->tell(news::power_is_back);
     }
     bool give_up();
@@ -128,6 +129,14 @@ private:
         bool is_on_file = false;
     };
 
+    /// For so long after an alarm the power may be failing still, unless somebody says that it is back.
+    void note_failure(clock::time_point known_at) noexcept {
+        failing_until_.store((known_at + options.hold_up).time_since_epoch().count(), std::memory_order_release);
+    }
+    void note_power() noexcept { failing_until_.store(0, std::memory_order_release); }
+    bool may_be_failing() const noexcept {
+        return clock::now().time_since_epoch().count() < failing_until_.load(std::memory_order_acquire);
+    }
     bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
     /// A child has inherited a lock that nobody in it may have to give back; until it arms a pool it has none of this.
     template <class Value, class Ask>
@@ -171,6 +180,7 @@ private:
     std::atomic<watcher*> told_{nullptr};
     std::thread loser_;
     std::atomic<std::uint32_t> alarms_{0};
+    std::atomic<clock::rep> failing_until_{0};  ///< of the clock; 0: it is not
     enum : std::uint32_t { nothing_lost, all_lost, ended };
     std::atomic<std::uint32_t> lost_{nothing_lost};
 };
@@ -231,10 +241,12 @@ result<void> process_handler::implementation::start_threads() {
     // Where they cannot be had, the threads that are there still let pools go on at `power`.
     if (auto opened = open_triggers(); !opened) return opened;
     stop_threads();
-    // One that came while there was nothing to save is over.
-    if (pools() == 0) watcher::forget_sigpwr();
+    // One that came while there was nothing to save is no alarm.
+    if (pools() == 0)
+        if (const auto came_at = watcher::forget_sigpwr()) note_failure(*came_at);
     watcher_.emplace(std::move(*opened_), options.on_sigpwr,
-                     watcher::duties{[this](clock::time_point begun) { alarm(begun); }, [this] { ask_to_give_up(); }});
+                     watcher::duties{[this](clock::time_point begun) { alarm(begun); }, [this] { ask_to_give_up(); },
+                                     [this] { note_power(); }});
     opened_.reset();
     alarmed_by_ = &*watcher_;
     // A pool that was to be given up still is.
@@ -278,6 +290,7 @@ bool process_handler::implementation::can_stop_threads() {
 bool process_handler::implementation::can_take(const result<void>& started, bool on_file) {
     if (!started) return decline(started.error().text());
     if (lost_.load(std::memory_order_acquire) != nothing_lost) return decline("the handler has been given up");
+    if (may_be_failing()) return decline("the power is failing, and nobody has said that it is back");
     // Those of one kind are saved in milliseconds, with all threads stopped; the others in seconds, while threads run.
     if (!pools_.all().empty() && pools_.all().front().is_on_file != on_file)
         return decline(on_file ? "the handler has charge of pools that are not on ordinary files"
@@ -378,6 +391,7 @@ void process_handler::implementation::alarm(clock::time_point begun) noexcept {
     const std::lock_guard lock(mutex_);
     alarm_report now;
     now.number = last_.number + 1;
+    note_failure(begun);
     if (!pools_.all().empty() && pools_.all().front().is_on_file) {
         now.at_power = pools_.all().size();
         ask_to_give_up();
@@ -387,6 +401,7 @@ void process_handler::implementation::alarm(clock::time_point begun) noexcept {
         now.parked = clock::now() - begun;
         if (now.is_stopped) {
             save_all(now, begun);
+            note_power();
             if (options.parks) parking::release();
         } else {
             ask_to_give_up();

@@ -19,8 +19,10 @@ namespace {
 // A handler and not signalfd: that would need the signal blocked in each thread of the program, whenever it began.
 constinit std::atomic<int> wakes_at_sigpwr{-1};
 constinit std::atomic<bool> sigpwr_came{false};
+constinit std::atomic<watcher::clock::rep> sigpwr_came_at{0};
 
 void wake(int descriptor) noexcept {
+    if (descriptor < 0) return;
     const std::uint64_t one = 1;
     // It is full only if nobody has read yet.
     static_cast<void>(!::write(descriptor, &one, sizeof one));
@@ -28,6 +30,7 @@ void wake(int descriptor) noexcept {
 
 void note_sigpwr(int) {
     const int kept = errno;
+    sigpwr_came_at.store(watcher::clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     sigpwr_came.store(true, std::memory_order_release);
     if (const int wakes = wakes_at_sigpwr.load(std::memory_order_acquire); wakes >= 0) wake(wakes);
     errno = kept;
@@ -67,7 +70,10 @@ void watcher::take_sigpwr() noexcept {
     ::sigaction(SIGPWR, &noting, nullptr);
 }
 
-void watcher::forget_sigpwr() noexcept { sigpwr_came.store(false, std::memory_order_release); }
+std::optional<watcher::clock::time_point> watcher::forget_sigpwr() noexcept {
+    if (!sigpwr_came.exchange(false, std::memory_order_acq_rel)) return {};
+    return clock::time_point(clock::duration(sigpwr_came_at.load(std::memory_order_relaxed)));
+}
 
 watcher::~watcher() {
     // The handler stays: a signal that comes late would end the process.
@@ -75,7 +81,7 @@ watcher::~watcher() {
     stops_.store(true, std::memory_order_release);
     wake(wakes_);
     if (thread_.joinable()) thread_.join();
-    ::close(wakes_);
+    if (wakes_ >= 0) ::close(wakes_);
 }
 
 bool watcher::start() noexcept {
@@ -108,6 +114,7 @@ void watcher::watch() noexcept {
             // What was to wake this thread may have been read while it waited for the power.
             if (stops_.load(std::memory_order_acquire)) wake(wakes_);
         }
+        if (all.is_back) calls_.power_is_back();
         // Behind an alarm that came just before: nobody else would hear of it.
         if (all.stops) return;
         if (std::exchange(loss_to_tell_, false)) calls_.lost();
@@ -127,11 +134,11 @@ int watcher::wait_ms(clock::time_point until) const noexcept {
         const auto allowed = triggers_[i]->silence_allowed();
         if (polled_[i].fd >= 0 && allowed.count() != 0) until = std::min(until, last_heard_[i] + allowed);
     }
-    // What was to wake this thread is closed.
-    if (polled_.back().fd < 0) until = std::min(until, clock::now() + std::chrono::milliseconds{10});
-    if (until == clock::time_point::max()) return -1;
+    // A descriptor that the program closes wakes nobody. What was to wake this thread, closed, is not waited for.
+    constexpr std::chrono::milliseconds usual{1000}, without_waking{10};
+    until = std::min(until, clock::now() + (polled_.back().fd < 0 ? without_waking : usual));
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
-    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
+    return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
 /// One look at everything, or none before `until`.
@@ -144,7 +151,11 @@ watcher::heard watcher::wait(clock::time_point until) noexcept {
         static_cast<void>(!::read(wakes_, &ignored, sizeof ignored));
     }
     // A program has closed what is not its own, such as a daemon that closes all that it has inherited.
-    if ((polled_.back().revents & POLLNVAL) != 0) note_loss(polled_.size() - 1);
+    if ((polled_.back().revents & POLLNVAL) != 0) {
+        note_loss(polled_.size() - 1);
+        wakes_.store(-1, std::memory_order_release);
+        if (on_sigpwr_) wakes_at_sigpwr.store(-1, std::memory_order_release);
+    }
     // First: what was told before the end is heard with it.
     all.stops = stops_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < triggers_.size(); ++i) listen_to(i, now, all);

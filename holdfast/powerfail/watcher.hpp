@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -23,6 +24,8 @@ public:
         std::function<void(clock::time_point)> power_fails;
         /// Called by the thread when a trigger is lost; it must not wait.
         std::function<void()> lost;
+        /// Called by the thread when the power is back, but for what ends an alarm.
+        std::function<void()> power_is_back = [] {};
     };
 
     /// `on_sigpwr`: SIGPWR is one more trigger, as long as the watcher lives. One watcher of a process has it.
@@ -34,8 +37,8 @@ public:
 
     /// From now on SIGPWR does not end the process; a watcher that takes it hears of it, also of one that came before.
     static void take_sigpwr() noexcept;
-    /// What has come so far is no alarm. Requires: no watcher takes SIGPWR.
-    static void forget_sigpwr() noexcept;
+    /// What has come so far is no alarm. Returns when it came; nothing: none did. Requires: no watcher takes SIGPWR.
+    static std::optional<clock::time_point> forget_sigpwr() noexcept;
 
     /// False: there is no thread for it.
     bool start() noexcept;
@@ -62,7 +65,7 @@ private:
     std::vector<std::unique_ptr<trigger>> triggers_;
     std::vector<clock::time_point> last_heard_;
     std::vector<pollfd> polled_;  ///< the triggers', and what wakes
-    int wakes_ = -1;
+    std::atomic<int> wakes_{-1};  ///< -1: closed by others
     bool on_sigpwr_;
     duties calls_;
     std::atomic<bool> told_fails_{false};
