@@ -1,5 +1,6 @@
 #include <sim/logging/force_write_back.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::sim {
@@ -11,11 +12,25 @@ void force_write_back::restart() noexcept {
     counters_ = {};
 }
 
-void force_write_back::clean_all() {
-    next_set_ = 0;
+void force_write_back::reached_in_warm_up() {
+    const std::uint64_t units = log_.appended();
+    if (units - warm_up_units_ < std::max<std::uint64_t>(log_.units() / part_of_log_in_warm_up, 1)) return;
+    warm_up_units_ = units;
     walked_until_ = {};
-    while (next_set_ < sets()) walk_one(true);
-    walked_until_ = {};
+    for (next_set_ = 0; next_set_ < sets();) walk_one(false);
+}
+
+void force_write_back::write_homes() {
+    const auto visit = [this](walked_line& line) {
+        if (!line.dirty) return false;
+        line_write newest{line.line, byte_mask::all(), {}};
+        caches_.peek(line.line, newest.bytes);
+        memory_.poke(newest);
+        return false;
+    };
+    for (std::uint32_t core = 0; core < cores_; ++core)
+        for (std::uint64_t set = 0; set < walker_.data_sets(); ++set) walker_.walk_data(core, set, {}, visit);
+    for (std::uint64_t set = 0; set < walker_.l2_sets(); ++set) walker_.walk_l2(set, {}, visit);
 }
 
 // ---- 1.

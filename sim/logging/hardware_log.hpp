@@ -99,7 +99,7 @@ public:
 
     /// Time passes: a line of the log that is not full may have waited long enough.
     void settle(time now);
-    /// The measured phase begins: every line is home, and the log is empty.
+    /// The measured phase begins: memory has what every line has, and the log is empty.
     void restart();
 
     // For whoever frees the rings.
@@ -112,6 +112,7 @@ public:
     // Of all logs together, in units.
     std::uint64_t units() const noexcept;
     std::uint64_t room() const noexcept;
+    std::uint64_t appended() const noexcept;  ///< since they were created
 
     /// For timelines.
     void tell(const port::log_event& event) const {

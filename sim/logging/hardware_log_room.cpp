@@ -32,6 +32,12 @@ std::uint64_t hardware_log::room() const noexcept {
     return sum;
 }
 
+std::uint64_t hardware_log::appended() const noexcept {
+    std::uint64_t sum = 0;
+    for (const ring_log& each : logs_) sum += each.tail();
+    return sum;
+}
+
 time hardware_log::wait_for_room(std::size_t number, std::uint64_t units, time at) {
     ring_log& log = logs_[number];
     const time asked = at;
