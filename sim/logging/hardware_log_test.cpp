@@ -117,6 +117,27 @@ TEST(HardwareLog, AHeldLineLeavesWhenItsRecordIsDurableAfterTheLimitAtTheLatest)
     }
 }
 
+// Such as one that the warm-up has left dirty.
+TEST(HardwareLog, ALineIsHeldAlsoWhenAnOlderWriteOfItIsOnItsWayThatNoRecordWasAskedFor) {
+    memory_config behind;
+    behind.controller.drain = drain_policy::idle;
+    logged_machine machine(design::fwb, plain_log(), usual_caches(), behind);
+    const hart_id hart{0}, other{1};
+    time now = machine.store(hart, 0, 1, ns(100));
+    now = machine.caches.force_write_back(machine.word(0), now);
+    // A full line of the log, which becomes durable behind that write, and a half one, which waits for its limit.
+    time log_at = machine.begin(other, now + ns(200));
+    for (const std::uint64_t word : {64u, 72u}) log_at = machine.store(other, word, 1, log_at);
+    now = machine.store(hart, 0, 2, machine.begin(hart, log_at));
+    now = machine.caches.force_write_back(machine.word(0), now);
+    EXPECT_EQ(machine.hardware.log().counters().lines_held, 1u);
+    for (const time end = now + ns(900); now < end; now += ns(10)) machine.settle(now);
+    EXPECT_EQ(word_in(machine.memory.nvram().image(), machine.word(0)), 1u);
+    for (const time end = now + ns(1000); now < end; now += ns(10)) machine.settle(now);
+    EXPECT_EQ(word_in(machine.memory.nvram().image(), machine.word(0)), 2u);
+    EXPECT_EQ(machine.hardware.log().counters().lines_early, 0u);
+}
+
 TEST(HardwareLog, WhatIsStoredInNoTransactionIsNotLogged) {
     logged_machine machine(design::fwb, plain_log(), usual_caches());
     machine.store({0}, 0, 5, ns(100));

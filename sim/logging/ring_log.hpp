@@ -65,7 +65,6 @@ public:
 
     // What is durable.
     void note_durable(const line_write& what, time at);
-    bool has_records_of(address line) const { return lines_.contains(line.value); }
     /// The controller has the line now. When may it go; `never`: not before the log is durable up to its records.
     time line_leaves(address line);
     bool may_go(address line) const;
