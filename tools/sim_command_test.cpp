@@ -73,6 +73,13 @@ TEST(SimCommand, SharesOfASweepAreTheSweep) {
     for (const json& each : two) EXPECT_NE(std::find(all.begin(), all.end(), each), all.end());
 }
 
+TEST(SimCommand, RecordsAreTheSameHoweverManyRunsGoSideBySide) {
+    const std::string sweep = "hash sps --threads 2,8 --design fwb,hwl,snf-sw --set log.bytes=64KiB";
+    const json one_by_one = records_of(sweep + " --jobs 1");
+    EXPECT_GT(one_by_one.size(), 12u * 50u);
+    EXPECT_EQ(records_of(sweep + " --jobs 2"), one_by_one);
+}
+
 TEST(SimCommand, TheTableLinesUp) {
     const sim_run run = run_of("hash sps --threads 1,8" + small);
     EXPECT_EQ(run.status, 0);
