@@ -105,6 +105,9 @@ TEST(SimCommand, AWrongSettingIsNamedWithItsValueAndRange) {
     EXPECT_EQ(run_of("hash --config /nowhere/at/all").status, 1);
     EXPECT_EQ(run_of("hash --set core.store_prefetch=maybe").text,
               "holdfast sim: core.store_prefetch is maybe, allowed is true or false\n");
+    EXPECT_EQ(run_of("hash --design redo-clwb --set log.commit=instant").text,
+              "holdfast sim: log.commit is instant, but redo-clwb has no hardware that logs, allowed is durable\n");
+    EXPECT_EQ(run_of("hash --threads 2 --design fwb --set log.commit=instant,durable" + small).status, 0);
     const sim_run design = run_of("hash --design nothing");
     EXPECT_EQ(design.status, 2);
     EXPECT_NE(design.text.find("--design: there is no \"nothing\"; there are non-pers, unsafe-base"), std::string::npos)

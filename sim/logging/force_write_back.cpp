@@ -7,7 +7,7 @@ namespace holdfast::sim {
 
 void force_write_back::restart() noexcept {
     scanning_ = false;
-    due_ = log_.config().scan_period;
+    due_ = log_.config().period();
     at_begin_ = at_last_begin_ = log_.cut();
     counters_ = {};
 }
@@ -56,17 +56,18 @@ void force_write_back::begin_scan(time at, bool hurried) {
     counters_.scans += 1;
     counters_.hurried += hurried ? 1 : 0;
     if (at > due_) counters_.late += at - due_;
-    due_ = at + log_.config().scan_period;
+    due_ = at + log_.config().period();
     at_last_begin_ = std::exchange(at_begin_, log_.cut());
 }
 
 // ---- 2. and 3.
 
 void force_write_back::walk_one(bool all) {
-    const auto visit = [all](walked_line& line) {
+    const bool forces = log_.config().scans_force;
+    const auto visit = [all, forces](walked_line& line) {
         const bool stays = line.dirty && line.spare == 0;
         line.spare = line.dirty ? 1 : 0;
-        return line.dirty && (all || !stays);
+        return forces && line.dirty && (all || !stays);
     };
     const std::uint64_t in_data = cores_ * walker_.data_sets();
     const auto core = static_cast<std::uint32_t>(next_set_ % cores_);
@@ -84,6 +85,7 @@ void force_write_back::walk_one(bool all) {
 void force_write_back::end_scan() {
     scanning_ = false;
     counters_.scanning += walked_until_ - began_;
+    if (!log_.config().scans_force) return;
     const bool early = is_planted(planted_fault::head_before_home);
     const time home = early ? walked_until_ : memory_.nvram().push_out(walked_until_);
     const bool all_are_home = hurried_ || is_planted(planted_fault::head_a_scan_early);

@@ -274,6 +274,7 @@ void hardware_log::restart() {
     truncated_.commits = commits_;
     if (logs_.size() > 1) write_header(logs_.front(), offsetof(log_header, home), commits_, time{});
     for (std::size_t log = 0; log < logs_.size(); ++log) {
+        check_open_ones(log);
         logs_[log].restart(open_from(log));
         truncated_.tails[log] = logs_[log].head();
         write_header(logs_[log], offsetof(log_header, head), logs_[log].head(), time{});

@@ -158,6 +158,7 @@ private:
     bool may_move_heads(const log_cut& to) const;
     void free_truncated(time at);
     void stop_for_length(std::size_t log);
+    void check_open_ones(std::size_t log);
 
     log_config config_;
     const port::ports* attached_ = nullptr;

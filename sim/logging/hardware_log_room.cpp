@@ -81,6 +81,17 @@ void hardware_log::stop_for_length(std::size_t number) {
                     std::to_string((log.tail() - first) * log_record::unit_bytes) + " with those of others"};
 }
 
+/// While caches are warmed up the ring is overwritten without asking, also by what runs while a transaction is open.
+void hardware_log::check_open_ones(std::size_t number) {
+    const ring_log& log = logs_[number];
+    const position first = open_from(number);
+    if (first == no_position || log.tail() - first <= log.units() || failure_) return;
+    failure_ = {"the log is too short to begin to measure", "log.bytes",
+                "room for all records since the first one of a transaction that is open when the caches are warm, " +
+                    std::to_string((log.tail() - first) * log_record::unit_bytes) + " bytes in each log",
+                "a ring of " + std::to_string(log.units() * log_record::unit_bytes) + " bytes"};
+}
+
 /// The first record of any open transaction.
 hardware_log::position hardware_log::open_from(std::size_t log) const {
     position first = no_position;

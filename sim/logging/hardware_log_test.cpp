@@ -34,6 +34,15 @@ TEST(HardwareLog, AStoreWaitsForAPlaceInTheLogBuffer) {
     EXPECT_LT(now - begin, ns(4 * 36 + 20));
 }
 
+TEST(LogConfig, HasAPeriodOfScansThatGoesWithTheLogUnlessOneIsSet) {
+    log_config log;
+    EXPECT_EQ(log.period(), ns(1'200'000)) << "3 million cycles for 4 MiB";
+    log.bytes = 1u << 20;
+    EXPECT_EQ(log.period(), ns(300'000));
+    log.scan_period = ns(1000);
+    EXPECT_EQ(log.period(), ns(1000));
+}
+
 /// When each of twenty stores has taken effect that follow each other as fast as they may, after the first one. A
 /// record is a line of the log, and the log source takes one at a time.
 std::vector<time> burst_with(std::uint32_t buffer_entries) {

@@ -252,6 +252,7 @@ inline hierarchy_config usual_caches() { return {}; }
 inline log_config plain_log() {
     log_config config;
     config.bytes = 8192;
+    config.scan_period = log_config::paper_period;  // longer than what tests look at
     return config;
 }
 

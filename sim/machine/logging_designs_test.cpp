@@ -142,6 +142,39 @@ INSTANTIATE_TEST_SUITE_P(OfLoggingHardware, SteadyState,
                              return name;
                          });
 
+TEST(LoggingHardware, WhoseScansOnlyLookAtTagsForcesNoLineAndCostsLess) {
+    machine_config config = test::small_machine();
+    ASSERT_FALSE(set(config, "log.bytes", "4MiB"));
+    ASSERT_FALSE(set(config, "log.scan_period_ns", "50000"));
+    simulation_options options = test::small_run("sps", 1);
+    options.operations = 4000;
+    options.design = design::fwb;
+    const auto forcing = simulate(config, options, test::nobody_looks);
+    ASSERT_FALSE(set(config, "log.scans_force", "false"));
+    const auto looking = simulate(config, options, test::nobody_looks);
+    ASSERT_TRUE(forcing && looking);
+    EXPECT_GT(forcing->number("log_lines_forced"), 0);
+    EXPECT_EQ(looking->number("log_lines_forced"), 0);
+    EXPECT_GT(looking->number("log_scans"), 10);
+    EXPECT_LT(looking->number("cycles"), forcing->number("cycles"));
+}
+
+TEST(LoggingHardware, WhoseLogIsTooShortForWhatIsOpenWhenMeasuringBeginsIsAnErrorThatSaysSo) {
+    for (const design what : {design::fwb, design::hwl}) {
+        machine_config config = test::small_machine();
+        ASSERT_FALSE(set(config, "log.bytes", "8192"));
+        ASSERT_FALSE(set(config, "log.record", "line"));
+        simulation_options options = test::small_run("sps", 8);
+        options.element = "string";
+        options.design = what;
+        const auto result = simulate(config, options, test::nobody_looks);
+        ASSERT_FALSE(result);
+        EXPECT_EQ(result.problem().what, "the log is too short to begin to measure");
+        EXPECT_EQ(result.problem().where, "log.bytes");
+        EXPECT_EQ(result.problem().found, "a ring of 8128 bytes");
+    }
+}
+
 TEST(LoggingHardware, ThatRunsOutOfLogIsAnErrorThatNamesTheRing) {
     machine_config config = test::small_machine();
     ASSERT_FALSE(set(config, "log.bytes", "4096"));

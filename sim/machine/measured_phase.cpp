@@ -76,6 +76,7 @@ std::optional<problem> measured_phase::settle() {
 }
 
 std::optional<problem> measured_phase::run(simulation_result& into) {
+    if (auto failed = failure()) return failed;
     if (auto failed = settle()) return failed;
     const bool is_settled = has_settled();
     cycle began_at = 0;
@@ -185,6 +186,9 @@ void measured_phase::add_statistics(const counted& before, const counted& after,
     }
     to.push_back({"energy_pj", "pJ", sum_pj});
     if (hardware_ != nullptr) add(after.log.since(before.log));
+    if (hardware_ != nullptr && hardware_->has_scans()) {
+        to.push_back({"scan_periods", "1", seconds * 1e12 / static_cast<double>(config_.log.period().picoseconds)});
+    }
     to.push_back({"settling_transactions", "count", static_cast<double>(before.transactions)});
 }
 
