@@ -93,6 +93,15 @@ TEST(SimCommand, TheTableLinesUp) {
     }
 }
 
+TEST(SimCommand, RunsThatAreTooShortForTheirScansAreCounted) {
+    const std::string note = "1 of 2 runs began to be measured before their scans had settled";
+    EXPECT_NE(run_of("hash --design hwl,fwb" + small).text.find(note), std::string::npos);
+    const sim_run long_enough = run_of("hash --design fwb --footprint 512KiB --operations 4000 --set log.bytes=64KiB "
+                                       "--set cache.l2.size=64KiB --set cache.dl1.size=4KiB");
+    EXPECT_EQ(long_enough.status, 0);
+    EXPECT_EQ(long_enough.text.find("settled"), std::string::npos) << long_enough.text;
+}
+
 TEST(SimCommand, AWrongSettingIsNamedWithItsValueAndRange) {
     const sim_run ways = run_of("hash --set cache.l2.ways=0");
     EXPECT_EQ(ways.status, 2);

@@ -14,7 +14,9 @@ void force_write_back::restart() noexcept {
 
 void force_write_back::reached_in_warm_up() {
     const std::uint64_t units = log_.appended();
-    if (units - warm_up_units_ < std::max<std::uint64_t>(log_.units() / part_of_log_in_warm_up, 1)) return;
+    const std::uint64_t of_log = log_.units() / part_of_log_in_warm_up;
+    const std::uint64_t part = std::clamp<std::uint64_t>(of_log, 1, most_units_in_warm_up);
+    if (units - warm_up_units_ < part) return;
     warm_up_units_ = units;
     walked_until_ = {};
     for (next_set_ = 0; next_set_ < sets();) walk_one(false);

@@ -58,8 +58,9 @@ public:
 private:
     /// Harts run ahead of the time that is told, and shall meet the walker.
     static constexpr time ahead = ns(50);
-    /// Of the log; that of a period differs from program to program.
+    /// Of the log; that of a period differs from program to program, and does not grow with a log of any size.
     static constexpr std::uint64_t part_of_log_in_warm_up = 4;
+    static constexpr std::uint64_t most_units_in_warm_up = 32'768;
 
     std::uint64_t sets() const noexcept { return cores_ * walker_.data_sets() + walker_.l2_sets(); }
     void begin_scan(time at, bool hurried);

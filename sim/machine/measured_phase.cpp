@@ -63,7 +63,8 @@ std::optional<problem> measured_phase::failure() const {
 bool measured_phase::has_settled() const noexcept {
     if (hardware_ == nullptr || !hardware_->has_scans()) return true;
     const hardware_log& log = hardware_->log();
-    return hardware_->scans().scans >= scans_to_settle && log.appended() - log_begins_ >= log.units();
+    const std::uint64_t lap = std::min(log.units(), units_to_settle);
+    return hardware_->scans().scans >= scans_to_settle && log.appended() - log_begins_ >= lap;
 }
 
 std::optional<problem> measured_phase::settle() {

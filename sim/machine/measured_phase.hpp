@@ -29,6 +29,8 @@ private:
     /// Two scans force what is dirty.
     static constexpr std::uint64_t scans_to_settle = 3;
     static constexpr std::uint64_t settling_step = 64;
+    /// A log that is larger never runs short in a run: nobody waits until it has gone around. That is 4 MiB.
+    static constexpr std::uint64_t units_to_settle = 131'072;
 
     /// Everything that counts, at one moment.
     struct counted {
