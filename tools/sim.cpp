@@ -175,6 +175,14 @@ void check_case(const sim_case& each) {
                                   "at most", each.options.threads, std::min(harts, most), most));
 }
 
+/// What the program logs has no such setting, and records that said so would be wrong.
+void check_commit(const sim_case& each) {
+    const bool is_instant = each.machine.log.commit == sim::log_commit::instant;
+    if (!is_instant || sim::has_logging_hardware(each.options.design)) return;
+    throw wrong_usage(fmt::format("log.commit is instant, but {} has no hardware that logs, allowed is durable",
+                                  sim::name_of(each.options.design)));
+}
+
 sim::design design_named(const std::string& name) {
     const auto found = std::find(sim::design_names.begin(), sim::design_names.end(), name);
     return static_cast<sim::design>(found - sim::design_names.begin());
@@ -204,7 +212,10 @@ std::vector<sim_case> cases_of(const sim_request& asked) {
                         for (const std::string& design : asked.designs) add(element, keys, core, threads, design);
     }
     for (const swept_setting& each : settings_of(asked)) made = swept(made, each);
-    for (const sim_case& each : made) check_case(each);
+    for (const sim_case& each : made) {
+        check_case(each);
+        check_commit(each);
+    }
     return made;
 }
 

@@ -73,6 +73,13 @@ TEST(SimCommand, SharesOfASweepAreTheSweep) {
     for (const json& each : two) EXPECT_NE(std::find(all.begin(), all.end(), each), all.end());
 }
 
+TEST(SimCommand, RecordsAreTheSameHoweverManyRunsGoSideBySide) {
+    const std::string sweep = "hash sps --threads 2,8 --design fwb,hwl,snf-sw --set log.bytes=64KiB";
+    const json one_by_one = records_of(sweep + " --jobs 1");
+    EXPECT_GT(one_by_one.size(), 12u * 50u);
+    EXPECT_EQ(records_of(sweep + " --jobs 2"), one_by_one);
+}
+
 TEST(SimCommand, TheTableLinesUp) {
     const sim_run run = run_of("hash sps --threads 1,8" + small);
     EXPECT_EQ(run.status, 0);
@@ -84,6 +91,15 @@ TEST(SimCommand, TheTableLinesUp) {
         EXPECT_EQ(line[width - 1], ' ');
         EXPECT_NE(line[width], ' ');
     }
+}
+
+TEST(SimCommand, RunsThatAreTooShortForTheirScansAreCounted) {
+    const std::string note = "1 of 2 runs began to be measured before their scans had settled";
+    EXPECT_NE(run_of("hash --design hwl,fwb" + small).text.find(note), std::string::npos);
+    const sim_run long_enough = run_of("hash --design fwb --footprint 512KiB --operations 4000 --set log.bytes=64KiB "
+                                       "--set cache.l2.size=64KiB --set cache.dl1.size=4KiB");
+    EXPECT_EQ(long_enough.status, 0);
+    EXPECT_EQ(long_enough.text.find("settled"), std::string::npos) << long_enough.text;
 }
 
 TEST(SimCommand, AWrongSettingIsNamedWithItsValueAndRange) {
@@ -98,6 +114,9 @@ TEST(SimCommand, AWrongSettingIsNamedWithItsValueAndRange) {
     EXPECT_EQ(run_of("hash --config /nowhere/at/all").status, 1);
     EXPECT_EQ(run_of("hash --set core.store_prefetch=maybe").text,
               "holdfast sim: core.store_prefetch is maybe, allowed is true or false\n");
+    EXPECT_EQ(run_of("hash --design redo-clwb --set log.commit=instant").text,
+              "holdfast sim: log.commit is instant, but redo-clwb has no hardware that logs, allowed is durable\n");
+    EXPECT_EQ(run_of("hash --threads 2 --design fwb --set log.commit=instant,durable" + small).status, 0);
     const sim_run design = run_of("hash --design nothing");
     EXPECT_EQ(design.status, 2);
     EXPECT_NE(design.text.find("--design: there is no \"nothing\"; there are non-pers, unsafe-base"), std::string::npos)

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -97,6 +98,20 @@ std::string setting_name(const sim_case& ran) {
     return text;
 }
 
+/// Runs with scans that say little of them.
+std::string note_on_short_runs(const std::vector<sim_outcome>& outcomes) {
+    constexpr double enough_periods = 10;
+    const auto is_short = [](const sim_outcome& each) {
+        if (each.ran.options.design != sim::design::fwb) return false;
+        return number_of(each, "settled") == 0 || number_of(each, "scan_periods") < enough_periods;
+    };
+    const auto count = std::count_if(outcomes.begin(), outcomes.end(), is_short);
+    if (count == 0) return "";
+    return fmt::format("\n{} of {} runs began to be measured before their scans had settled, or are shorter than "
+                       "{:.0f} periods of scans: see settled and scan_periods, and ask for more --operations.\n",
+                       count, outcomes.size(), enough_periods);
+}
+
 }  // namespace
 
 void print_sim_table(const std::vector<sim_outcome>& outcomes, bool all_numbers) {
@@ -113,6 +128,7 @@ void print_sim_table(const std::vector<sim_outcome>& outcomes, bool all_numbers)
     }
     constexpr std::size_t names = 6;
     print(aligned(rows, names, sim_columns().size()));
+    print(note_on_short_runs(outcomes));
     if (!all_numbers) return;
     for (const sim_outcome& each : outcomes) {
         table numbers;

@@ -88,6 +88,29 @@ private:
 
 }  // namespace
 
+namespace {
+
+/// Of fwb's runs those in which few scans began: what they say depends on where in a scan they ended.
+std::string short_runs(const simulated_runs& runs, const std::vector<std::string>& workloads) {
+    constexpr double enough = 10;
+    std::string text;
+    for (const auto& [one, numbers] : runs.all()) {
+        const bool is_shown = std::find(workloads.begin(), workloads.end(), one.workload) != workloads.end();
+        if (one.design != forced_design || !is_shown) continue;
+        if (one.settings != paper_machine() && one.settings != safe_machine()) continue;
+        const auto periods = runs.value(one, "scan_periods");
+        if (!periods || *periods >= enough) continue;
+        text += fmt::format("{}{}, {}, {} with {} thread{}: {:.1f}", text.empty() ? "" : "; ", one.workload,
+                            one.element, one.settings == paper_machine() ? "faithful" : "safe", one.threads,
+                            one.threads == 1 ? "" : "s", *periods);
+    }
+    if (text.empty()) return "";
+    return fmt::format("<p>These runs of fwb are shorter than {:.0f} periods of scans, so they say little of scans: "
+                       "{}.</p>\n", enough, text);
+}
+
+}  // namespace
+
 std::vector<figure> draw_comparisons(const simulated_runs& runs, const std::filesystem::path& directory) {
     std::vector<figure> made;
     const std::string which = " All bars are normalized to unsafe-base, the line at 1: the faster of redo and undo "
@@ -98,7 +121,9 @@ std::vector<figure> draw_comparisons(const simulated_runs& runs, const std::file
     const statements said(runs, {microbenchmarks.begin(), microbenchmarks.end()});
     if (!micro.is_empty()) {
         made.push_back(micro.draw("steal-figure-6.svg", "Figure 6: throughput", "More is better." + which,
-                                  throughput_view, table_of(said.of_throughput())));
+                                  throughput_view,
+                                  table_of(said.of_throughput()) +
+                                      short_runs(runs, {microbenchmarks.begin(), microbenchmarks.end()})));
         made.push_back(micro.draw("steal-figure-7a.svg", "Figure 7: instructions a cycle", "More is better." + which,
                                   cycle_view, ""));
         made.push_back(micro.draw("steal-figure-7b.svg", "Figure 7: instructions", "Less is better." + which,
@@ -116,7 +141,8 @@ std::vector<figure> draw_comparisons(const simulated_runs& runs, const std::file
         made.push_back(whisper.draw("steal-figure-10.svg", "Figure 10: kernels of WHISPER's kind",
                                     "These kernels are our own, written after WHISPER's; it is not run here." + which,
                                     {cycle_view, energy_view, throughput_view, write_view},
-                                    table_of(said_of_kernels.of_kernels())));
+                                    table_of(said_of_kernels.of_kernels()) +
+                                        short_runs(runs, {kernels.begin(), kernels.end()})));
     return made;
 }
 

@@ -95,8 +95,9 @@ void add_log_sizes(std::vector<simulated_campaign>& to, bool quick, const std::v
     };
     for (const unsigned mib : log_sizes_mib)
         if (!quick || mib == 1 || mib == 4) add(fmt::format("log-of-{}-mib", mib), with_log_of(mib));
-    add("scans", with_scans(true));
-    add("no-scans", with_scans(false));
+    add("scans", with_scans(scanning::full));
+    add("scans-of-tags", with_scans(scanning::tags));
+    add("no-scans", with_scans(scanning::none));
 }
 
 void add_variations(std::vector<simulated_campaign>& to, bool quick) {
@@ -179,8 +180,11 @@ machine_settings with_log_of(unsigned mib) {
                                  {period_key, std::to_string(mib * period_ns_per_mib)}});
 }
 
-machine_settings with_scans(bool scanning) {
-    return both(safe_machine(), {{bytes_key, "256MiB"}, {period_key, scanning ? "1200000" : "1000000000"}});
+machine_settings with_scans(scanning how) {
+    machine_settings made = both(safe_machine(), {{bytes_key, "256MiB"},
+                                                  {period_key, how == scanning::none ? "1000000000" : "1200000"}});
+    if (how == scanning::tags) made["log.scans_force"] = "false";
+    return made;
 }
 
 std::vector<simulated_campaign> campaigns(bool quick) {

@@ -61,8 +61,9 @@ inline constexpr std::array<unsigned, 6> buffer_sizes{0, 8, 15, 64, 128, 256};
 /// Sizes of the log in MiB, with a period of scans that grows with them.
 inline constexpr std::array<unsigned, 5> log_sizes_mib{1, 2, 4, 8, 16};
 machine_settings with_log_of(unsigned mib);
-/// A log that never runs short in a run, with scans as usual and without any.
-machine_settings with_scans(bool scanning);
+/// A log that never runs short in a run, with scans as usual, with scans that only look at tags, and without any.
+enum class scanning { full, tags, none };
+machine_settings with_scans(scanning how);
 
 /// All runs that the figures need; `quick`: fewer workloads, sizes and settings.
 std::vector<simulated_campaign> campaigns(bool quick);

@@ -32,11 +32,15 @@ private:
 
     std::optional<double> times_ideal(const simulated_run& one, measure what) const;
     std::optional<double> times_fencing(const simulated_run& one, measure what) const;
+    /// What a run spends on something.
+    std::optional<double> percent_of_run(const simulated_run& one, const char* metric, bool of_each_hart) const;
     /// Mean over the runs of fwb. Times of all harts are added up, those of scans are not.
     double percent_of_time(unsigned threads, const machine_settings& machine, const char* metric,
                            bool of_each_hart) const;
     /// What the time of fwb goes to.
     std::string log_waits(unsigned threads) const;
+    /// The same of the runs that have the least of non-pers' throughput.
+    std::string waits_of_least() const;
     std::string writes_of_each() const;
     std::string instructions_of_a_word() const;
 

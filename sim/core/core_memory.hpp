@@ -67,9 +67,9 @@ public:
     core_memory(const core_config& config, const hierarchy_config& caches, const hart_placement& placement,
                 const address_space& space, hierarchy& below, port::control_registers& registers);
 
-    /// Pauses the hart that commits the transaction of this number, counted from now on; and always at the end of the
-    /// region of interest.
-    void pause_behind_transactions(std::uint64_t count) noexcept { transactions_wanted_ = count; }
+    /// Pauses the hart that commits the transaction of this number, counted from the beginning; and always at the end
+    /// of the region of interest.
+    void pause_behind_transaction(std::uint64_t number) noexcept { transactions_wanted_ = number; }
 
     /// Who is told of drains and accesses from now on; outlives this.
     void set_watch(core_watch& by) noexcept { watch_ = &by; }

@@ -1,21 +1,38 @@
 #include <sim/logging/force_write_back.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::sim {
 
 void force_write_back::restart() noexcept {
     scanning_ = false;
-    due_ = log_.config().scan_period;
+    due_ = log_.config().period();
     at_begin_ = at_last_begin_ = log_.cut();
     counters_ = {};
 }
 
-void force_write_back::clean_all() {
-    next_set_ = 0;
+void force_write_back::reached_in_warm_up() {
+    const std::uint64_t units = log_.appended();
+    const std::uint64_t of_log = log_.units() / part_of_log_in_warm_up;
+    const std::uint64_t part = std::clamp<std::uint64_t>(of_log, 1, most_units_in_warm_up);
+    if (units - warm_up_units_ < part) return;
+    warm_up_units_ = units;
     walked_until_ = {};
-    while (next_set_ < sets()) walk_one(true);
-    walked_until_ = {};
+    for (next_set_ = 0; next_set_ < sets();) walk_one(false);
+}
+
+void force_write_back::write_homes() {
+    const auto visit = [this](walked_line& line) {
+        if (!line.dirty) return false;
+        line_write newest{line.line, byte_mask::all(), {}};
+        caches_.peek(line.line, newest.bytes);
+        memory_.poke(newest);
+        return false;
+    };
+    for (std::uint32_t core = 0; core < cores_; ++core)
+        for (std::uint64_t set = 0; set < walker_.data_sets(); ++set) walker_.walk_data(core, set, {}, visit);
+    for (std::uint64_t set = 0; set < walker_.l2_sets(); ++set) walker_.walk_l2(set, {}, visit);
 }
 
 // ---- 1.
@@ -41,17 +58,18 @@ void force_write_back::begin_scan(time at, bool hurried) {
     counters_.scans += 1;
     counters_.hurried += hurried ? 1 : 0;
     if (at > due_) counters_.late += at - due_;
-    due_ = at + log_.config().scan_period;
+    due_ = at + log_.config().period();
     at_last_begin_ = std::exchange(at_begin_, log_.cut());
 }
 
 // ---- 2. and 3.
 
 void force_write_back::walk_one(bool all) {
-    const auto visit = [all](walked_line& line) {
+    const bool forces = log_.config().scans_force;
+    const auto visit = [all, forces](walked_line& line) {
         const bool stays = line.dirty && line.spare == 0;
         line.spare = line.dirty ? 1 : 0;
-        return line.dirty && (all || !stays);
+        return forces && line.dirty && (all || !stays);
     };
     const std::uint64_t in_data = cores_ * walker_.data_sets();
     const auto core = static_cast<std::uint32_t>(next_set_ % cores_);
@@ -69,6 +87,7 @@ void force_write_back::walk_one(bool all) {
 void force_write_back::end_scan() {
     scanning_ = false;
     counters_.scanning += walked_until_ - began_;
+    if (!log_.config().scans_force) return;
     const bool early = is_planted(planted_fault::head_before_home);
     const time home = early ? walked_until_ : memory_.nvram().push_out(walked_until_);
     const bool all_are_home = hurried_ || is_planted(planted_fault::head_a_scan_early);

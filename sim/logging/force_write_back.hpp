@@ -10,6 +10,10 @@
 //      queue. When that is durable, the log's head may move to where the tail was then.
 // A scan that begins because the log runs short forces every dirty line, and the head moves to where the tail was when
 // it began. Where each hart has a log this is said of all of them: a scan frees all, and one that runs short is enough.
+//
+// While caches are warmed up there is no time, so scans begin when a part of the log has been appended. The measured
+// phase begins with the lines and bits that they leave: caches that are clean then would have nothing to write back for
+// millions of cycles.
 #pragma once
 
 #include <sim/cache/tag_walker.hpp>
@@ -38,12 +42,14 @@ class force_write_back {
 public:
     /// Both outlive it.
     force_write_back(hierarchy& caches, memory_system& memory, hardware_log& log)
-        : walker_(caches), memory_(memory), log_(log), cores_(caches.cores()) {}
+        : caches_(caches), walker_(caches), memory_(memory), log_(log), cores_(caches.cores()) {}
 
     /// Walks what is due. Requires: between two instructions.
     void reached(time now);
-    /// Forces every dirty line. Without time.
-    void clean_all();
+    /// The same while caches are warmed up.
+    void reached_in_warm_up();
+    /// The memory gets what dirty lines have, and they stay dirty. Without time.
+    void write_homes();
     /// The first scan begins a period from now on.
     void restart() noexcept;
 
@@ -52,12 +58,16 @@ public:
 private:
     /// Harts run ahead of the time that is told, and shall meet the walker.
     static constexpr time ahead = ns(50);
+    /// Of the log; that of a period differs from program to program, and does not grow with a log of any size.
+    static constexpr std::uint64_t part_of_log_in_warm_up = 4;
+    static constexpr std::uint64_t most_units_in_warm_up = 32'768;
 
     std::uint64_t sets() const noexcept { return cores_ * walker_.data_sets() + walker_.l2_sets(); }
     void begin_scan(time at, bool hurried);
     void walk_one(bool all);
     void end_scan();
 
+    hierarchy& caches_;
     tag_walker walker_;
     memory_system& memory_;
     hardware_log& log_;
@@ -67,6 +77,7 @@ private:
     time walked_until_{};   ///< in the scan that is under way
     time began_{}, due_{};
     log_cut at_begin_{}, at_last_begin_{};
+    std::uint64_t warm_up_units_ = 0;  ///< of the logs, when the last scan of the warm-up began
     scan_counters counters_{};
 };
 

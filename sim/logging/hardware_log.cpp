@@ -158,9 +158,8 @@ void hardware_log::settle(time now) {
 port::permission hardware_log::leave(const port::write_back_event& event) {
     if (event.from != port::level::controller || !measured_) return {event.at, false};
     if (!is_planted(planted_fault::merged_record_passed)) stop_merging(event.line, event.at);
-    const auto has_records = [&](const ring_log& each) { return each.has_records_of(event.line); };
-    if (std::none_of(logs_.begin(), logs_.end(), has_records)) return {event.at, false};
-    // Words of one line may have records in several logs.
+    // Words of one line may have records in several logs. A line without any is noted, too: it may have some when it is
+    // written once more, and this write must not be taken for that one.
     time from = event.at;
     for (ring_log& each : logs_) from = std::max(from, each.line_leaves(event.line));
     if (from != never) return {from, false};
@@ -275,6 +274,7 @@ void hardware_log::restart() {
     truncated_.commits = commits_;
     if (logs_.size() > 1) write_header(logs_.front(), offsetof(log_header, home), commits_, time{});
     for (std::size_t log = 0; log < logs_.size(); ++log) {
+        check_open_ones(log);
         logs_[log].restart(open_from(log));
         truncated_.tails[log] = logs_[log].head();
         write_header(logs_[log], offsetof(log_header, head), logs_[log].head(), time{});

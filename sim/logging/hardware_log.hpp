@@ -99,7 +99,7 @@ public:
 
     /// Time passes: a line of the log that is not full may have waited long enough.
     void settle(time now);
-    /// The measured phase begins: every line is home, and the log is empty.
+    /// The measured phase begins: memory has what every line has, and the log is empty.
     void restart();
 
     // For whoever frees the rings.
@@ -112,6 +112,7 @@ public:
     // Of all logs together, in units.
     std::uint64_t units() const noexcept;
     std::uint64_t room() const noexcept;
+    std::uint64_t appended() const noexcept;  ///< since they were created
 
     /// For timelines.
     void tell(const port::log_event& event) const {
@@ -157,6 +158,7 @@ private:
     bool may_move_heads(const log_cut& to) const;
     void free_truncated(time at);
     void stop_for_length(std::size_t log);
+    void check_open_ones(std::size_t log);
 
     log_config config_;
     const port::ports* attached_ = nullptr;

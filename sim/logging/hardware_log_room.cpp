@@ -32,6 +32,12 @@ std::uint64_t hardware_log::room() const noexcept {
     return sum;
 }
 
+std::uint64_t hardware_log::appended() const noexcept {
+    std::uint64_t sum = 0;
+    for (const ring_log& each : logs_) sum += each.tail();
+    return sum;
+}
+
 time hardware_log::wait_for_room(std::size_t number, std::uint64_t units, time at) {
     ring_log& log = logs_[number];
     const time asked = at;
@@ -73,6 +79,17 @@ void hardware_log::stop_for_length(std::size_t number) {
                 "fewer records behind its first one than the ring of " + ring + " has room for, or log_grow in time",
                 std::to_string(oldest.bytes) + " bytes of its own and " +
                     std::to_string((log.tail() - first) * log_record::unit_bytes) + " with those of others"};
+}
+
+/// While caches are warmed up the ring is overwritten without asking, also by what runs while a transaction is open.
+void hardware_log::check_open_ones(std::size_t number) {
+    const ring_log& log = logs_[number];
+    const position first = open_from(number);
+    if (first == no_position || log.tail() - first <= log.units() || failure_) return;
+    failure_ = {"the log is too short to begin to measure", "log.bytes",
+                "room for all records since the first one of a transaction that is open when the caches are warm, " +
+                    std::to_string((log.tail() - first) * log_record::unit_bytes) + " bytes in each log",
+                "a ring of " + std::to_string(log.units() * log_record::unit_bytes) + " bytes"};
 }
 
 /// The first record of any open transaction.

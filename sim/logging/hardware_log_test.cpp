@@ -1,4 +1,4 @@
-// The logging hardware on caches and memory: what each step does, and recovery cut at each of its writes.
+// The logging hardware on caches and memory: what each step does.
 #include <sim/logging/logged_machine_test.hpp>
 
 #include <memory>
@@ -32,6 +32,15 @@ TEST(HardwareLog, AStoreWaitsForAPlaceInTheLogBuffer) {
     EXPECT_GT(machine.hardware.log().counters().buffer_wait, time{});
     EXPECT_GT(now - begin, ns(36));
     EXPECT_LT(now - begin, ns(4 * 36 + 20));
+}
+
+TEST(LogConfig, HasAPeriodOfScansThatGoesWithTheLogUnlessOneIsSet) {
+    log_config log;
+    EXPECT_EQ(log.period(), ns(1'200'000)) << "3 million cycles for 4 MiB";
+    log.bytes = 1u << 20;
+    EXPECT_EQ(log.period(), ns(300'000));
+    log.scan_period = ns(1000);
+    EXPECT_EQ(log.period(), ns(1000));
 }
 
 /// When each of twenty stores has taken effect that follow each other as fast as they may, after the first one. A
@@ -117,6 +126,27 @@ TEST(HardwareLog, AHeldLineLeavesWhenItsRecordIsDurableAfterTheLimitAtTheLatest)
     }
 }
 
+// Such as one that the warm-up has left dirty.
+TEST(HardwareLog, ALineIsHeldAlsoWhenAnOlderWriteOfItIsOnItsWayThatNoRecordWasAskedFor) {
+    memory_config behind;
+    behind.controller.drain = drain_policy::idle;
+    logged_machine machine(design::fwb, plain_log(), usual_caches(), behind);
+    const hart_id hart{0}, other{1};
+    time now = machine.store(hart, 0, 1, ns(100));
+    now = machine.caches.force_write_back(machine.word(0), now);
+    // A full line of the log, which becomes durable behind that write, and a half one, which waits for its limit.
+    time log_at = machine.begin(other, now + ns(200));
+    for (const std::uint64_t word : {64u, 72u}) log_at = machine.store(other, word, 1, log_at);
+    now = machine.store(hart, 0, 2, machine.begin(hart, log_at));
+    now = machine.caches.force_write_back(machine.word(0), now);
+    EXPECT_EQ(machine.hardware.log().counters().lines_held, 1u);
+    for (const time end = now + ns(900); now < end; now += ns(10)) machine.settle(now);
+    EXPECT_EQ(word_in(machine.memory.nvram().image(), machine.word(0)), 1u);
+    for (const time end = now + ns(1000); now < end; now += ns(10)) machine.settle(now);
+    EXPECT_EQ(word_in(machine.memory.nvram().image(), machine.word(0)), 2u);
+    EXPECT_EQ(machine.hardware.log().counters().lines_early, 0u);
+}
+
 TEST(HardwareLog, WhatIsStoredInNoTransactionIsNotLogged) {
     logged_machine machine(design::fwb, plain_log(), usual_caches());
     machine.store({0}, 0, 5, ns(100));
@@ -147,60 +177,6 @@ TEST(ForceWriteBack, ALineThatStaysDirtyIsForcedByTheSecondScanAndTheHeadMovesOv
     machine.settle(second + ns(10'000));
     EXPECT_GT(machine.hardware.log().room(), room);
     EXPECT_EQ(machine.hardware.log().counters().heads, 1u);
-}
-
-/// An image whose writes fail after some.
-struct cut_image {
-    memory_image& image;
-    std::uint64_t writes_left;
-    struct stopped {};
-    void read_bytes(address from, std::span<std::byte> into) const { image.read_bytes(from, into); }
-    void write_bytes(address to, std::span<const std::byte> bytes) {
-        if (writes_left-- == 0) throw stopped{};
-        image.write_bytes(to, bytes);
-    }
-};
-
-TEST(Recovery, MayBeCutAtEachOfItsWritesAndBeginAgain) {
-    log_config log = plain_log();
-    logged_machine machine(design::fwb, log, usual_caches());
-    time now = ns(100);
-    for (std::uint64_t number = 0; number < 20; ++number) {
-        const hart_id hart{static_cast<std::uint32_t>(number % 4)};
-        now = machine.begin(hart, now);
-        for (std::uint64_t word = 0; word < 3; ++word)
-            now = machine.store(hart, hart.value * 8 + word, 100 * number + word, now);
-        if (number < 17) now = machine.commit(hart, now);
-        machine.settle(now);
-    }
-    // What is not committed is home already.
-    now = machine.memory.nvram().flush(now);
-    machine.settle(now + ns(2000));
-    for (std::uint64_t hart = 0; hart < 4; ++hart) machine.caches.force_write_back(machine.word(hart * 8), now);
-    now = machine.memory.nvram().push_out(now + ns(3000));
-    const memory_image left = machine.memory.nvram().crash(now);
-    const auto copy_of = [](const memory_image& from) {
-        memory_image copy;
-        from.for_each_page([&](address page, std::span<const std::byte> bytes) { copy.write_bytes(page, bytes); });
-        return copy;
-    };
-    const auto words_of = [&](const memory_image& image) {
-        std::vector<std::uint64_t> words;
-        for (std::uint64_t word = 0; word < 32; ++word) words.push_back(word_in(image, machine.word(word)));
-        return words;
-    };
-    memory_image whole = copy_of(left);
-    const recovery_report report = recover(whole, machine.hardware.region(), log);
-    EXPECT_EQ(report.committed, 17u);
-    EXPECT_EQ(report.undone, 9u);
-    EXPECT_NE(words_of(whole), words_of(left));
-    for (std::uint64_t writes = 0; writes < report.undone + report.redone; ++writes) {
-        memory_image again = copy_of(left);
-        cut_image cut{again, writes};
-        EXPECT_THROW(recover(cut, machine.hardware.region(), log), cut_image::stopped);
-        recover(again, machine.hardware.region(), log);
-        EXPECT_EQ(words_of(again), words_of(whole)) << "cut after " << writes << " writes";
-    }
 }
 
 }  // namespace

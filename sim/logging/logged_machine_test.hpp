@@ -100,17 +100,21 @@ public:
     /// From now on the log gets a region more whenever a store has one of these numbers.
     void grow_at(std::vector<std::uint64_t> stores) { grow_at_ = std::move(stores); }
     outcome run(std::uint64_t stores) {
+        memory_image survives = crash_behind(stores);
+        recover(survives, machine_.hardware.region(), machine_.hardware.log().config());
+        outcome found{.laps = counters.bytes / log_.bytes};
+        for (const part& each : parts_) judge(each, survives, cut_, found);
+        return found;
+    }
+    /// What the crash leaves, for recovery.
+    memory_image crash_behind(std::uint64_t stores) {
         for (std::uint64_t value = 1; value <= stores; ++value) step(value);
-        const time cut = furthest_behind().now + ns(random_() % 1000);
+        cut_ = furthest_behind().now + ns(random_() % 1000);
         machine_.settle(furthest_behind().now);
-        outcome found{.laps = machine_.hardware.log().counters().bytes / log_.bytes};
         if (const auto& why = machine_.hardware.log().failure()) ADD_FAILURE() << why->text();
         counters = machine_.hardware.log().counters();
         scans = machine_.hardware.scans();
-        memory_image survives = machine_.memory.nvram().crash(cut);
-        recover(survives, machine_.hardware.region(), machine_.hardware.log().config());
-        for (const part& each : parts_) judge(each, survives, cut, found);
-        return found;
+        return machine_.memory.nvram().crash(cut_);
     }
 
     logged_machine& machine() noexcept { return machine_; }
@@ -208,6 +212,7 @@ private:
     bool writes_back_;
     logged_machine machine_;
     std::mt19937_64 random_;
+    time cut_{};
     bool shares_lines_ = false, passes_parts_on_ = false;
     std::vector<std::uint64_t> grow_at_{};
     std::uint64_t grown_ = 0;
@@ -247,6 +252,7 @@ inline hierarchy_config usual_caches() { return {}; }
 inline log_config plain_log() {
     log_config config;
     config.bytes = 8192;
+    config.scan_period = log_config::paper_period;  // longer than what tests look at
     return config;
 }
 

@@ -21,17 +21,19 @@ public:
 
     void reached(time at) override {
         // While caches are warmed up the ring may wrap: nothing of it is needed later.
-        if (!is_measured_) return;
-        log_.settle(at);
-        if (what_ == design::fwb) scans_.reached(at);
+        if (is_measured_) log_.settle(at);
+        if (has_scans()) is_measured_ ? scans_.reached(at) : scans_.reached_in_warm_up();
     }
     void measured_begin() override {
-        scans_.clean_all();
+        // No record of the warm-up is needed any more. Lines stay as dirty as they are: they leave later, with these
+        // bytes or newer ones.
+        scans_.write_homes();
         log_.restart();
         scans_.restart();
         is_measured_ = true;
     }
 
+    bool has_scans() const noexcept { return what_ == design::fwb; }
     const hardware_log& log() const noexcept { return log_; }
     const scan_counters& scans() const noexcept { return scans_.counters(); }
     const port::log_region& region() const noexcept { return region_; }

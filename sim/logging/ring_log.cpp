@@ -59,6 +59,7 @@ void ring_log::note_durable(const line_write& what, time at) {
 time ring_log::line_leaves(address line) {
     line_facts& facts = lines_[line.value];
     facts.leaving.push_back(facts.newest);
+    if (facts.newest == 0) return time{};
     const bool goes = facts.newest <= durable_ || is_planted(planted_fault::hold_dropped);
     return goes ? durable_at_ : never;
 }

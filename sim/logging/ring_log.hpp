@@ -32,8 +32,8 @@ public:
         ring_.grow(region, tail_);
         slots_.resize(ring_.units());
     }
-    /// Every line is home. `open_from` is the first record of an open transaction: what it stored is home, too, and
-    /// recovery may have to undo that.
+    /// Memory has what every line has. `open_from` is the first record of an open transaction: what it stored is there,
+    /// too, and recovery may have to undo that.
     void restart(position open_from);
 
     // Transactions, by their numbers in this log, from 1.
@@ -65,7 +65,6 @@ public:
 
     // What is durable.
     void note_durable(const line_write& what, time at);
-    bool has_records_of(address line) const { return lines_.contains(line.value); }
     /// The controller has the line now. When may it go; `never`: not before the log is durable up to its records.
     time line_leaves(address line);
     bool may_go(address line) const;

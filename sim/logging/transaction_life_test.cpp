@@ -10,6 +10,7 @@ struct Life : testing::Test {
     static log_config of_4096_bytes() {
         log_config config;
         config.bytes = 4096;
+        config.scan_period = log_config::paper_period;
         return config;
     }
     void begin(hart_id hart, std::uint16_t id) { now = machine.registers.begin(hart, {id}, now); }

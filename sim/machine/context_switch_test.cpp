@@ -37,6 +37,7 @@ TEST_P(ThreadsThatShareHarts, HaveTransactionsOfTheirOwnAfterACrash) {
     ASSERT_FALSE(set(config, "cache.dl1.size", "1KiB"));
     ASSERT_FALSE(set(config, "cache.l2.size", "4KiB"));
     ASSERT_FALSE(set(config, "log.bytes", "16KiB"));
+    config.log.scan_period = log_config::paper_period;
     test::crash_witness run;
     port::log_region region{};
     simulation_options options = switching_run(GetParam());
