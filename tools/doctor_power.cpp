@@ -59,7 +59,9 @@ void remove_left_pools(const std::string& directory) {
         if (!is_left_by_name(each.path().filename().native())) continue;
         const auto unused = persist::file::open_locked(each.path(), persist::file::access::read_write);
         const auto block = unused ? read_superblock(*unused) : result<format::superblock>(unused.error());
-        if (!block || text_of(block->layout) != scratch_layout || block->pool_bytes != scratch_pool_bytes) continue;
+        const bool is_scratch = block && holdfast::text_of(block->layout) == scratch_layout &&
+                                block->pool_bytes == scratch_pool_bytes;
+        if (!is_scratch) continue;
         powerfail::shadow_log::remove(*block);
         std::filesystem::remove(each.path(), ignored);
     }
