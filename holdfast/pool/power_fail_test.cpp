@@ -40,13 +40,19 @@ TEST_F(PowerFail, AHandlerThatDeclinesLeavesAPoolAtPower) {
     EXPECT_FALSE(has_log_in_memory());
 }
 
-TEST_F(PowerFail, OnAnOrdinaryFileAPoolRunsAtPower) {
-    test_handler handler;
+TEST_F(PowerFail, AHandlerThatDoesNotSayThatItTakesFilesLeavesThemAtPower) {
+    class of_lines_alone final : public powerfail::handler {
+        bool arm(powerfail::charge&) override { return true; }
+        void disarm(powerfail::charge&) noexcept override {}
+    };
+    of_lines_alone handler;
+    powerfail::use_handler(&handler);
     const scratch_directory here(".");
     auto pool = open_pool::create(here.file("pool"), redo_like, small_pool(level::on_power_fail));
     ASSERT_TRUE(pool) << pool.error().text();
     EXPECT_EQ((*pool)->durability(), level::power);
     EXPECT_TRUE((*pool)->homes_are_private());
+    powerfail::use_handler(nullptr);
 }
 
 TEST_F(PowerFail, ArmedACommitAsksNothingOfTheMediumAndItsLogIsInMemory) {
