@@ -70,8 +70,7 @@ protected:
         return options;
     }
     pool_pointer make(const std::string& name = "pool", std::uint64_t order = 0) const {
-        return std::move(
-            open_pool::create(scratch_.file(name), redo_like, options_at(level::on_power_fail, order)).value());
+        return open_pool::create(scratch_.file(name), redo_like, options_at(level::on_power_fail, order)).value();
     }
     result<pool_pointer> open(const open_options& options = options_at(level::power)) const {
         return open_pool::open(path(), redo_like, options);
