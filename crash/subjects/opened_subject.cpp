@@ -81,7 +81,8 @@ public:
         randomness.seed(0);
         const let_go_afterwards afterwards(*what_);
         options_ = options_for(how);
-        if (schedule != 0) options_.durability = other_level(options_.durability);
+        // First the level that shows what this subject is for.
+        if ((schedule == 0) == is_warned()) options_.durability = other_level(options_.durability);
         options_.reserved_bytes = size();
         lives_.assign(1, {});
         set_boot(0);
