@@ -151,6 +151,16 @@ result<void> group_log::step(F&& f) {
     }
 }
 
+/// A sync, or a write that is one. None is tried after one that failed.
+template <class F>
+result<void> group_log::synced(F&& sync) {
+    const std::lock_guard one_at_a_time(syncing_);
+    if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
+    auto done = sync();
+    if (!done) poisoned_.store(true, std::memory_order_release);
+    return done;
+}
+
 void group_log::lead(std::unique_lock<std::mutex>& lock, bool brings_home) {
     HOLDFAST_ASSERT_ALWAYS(!leading_, "one thread leads");
     leading_ = true;
@@ -206,7 +216,7 @@ result<void> group_log::write_group(group& sealed, std::uint64_t sequence) {
     if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
     // Fresh blocks were stored without logging: they must be durable before a record that names them.
     if (sealed.sync_first && !is_deferred_)
-        if (auto synced = file_.sync(site::redo_fresh_sync); !synced) return synced;
+        if (auto done = synced([&] { return file_.sync(site::redo_fresh_sync); }); !done) return done;
     const auto& geometry = segments_.geometry();
     const std::uint64_t words = sealed.payload_words();
     const std::uint64_t parts = payload_cursor::parts_needed(sealed.record.data() + format::record_header_words, words,
@@ -236,7 +246,7 @@ result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::
             return written;
     }
     if (is_deferred_) return {};
-    if (auto synced = file_.sync(site::log_group); !synced) return synced;
+    if (auto done = synced([&] { return file_.sync(site::log_group); }); !done) return done;
     synced_ = sequence;
     return {};
 }
@@ -244,7 +254,7 @@ result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::
 /// Requires: all groups up to that one are written.
 result<void> group_log::sync_records(std::uint64_t up_to) {
     if (is_planted(planted::deferred_records_not_synced)) return {};
-    if (auto synced = file_.sync(site::log_deferred_sync); !synced) return synced;
+    if (auto done = synced([&] { return file_.sync(site::log_deferred_sync); }); !done) return done;
     std::uint64_t before = synced_;
     while (before < up_to && !synced_.compare_exchange_weak(before, up_to)) {
     }
@@ -281,7 +291,8 @@ result<void> group_log::write_record(std::uint64_t* record, std::uint64_t payloa
     const std::uint64_t at =
         segments_.geometry().segment_offset(segment_) + position_ - (first ? format::segment_header_bytes : 0);
     if (durable) {
-        if (auto written = file_.write_durable(at, pieces, site::log_group); !written) return written;
+        const auto write = [&] { return file_.write_durable(at, pieces, site::log_group); };
+        if (auto written = synced(write); !written) return written;
     } else {
         if (first)
             if (auto written = file_.write_at(at, &header, sizeof header, site::log_salt); !written) return written;
@@ -320,14 +331,15 @@ result<void> group_log::checkpoint_to(std::uint64_t sequence) {
     // what it repeats.
     checkpoint_has_synced_ = synced_ < last_written_;
     if (checkpoint_has_synced_)
-        if (auto synced = sync_records(last_written_); !synced) return synced;
+        if (auto done = sync_records(last_written_); !done) return done;
     checkpoint_has_synced_ = false;
     if (auto written = write_homes(sequence); !written) return written;
     checkpoint_has_synced_ = true;
     // Homes before the truncation point: were it durable first, a cut would lose those commits.
-    if (auto synced = file_.sync(site::log_checkpoint_home_sync); !synced) return synced;
+    if (auto done = synced([&] { return file_.sync(site::log_checkpoint_home_sync); }); !done) return done;
     truncation_slot_ ^= 1u;
-    if (auto moved = write_truncation(file_, segments_.geometry(), truncation_slot_, sequence); !moved) return moved;
+    const auto move = [&] { return write_truncation(file_, segments_.geometry(), truncation_slot_, sequence); };
+    if (auto moved = synced(move); !moved) return moved;
     for (const std::uint32_t used : order_) segments_.give_back(used);
     order_.clear();
     segment_ = no_segment;

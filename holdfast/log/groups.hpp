@@ -112,6 +112,8 @@ private:
     bool is_crowded(std::uint64_t new_pages) const noexcept;
     template <class F>
     result<void> step(F&& f);
+    template <class F>
+    result<void> synced(F&& sync);
     result<void> bring_home(bool gives_back);
     result<void> write_group(group& sealed, std::uint64_t sequence);
     result<void> write_parts(group& sealed, std::uint64_t sequence, std::uint64_t parts);
@@ -147,6 +149,9 @@ private:
     home_writer homes_;
     private_pages* pages_ = nullptr;
 
+    /// Held during a sync: the kernel tells of a failed write to one sync of the file alone, and the next one must not
+    /// pass for good.
+    std::mutex syncing_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     group open_;

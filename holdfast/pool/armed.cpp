@@ -135,8 +135,8 @@ void mapped_pool::arm() {
 }
 
 std::function<bool()> mapped_pool::lost_call() {
-    // Its locks may be held by who waits for this call to end.
-    return [this] { return fall_back(false).has_value() || durability() == level::power; };
+    // Its locks may be held by who waits for this call to end. Behind it the pool may be gone.
+    return [this] { return fall_back(false).has_value(); };
 }
 
 void mapped_pool::seal_next(const format::superblock& now) {
@@ -250,7 +250,8 @@ result<bool> mapped_pool::prepare_fall_back(bool waits) {
 
 result<void> mapped_pool::fall_back() { return fall_back(true); }
 
-/// `waits`: for growths and snapshots. Errors, besides: busy.
+/// `waits`: for growths and snapshots. Without, it is a handler's call, to which a pool that is at `power` by now is no
+/// error. Errors, besides: busy.
 result<void> mapped_pool::fall_back(bool waits) {
     constexpr std::chrono::seconds patience{10};
     const cancellation_held uncancelled;
@@ -261,6 +262,7 @@ result<void> mapped_pool::fall_back(bool waits) {
     if (!groups_) no_copy = locked(copying_, waits);
     const auto no_growth = locked(growing_, waits);
     if (!no_growth || (!groups_ && !no_copy)) return busy_error();
+    if (!waits && level_ == level::power) return {};
     if (level_ != level::on_power_fail || is_closing_)
         return error{.code = errc::misuse, .what = "the pool has no handler that it could lose", .path = path_};
     if (auto usable = check_usable("go on at power"); !usable) {
@@ -274,6 +276,7 @@ result<void> mapped_pool::fall_back(bool waits) {
     if (auto held = hold_commits(patience); !held) return held.error();
     auto done = become_power();
     release_commits();
+    if (!waits && level_ == level::power) return {};
     return done;
 }
 

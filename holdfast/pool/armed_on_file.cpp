@@ -19,7 +19,7 @@
 #include <holdfast/pool/planted.hpp>
 #include <holdfast/pool/superblock.hpp>
 
-#include <mutex>
+#include <new>
 
 namespace holdfast {
 
@@ -49,13 +49,16 @@ result<void> mapped_pool::become_power_on_file() {
 
 /// Step 5. By any thread.
 void mapped_pool::disown_boot() noexcept {
-    const std::lock_guard lock(header_);
-    format::superblock next = superblock_;
-    put_text(next.boot_id, "");
-    ++next.generation;
-    // Where this fails as well, the page cache may still have it.
-    static_cast<void>(holdfast::write_superblock(*file_, next));
-    superblock_ = next;
+    try {
+        // Not what others go on from, who hold growing_: a pool whose sync has failed gets no other superblock.
+        format::superblock next = superblock_now();
+        put_text(next.boot_id, "");
+        ++next.generation;
+        // Where this fails as well, the page cache may still have it.
+        static_cast<void>(holdfast::write_superblock(*file_, next));
+    } catch (const std::bad_alloc&) {
+        // For the text of an error.
+    }
 }
 
 }  // namespace holdfast

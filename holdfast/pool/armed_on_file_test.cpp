@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -21,11 +22,14 @@
 namespace {
 /// So many syncs fail from now on.
 std::atomic<int> syncs_that_fail{0};
+/// Called in the middle of one that fails.
+std::function<void()> when_one_fails;
 }  // namespace
 
 extern "C" int fdatasync(int descriptor) {
     if (syncs_that_fail > 0) {
         --syncs_that_fail;
+        if (when_one_fails) when_one_fails();
         errno = EIO;
         return -1;
     }
@@ -192,6 +196,25 @@ TEST_F(ArmedOnFile, WhereASyncFailsThePoolIsNotDurableInThisBootEither) {
         EXPECT_EQ(found(), "not_durable") << by_checkpoint;
         std::filesystem::remove(path());
     }
+}
+
+TEST_F(ArmedOnFile, ASyncThatFailsIsNotPassedByTheOneOfAnAlarmAtTheSameTime) {
+    auto pool = make();
+    commit_word(*pool, 4, false);
+    // The kernel tells one sync of a failed write, and the next one nothing.
+    std::thread alarm;
+    std::atomic<bool> is_lost{false};
+    when_one_fails = [&] {
+        alarm = std::thread([&] { is_lost = told_.lose(); });
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    };
+    syncs_that_fail = 1;
+    EXPECT_FALSE(pool->checkpoint());
+    alarm.join();
+    when_one_fails = nullptr;
+    EXPECT_FALSE(is_lost);
+    pool->abandon();
+    EXPECT_EQ(found(), "not_durable");
 }
 
 TEST_F(ArmedOnFile, ASnapshotDoesNotKeepThePoolFromBecomingDurable) {

@@ -1,20 +1,9 @@
 // Recovery that is cut at each of its own writes, and begins again.
+#include <sim/logging/cut_image_test.hpp>
 #include <sim/logging/logged_machine_test.hpp>
 
 namespace holdfast::sim::test {
 namespace {
-
-/// An image whose writes fail after some.
-struct cut_image {
-    memory_image& image;
-    std::uint64_t writes_left;
-    struct stopped {};
-    void read_bytes(address from, std::span<std::byte> into) const { image.read_bytes(from, into); }
-    void write_bytes(address to, std::span<const std::byte> bytes) {
-        if (writes_left-- == 0) throw stopped{};
-        image.write_bytes(to, bytes);
-    }
-};
 
 memory_image copy_of(const memory_image& from) {
     memory_image copy;
@@ -37,8 +26,8 @@ recovery_report recovered_and_cut(const logged_machine& machine, const memory_im
     const std::vector<std::uint64_t> words = words_of(machine, whole);
     for (std::uint64_t writes = 0; writes < report.undone + report.redone; ++writes) {
         memory_image again = copy_of(left);
-        cut_image cut{again, writes};
-        EXPECT_THROW(recover(cut, region, log), cut_image::stopped);
+        cut_image<memory_image> cut{again, writes};
+        EXPECT_THROW(recover(cut, region, log), image_was_cut);
         recover(again, region, log);
         EXPECT_EQ(words_of(machine, again), words) << "cut after " << writes << " writes";
     }

@@ -1,4 +1,5 @@
 // Whole programs of each design, crashed at many moments of one run: 10,000 at full length, each log around ten times.
+#include <sim/logging/cut_image_test.hpp>
 #include <sim/logging/recovery.hpp>
 #include <sim/logging/software_recovery.hpp>
 #include <sim/machine/crash_judge_test.hpp>
@@ -149,18 +150,6 @@ private:
     port::log_region region_{};
 };
 
-/// An image of which the power fails behind some writes.
-struct cut_image {
-    test::recovered_image& image;
-    std::uint64_t writes_left;
-    struct stopped {};
-    void read_bytes(address from, std::span<std::byte> into) const { image.read_bytes(from, into); }
-    void write_bytes(address to, std::span<const std::byte> bytes) {
-        if (writes_left-- == 0) throw stopped{};
-        image.write_bytes(to, bytes);
-    }
-};
-
 /// Recovery that is cut at each of its writes, and begins again: the same words each time.
 class cut_recovery {
 public:
@@ -171,8 +160,8 @@ public:
         const auto recovered = words_in(image);
         for (std::uint64_t done = 0; done < writes; ++done, ++cuts) {
             image.take_back();
-            cut_image cut{image, done};
-            EXPECT_THROW(whole_(cut), cut_image::stopped);
+            test::cut_image<test::recovered_image> cut{image, done};
+            EXPECT_THROW(whole_(cut), test::image_was_cut);
             whole_(image);
             EXPECT_EQ(words_in(image), recovered) << "cut after " << done << " of " << writes << " writes";
         }
