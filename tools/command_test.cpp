@@ -284,7 +284,7 @@ TEST_F(Command, DoctorRemovesWhatAKilledOneLeftAndNothingElse) {
     make(scratch(no_process), "holdfast doctor");
     make(scratch("findings"), "holdfast doctor");
     make(scratch(std::to_string(std::numeric_limits<int>::max() - 1)), "of a user");
-    std::ofstream(scratch("7" + std::to_string(std::numeric_limits<int>::max() / 10 - 1))) << "a user's text";
+    std::ofstream(scratch(std::to_string(std::numeric_limits<int>::max() - 2))) << "a user's text";
     const auto count = [&] {
         const auto is_pool = [](const auto& each) { return each.path().extension() == ".pool"; };
         const std::filesystem::directory_iterator all(directory_);
