@@ -30,6 +30,8 @@ void add_pool_info_command(CLI::App& pool, command_line& line);
 void add_pool_check_command(CLI::App& pool, command_line& line);
 void add_pool_grow_command(CLI::App& pool, command_line& line);
 void add_pool_snapshot_command(CLI::App& pool, command_line& line);
+void add_pool_copy_command(CLI::App& pool, command_line& line);
+void add_pool_erase_command(CLI::App& pool, command_line& line);
 void add_pool_dump_command(CLI::App& pool, command_line& line);
 void add_pool_layout_command(CLI::App& pool, command_line& line);
 void add_programs_beside(CLI::App& application, command_line& line);

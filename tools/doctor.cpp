@@ -192,7 +192,7 @@ json json_of(const std::string& path, const persist::storage& on, const measured
 }
 
 std::string report_of(const std::string& path, const persist::storage& on, const measured_costs& costs,
-                      const std::vector<offer>& offers) {
+                      const std::vector<offer>& offers, const std::string& measured_in) {
     table facts;
     facts.add("path", path);
     facts.add("file system", on.file_system + (on.copy_on_write ? " (WARNING: copies on write)" : ""));
@@ -203,7 +203,7 @@ std::string report_of(const std::string& path, const persist::storage& on, const
     if (const std::string words = words_for_records(on, costs); !words.empty()) facts.add("log records", words);
     const char* const obstacle = htm::obstacle_here();
     facts.add("hardware transactions", obstacle == nullptr ? "RTM, for cc_htm_hardware" : obstacle);
-    std::string text = facts.text() + "\nMeasured here, median (fastest to slowest)\n";
+    std::string text = facts.text() + fmt::format("\nMeasured {}, median (fastest to slowest)\n", measured_in);
     for (const auto& [name, cost] : named(costs))
         text += fmt::format("  {:<40}{:>9}  ({} to {})\n", words_for_cost(name), readable_ns(cost->median_ns),
                             readable_ns(cost->min_ns), readable_ns(cost->max_ns));
@@ -234,7 +234,11 @@ int examine(const doctor_options& options, bool as_json) {
     std::string directory = options.path;
     if (!std::filesystem::is_directory(path))
         directory = path.has_parent_path() ? path.parent_path().string() : std::string(".");
-    const auto costs = persist::measure(directory, on).value();
+    // A scratch pool on a device would take the place of what is there.
+    const bool is_device = std::filesystem::is_character_file(path);
+    if (is_device) directory = "/dev/shm";
+    const auto measured = is_device ? persist::discover(directory, {.tmpfs_is_nvram = true}).value() : on;
+    const auto costs = persist::measure(directory, measured).value();
     const auto offers = offers_on(options.path, on, costs);
     const auto power = examine_power(directory, on, options.drill ? options.threads : 0);
     if (as_json) {
@@ -242,7 +246,8 @@ int examine(const doctor_options& options, bool as_json) {
         all["power_failure"] = json_of(power);
         print_json(all);
     } else {
-        print(report_of(options.path, on, costs, offers) + text_of(power));
+        const std::string measured_in = is_device ? "in " + directory + ", not on the device" : "here";
+        print(report_of(options.path, on, costs, offers, measured_in) + text_of(power));
     }
     const bool is_saved = power.drill && power.drill->alarm.pools + power.drill->alarm.at_power == 1;
     const bool failed = options.drill && !(is_saved && power.drill->is_clean);

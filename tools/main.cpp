@@ -5,13 +5,15 @@ namespace holdfast::tools {
 namespace {
 
 void add_pool_command(CLI::App& application, command_line& line) {
-    auto* pool = application.add_subcommand("pool", "Create, describe, check, grow and copy pool files");
+    auto* pool = application.add_subcommand("pool", "Create, describe, check, grow and copy pools");
     pool->require_subcommand(1);
     add_pool_create_command(*pool, line);
     add_pool_info_command(*pool, line);
     add_pool_check_command(*pool, line);
     add_pool_grow_command(*pool, line);
     add_pool_snapshot_command(*pool, line);
+    add_pool_copy_command(*pool, line);
+    add_pool_erase_command(*pool, line);
     add_pool_dump_command(*pool, line);
     add_pool_layout_command(*pool, line);
 }

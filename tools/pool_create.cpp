@@ -9,7 +9,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <memory>
 
 namespace holdfast::tools {
@@ -23,10 +22,9 @@ struct options_of_create {
 
 /// What a fresh pool is opened at while it is made: it promises `power` where the path can.
 level strongest_level(const std::string& file, const engine_description& engine, bool nvram) {
-    const std::filesystem::path path(file);
     persist::discovery where;
     where.tmpfs_is_nvram = nvram;
-    const auto on = persist::discover(path.has_parent_path() ? path.parent_path().string() : ".", where);
+    const auto on = persist::discover_for_new(file, where);
     return on && pool_opener::check_level(file, engine, level::power, *on) ? level::power : level::process;
 }
 
@@ -77,7 +75,10 @@ std::uint64_t parse_base(const std::string& text) {
 void add_pool_create_command(CLI::App& pool, command_line& line) {
     auto* command = pool.add_subcommand("create", "Create an empty pool");
     auto options = std::make_shared<options_of_create>();
-    command->add_option("FILE", options->file, "The pool's file; must not exist")->required();
+    command
+        ->add_option("FILE", options->file,
+                     "The pool's file, which must not exist, or an empty device of persistent memory")
+        ->required();
     command->add_option("--size", options->pool.bytes, "Size of the pool, such as 256K, 64M or 2G")
         ->transform(CLI::AsSizeValue(false))
         ->default_str("64M");

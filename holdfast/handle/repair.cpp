@@ -117,6 +117,15 @@ result<void> mend(const std::string& path, const persist::file& original, const 
     return mend_heap(path, contents, steps);
 }
 
+error cannot_be_replaced(const std::string& path) {
+    return error{.code = errc::misuse,
+                 .what = "a pool on a device cannot be replaced by its mended copy",
+                 .path = path,
+                 .expected = "a file",
+                 .found = "a device",
+                 .remedy = "copy it to a file (holdfast pool copy), and repair that"};
+}
+
 }  // namespace
 
 bool repair_report::all_saved() const noexcept {
@@ -136,6 +145,7 @@ result<repair_report> repair_pool(const std::string& path, const contents_checke
     // Held until the mended copy has the name: nobody opens what is about to be replaced.
     auto file = persist::file::open_locked(path, persist::file::access::read_write);
     if (!file) return file.error();
+    if (file->is_device()) return cannot_be_replaced(path);
     auto copy = working_copy::make(*file);
     if (!copy) return copy.error();
     if (auto mended = mend(copy->path(), *file, contents, report.steps); !mended) {

@@ -36,6 +36,9 @@ private:
 namespace detail {
 /// [base, base + bytes) without access, which the caller unmaps; base 0: anywhere. Errors: as address_range::reserve.
 result<std::byte*> reserve_addresses(const std::string& path, std::uintptr_t base, std::uint64_t bytes);
+/// The same at a multiple of `alignment`. Requires: a base other than 0 is one.
+result<std::byte*> reserve_aligned(const std::string& path, std::uintptr_t base, std::uint64_t bytes,
+                                   std::uint64_t alignment);
 }  // namespace detail
 
 /// Takes all access from whole pages, or gives it back. What is there stays. Errors: io.

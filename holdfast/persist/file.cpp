@@ -2,6 +2,7 @@
 
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/lock_table.hpp>
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/system_error.hpp>
 
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <vector>
 
 #ifdef HOLDFAST_OBSERVED
 #include <holdfast/persist/observer.hpp>
@@ -28,11 +30,11 @@ error not_regular(const std::string& path, mode_t mode) {
     return error{.code = errc::not_a_pool,
                  .what = "not a regular file",
                  .path = path,
-                 .expected = "a regular file",
+                 .expected = "a regular file, or a device of persistent memory",
                  .found = S_ISDIR(mode)    ? "a directory"
                           : S_ISFIFO(mode) ? "a pipe"
                           : S_ISSOCK(mode) ? "a socket"
-                                           : "a device"};
+                                           : "another device"};
 }
 
 bool is_missing(int number) noexcept { return number == ENOENT || number == ENOTDIR; }
@@ -47,6 +49,25 @@ error no_such_pool(const std::string& path) {
                  .expected = "a pool's file",
                  .found = has_directory ? "nothing of that name" : "no directory " + directory,
                  .remedy = "make one with create or open_or_create (holdfast pool create), or name another path"};
+}
+
+error no_pool_on_device(const std::string& path) {
+    return error{.code = errc::not_found,
+                 .what = "there is no such pool",
+                 .path = path,
+                 .expected = "a pool on the device",
+                 .found = "an empty device",
+                 .remedy = "make one with create or open_or_create (holdfast pool create)"};
+}
+
+error device_in_use(const std::string& path) {
+    return error{.code = errc::already_exists,
+                 .what = "there is something on the device already",
+                 .path = path,
+                 .expected = "an empty device, whose first " + std::to_string(device_memory::name_bytes) +
+                             " bytes are zeros",
+                 .found = "other bytes",
+                 .remedy = "if nobody needs them, erase it (holdfast pool erase)"};
 }
 
 error held_here(const std::string& path) {
@@ -156,7 +177,8 @@ file::file(file&& other) noexcept
     : path_(std::move(other.path_)),
       prepared_name_(std::exchange(other.prepared_name_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      access_(other.access_) {}
+      access_(other.access_),
+      device_(std::exchange(other.device_, std::nullopt)) {}
 
 file& file::operator=(file&& other) noexcept {
     if (this != &other) {
@@ -165,6 +187,7 @@ file& file::operator=(file&& other) noexcept {
         prepared_name_ = std::exchange(other.prepared_name_, {});
         descriptor_ = std::exchange(other.descriptor_, -1);
         access_ = other.access_;
+        device_ = std::exchange(other.device_, std::nullopt);
     }
     return *this;
 }
@@ -179,11 +202,13 @@ void file::drop_prepared_name() noexcept {
 
 void file::release() noexcept {
     drop_prepared_name();
+    device_.reset();
     if (descriptor_ >= 0) detail::close_descriptor(std::exchange(descriptor_, -1));
 }
 
 result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed) {
     struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && describe_device(status, path)) return prepare_device(path);
     // Before the work, for the sake of who tries in vain; what counts is `publish`.
     if (::lstat(path.c_str(), &status) == 0) return system_error("open", path, EEXIST);
     auto made = make_file(directory_of(path), unnamed);
@@ -202,7 +227,55 @@ result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed)
     return prepared;
 }
 
+result<file> file::prepare_device(const std::string& path) {
+    auto opened = open_any(path, access::read_write);
+    if (!opened) return opened;
+    // Whoever else makes something on it either has the lock, or is through.
+    if (auto locked = opened->lock(); !locked) return locked.error();
+    if (!opened->device_->is_empty()) return device_in_use(path);
+    opened->device_->prepare();
+    return opened;
+}
+
+result<void> file::erase_device(const std::string& path) {
+    auto opened = open_any(path, access::read_write);
+    if (!opened) return opened.error();
+    if (!opened->is_device())
+        return error{.code = errc::invalid_argument,
+                     .what = "only a device is erased; a file is removed",
+                     .path = path,
+                     .expected = "a device of persistent memory",
+                     .found = "a file"};
+    if (auto locked = opened->lock(); !locked) return locked;
+    const std::vector<std::byte> zeros(device_memory::name_bytes);
+    if (auto written = opened->write_at(0, zeros.data(), zeros.size(), site::pool_format); !written) return written;
+    return opened->sync(site::pool_format);
+}
+
+result<void> file::look_for_device(const struct stat& status) {
+    auto about = describe_device(status, path_);
+    if (!about) return S_ISREG(status.st_mode) ? result<void>{} : not_regular(path_, status.st_mode);
+    if (about->bytes < device_memory::name_bytes)
+        return error{.code = errc::not_a_pool,
+                     .what = "the device is too small for anything",
+                     .path = path_,
+                     .expected = "at least " + std::to_string(device_memory::name_bytes) + " bytes",
+                     .found = std::to_string(about->bytes) + " bytes"};
+    auto mapped = device_memory::map(descriptor_, path_, *std::move(about), access_ == access::read_write);
+    if (!mapped) return mapped.error();
+    device_ = std::move(*mapped);
+    return {};
+}
+
+std::uint64_t file::mapping_alignment() const noexcept {
+    return device_ ? device_->about().alignment : memory_page_bytes();
+}
+
 result<void> file::publish() {
+    if (device_) {
+        device_->publish();
+        return {};
+    }
     // What takes memory comes before the file has its name, or is undone.
     const std::string directory = directory_of(path_);
     if (auto linked = link_to_path(); !linked) return linked;
@@ -253,10 +326,16 @@ result<file> file::create_unnamed(const std::string& directory) {
 }
 
 result<file> file::open(const std::string& path, access how) {
+    auto opened = open_any(path, how);
+    if (opened && opened->is_device() && opened->device_->is_empty()) return no_pool_on_device(path);
+    return opened;
+}
+
+result<file> file::open_any(const std::string& path, access how) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
         return is_missing(errno) ? no_such_pool(path) : system_error("stat", path, errno);
-    if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
+    if (!S_ISREG(status.st_mode) && !describe_device(status, path)) return not_regular(path, status.st_mode);
     // Refused at once: what the file holds is not what its holder's memory does.
     if (detail::held_by_this_process(status.st_dev, status.st_ino)) return held_here(path);
 
@@ -268,11 +347,12 @@ result<file> file::open(const std::string& path, access how) {
     if (descriptor < 0) return system_error("open", path, errno);
     file opened(std::move(its_path), descriptor, how);
     if (::fstat(descriptor, &status) != 0) return system_error("fstat", path, errno);
-    if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
+    if (auto looked = opened.look_for_device(status); !looked) return looked.error();
     return opened;
 }
 
 result<std::uint64_t> file::size() const {
+    if (device_) return device_->used_bytes();
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) return system_error("fstat", path_, errno);
     return static_cast<std::uint64_t>(status.st_size);

@@ -1,8 +1,10 @@
 // Files under the seam: open, lock, allocate, map, read, write, sync. All errors are values that
-// name the file; nothing here knows what the bytes mean.
+// name the file; nothing here knows what the bytes mean. A device of persistent memory (device_memory.hpp) is a file of
+// fixed size, which is there while it is not empty.
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/persist/device_memory.hpp>
 #include <holdfast/persist/site.hpp>
 
 #include <sys/uio.h>
@@ -10,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,8 +45,9 @@ public:
 
     /// An empty file with exactly `mode`, whatever the umask, that appears at `path` with `publish`. If it is closed
     /// before, it vanishes. If the process dies before: nothing is left, except on file systems without unnamed files
-    /// (`unnamed` false acts like them), where a file with another name is left.
-    /// Errors: already_exists, permission_denied, not_found (no such directory), io.
+    /// (`unnamed` false acts like them), where a file with another name is left. At the path of an empty device the
+    /// file is that device, locked, and stays empty if nothing is published.
+    /// Errors: already_exists, busy (a device), permission_denied, not_found (no such directory), io.
     static result<file> prepare(const std::string& path, unsigned mode, bool unnamed = true);
     /// Gives a prepared file its name, durably. If the process dies inside: the file is there, complete, or not at all.
     /// Counts one sync. Errors: already_exists, io. After an error it has no name.
@@ -51,8 +55,8 @@ public:
     /// Creates a file without a name in `directory`; it vanishes when closed.
     /// Errors: permission_denied, not_found, no_space, io.
     static result<file> create_unnamed(const std::string& directory);
-    /// Opens an existing regular file. Errors: not_found, permission_denied (also a read-only file
-    /// system), not_a_pool (not a regular file), busy (this process holds its lock), io.
+    /// Opens an existing regular file, or a device. Errors: not_found (also an empty device), permission_denied (also a
+    /// read-only file system), not_a_pool (something else), busy (this process holds its lock), io.
     static result<file> open(const std::string& path, access how);
 
     file(file&& other) noexcept;
@@ -61,6 +65,14 @@ public:
 
     const std::string& path() const noexcept { return path_; }
     int descriptor() const noexcept { return descriptor_; }
+    bool is_device() const noexcept { return device_.has_value(); }
+    /// What the place and size of a mapping of it are multiples of.
+    std::uint64_t mapping_alignment() const noexcept;
+
+    /// Makes the device at `path` empty, durably: what was on it is lost. If the process dies inside: the device is
+    /// empty, or as it was, or what was on it is damaged.
+    /// Errors: as open and lock, invalid_argument (no device).
+    static result<void> erase_device(const std::string& path);
 
     result<std::uint64_t> size() const;
 
@@ -97,6 +109,7 @@ public:
 
     /// Gives the file `size` bytes of allocated space, so that a store to the mapping cannot fail for lack of space;
     /// existing contents stay, new bytes are zero. After an error the file has its old size; its creator removes it.
+    /// All bytes of a device exist, but for those behind the size that it was shrunk to.
     /// Errors: no_space (bytes needed, bytes free), io.
     result<void> allocate(std::uint64_t size);
 
@@ -123,7 +136,7 @@ public:
 
     /// Rewrites the page cache's contents of [offset, offset + bytes), so that the next sync writes them to the device:
     /// a page whose write-back failed looks clean, and no sync would write it again. Skips parts that were never
-    /// written. Requires: no writes there meanwhile. Errors: no_space, io.
+    /// written, and devices, which have no page cache. Requires: no writes there meanwhile. Errors: no_space, io.
     result<void> write_anew(std::uint64_t offset, std::uint64_t bytes);
 
     /// Reads exactly `size` bytes. Errors: truncated, io.
@@ -135,19 +148,26 @@ public:
     /// and one more for each further 2 GiB, the most that one call takes. After an error the state of the range is
     /// unknown; do not call again to find out.
     result<void> write_durable(std::uint64_t offset, std::span<const iovec> pieces, site_id where);
-    /// fdatasync. Counts one sync. After an error: as write_durable.
-    result<void> sync(site_id where);
+    /// fdatasync. Counts one sync. After an error: as write_durable. On a device the lines of the range are written
+    /// back, whoever stored to them and through which mapping, which counts as that; of a file all is synced.
+    result<void> sync(site_id where, std::uint64_t offset = 0, std::uint64_t bytes = ~std::uint64_t{0});
 
 private:
     file(std::string path, int descriptor, access how) noexcept;
     void release() noexcept;
     void drop_prepared_name() noexcept;
     result<void> link_to_path();
+    static result<file> prepare_device(const std::string& path);
+    /// Also an empty device.
+    static result<file> open_any(const std::string& path, access how);
+    /// Maps the device, if it is one.
+    result<void> look_for_device(const struct stat& status);
 
     std::string path_;
     std::string prepared_name_;  ///< the temporary name of a prepared file, if it needs one
     int descriptor_ = -1;
     access access_ = access::read_only;
+    std::optional<device_memory> device_;
 };
 
 /// The size of the pages in which memory is mapped.
@@ -195,6 +215,10 @@ public:
     /// page-aligned. Returns false, with nothing dropped, if the kernel refuses (locked memory).
     bool give_back(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
+    /// A private mapping of a device is a copy, made when it was mapped: copies it again. Of a file nothing happens:
+    /// the kernel shows what it holds. Errors: as file::read_at.
+    result<void> copy_anew(const file& from);
+
     /// Touches all pages now (MADV_POPULATE_WRITE; _READ for read_only and private_copy), so that no
     /// later access faults; a private copy still faults once per page at its first store, for
     /// copying every page now would double the memory. Errors: io.
@@ -206,13 +230,17 @@ public:
     void note_stored(site_id where) const;
 
 private:
-    mapping(std::byte* base, std::uint64_t size, std::uint64_t reserved, kind how, std::string path) noexcept;
+    mapping(std::byte* base, std::uint64_t size, std::uint64_t reserved, kind how, const file& from,
+            std::string path) noexcept;
     void release() noexcept;
+    bool is_copy_of_device() const noexcept { return is_of_device_ && kind_ == kind::private_copy; }
 
     std::byte* base_ = nullptr;
     std::uint64_t size_ = 0;
     std::uint64_t reserved_ = 0;
     kind kind_ = kind::shared;
+    std::uint64_t alignment_ = 0;  ///< of the ends of what is mapped
+    bool is_of_device_ = false;
     std::uint64_t fork_generation_ = 0;
     std::string path_;
 };

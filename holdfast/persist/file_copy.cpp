@@ -1,4 +1,5 @@
 // The copying half of class file.
+#include <holdfast/base/checksum.hpp>
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/system_error.hpp>
@@ -49,7 +50,7 @@ result<void> for_each_piece(const file& from, std::uint64_t offset, std::uint64_
     std::vector<std::byte> piece(std::min(bytes, piece_bytes));
     const std::uint64_t end = offset + bytes;
     for (std::uint64_t at = offset; at < end;) {
-        const extent data = next_data(from.descriptor(), at, end);
+        const extent data = from.is_device() ? extent{at, end} : next_data(from.descriptor(), at, end);
         for (at = data.begin; at < data.end;) {
             const std::uint64_t count = std::min(data.end - at, piece_bytes);
             if (auto read = from.read_at(at, piece.data(), count); !read) return read;
@@ -85,6 +86,11 @@ result<unsigned> file::mode() const {
 }
 
 result<file_place> file::place() const {
+    // The device's node is made anew at each boot.
+    if (device_) {
+        const std::string& name = device_->about().name;
+        return file_place{0, crc32c(name.data(), name.size(), ~0u), 0, 0};
+    }
     struct statx status {};
     if (::statx(descriptor_, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) != 0)
         return system_error("statx", path_, errno);
@@ -97,12 +103,14 @@ result<file_place> file::place() const {
 }
 
 result<void> file::write_anew(std::uint64_t offset, std::uint64_t bytes) {
+    if (device_) return {};
     return for_each_piece(*this, offset, bytes, {}, [&](std::uint64_t at, std::span<const std::byte> piece) {
         return put_back(descriptor_, path_, at, piece);
     });
 }
 
 result<bool> file::clone(const file& from) {
+    if (device_ || from.device_) return false;
     if (retried([&] { return ::ioctl(descriptor_, FICLONE, from.descriptor_); }) == 0) return true;
     static constexpr std::array cannot = {EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS, EPERM};
     if (std::find(cannot.begin(), cannot.end(), errno) != cannot.end()) return false;

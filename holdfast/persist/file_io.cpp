@@ -134,6 +134,7 @@ void observe_durable_write(std::uint64_t offset, std::span<const iovec> pieces, 
 }  // namespace
 
 result<void> file::allocate(std::uint64_t size) {
+    if (device_) return device_->allocate(size);
     const auto before = this->size();
     if (!before) return before.error();
     if (size > file_size_max) return no_space("fallocate", path_, descriptor_, size, EFBIG);
@@ -161,6 +162,10 @@ result<void> file::allocate(std::uint64_t size) {
 }
 
 result<void> file::shrink(std::uint64_t size) {
+    if (device_) {
+        device_->shrink(size);
+        return {};
+    }
     const auto before = this->size();
     if (!before) return before.error();
     if (*before > size && retried([&] { return ::ftruncate(descriptor_, as_offset(size)); }) != 0)
@@ -169,6 +174,7 @@ result<void> file::shrink(std::uint64_t size) {
 }
 
 result<void> file::read_at(std::uint64_t offset, void* bytes, std::size_t size) const {
+    if (device_) return device_->read_at(offset, bytes, size);
     std::size_t done = 0;
     while (done < size) {
         const ssize_t got =
@@ -189,6 +195,7 @@ result<void> file::read_at(std::uint64_t offset, void* bytes, std::size_t size) 
 }
 
 result<void> file::write_at(std::uint64_t offset, const void* bytes, std::size_t size, [[maybe_unused]] site_id where) {
+    if (device_) return device_->write_at(offset, bytes, size, where);
     std::size_t done = 0;
     while (done < size) {
         const ssize_t written =
@@ -205,6 +212,15 @@ result<void> file::write_at(std::uint64_t offset, const void* bytes, std::size_t
 }
 
 result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pieces, [[maybe_unused]] site_id where) {
+    if (device_) {
+        for (const iovec& piece : pieces) {
+            auto written = device_->write_at(offset, piece.iov_base, piece.iov_len, where);
+            if (!written) return written;
+            offset += piece.iov_len;
+        }
+        device_->fence(where);
+        return {};
+    }
     // Several calls would be several waits, so a single fdatasync is better for very many pieces.
     auto outcome = pieces.size() > most_pieces ? write_outcome{0, EOPNOTSUPP}
                                                : write_all(descriptor_, offset, pieces, RWF_DSYNC);
@@ -223,7 +239,8 @@ result<void> file::write_durable(std::uint64_t offset, std::span<const iovec> pi
     return {};
 }
 
-result<void> file::sync([[maybe_unused]] site_id where) {
+result<void> file::sync([[maybe_unused]] site_id where, std::uint64_t offset, std::uint64_t bytes) {
+    if (device_) return device_->sync(where, offset, bytes);
     ++detail::this_thread.syncs;
     if (sync_data(descriptor_) != 0) return system_error("fdatasync", path_, errno);
 #ifdef HOLDFAST_OBSERVED

@@ -2,6 +2,7 @@
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/lock_table.hpp>
+#include <holdfast/persist/seam.hpp>
 #include <holdfast/persist/system_error.hpp>
 
 #include <sys/mman.h>
@@ -93,8 +94,27 @@ result<void> check_arguments(const file& from, std::uintptr_t base, std::uint64_
                  .found = std::to_string(*file_bytes) + " bytes"};
 }
 
+std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t alignment) noexcept {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// A device is mapped in whole pages of its own size. What is private is a copy in memory, in the processor's pages.
+std::uint64_t alignment_of(const file& from, mapping::kind how) noexcept {
+    return how == mapping::kind::private_copy ? page_bytes() : from.mapping_alignment();
+}
+
+/// For devices, which cannot be mapped privately: memory with what is on it now.
+result<void> map_copy(const file& from, std::byte* base, std::uint64_t offset, std::uint64_t end) {
+    if (::mmap(base + offset, end - offset, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
+        return no_addresses(from.path(), reinterpret_cast<std::uintptr_t>(base + offset), end - offset, errno);
+    return from.read_at(offset, base + offset, end - offset);
+}
+
 /// Maps the file's bytes from `offset` to `end` at their places behind `base`.
 result<void> map_file(const file& from, std::byte* base, std::uint64_t offset, std::uint64_t end, mapping::kind how) {
+    if (offset == end) return {};
+    if (from.is_device() && how == mapping::kind::private_copy) return map_copy(from, base, offset, end);
     const int protection = how == mapping::kind::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
     int flags = MAP_FIXED;
     switch (how) {
@@ -146,11 +166,25 @@ result<std::byte*> detail::reserve_addresses(const std::string& path, std::uintp
     return static_cast<std::byte*>(got);
 }
 
-mapping::mapping(std::byte* base, std::uint64_t size, std::uint64_t reserved, kind how, std::string path) noexcept
+result<std::byte*> detail::reserve_aligned(const std::string& path, std::uintptr_t base, std::uint64_t bytes,
+                                           std::uint64_t alignment) {
+    if (base != 0 || alignment <= page_bytes()) return detail::reserve_addresses(path, base, bytes);
+    const auto range = detail::reserve_addresses(path, 0, bytes + alignment);
+    if (!range) return range.error();
+    const std::uint64_t before = (alignment - reinterpret_cast<std::uintptr_t>(*range) % alignment) % alignment;
+    if (before != 0) ::munmap(*range, before);
+    ::munmap(*range + before + bytes, alignment - before);
+    return *range + before;
+}
+
+mapping::mapping(std::byte* base, std::uint64_t size, std::uint64_t reserved, kind how, const file& from,
+                 std::string path) noexcept
     : base_(base),
       size_(size),
       reserved_(reserved),
       kind_(how),
+      alignment_(alignment_of(from, how)),
+      is_of_device_(from.is_device()),
       fork_generation_(detail::fork_generation()),
       path_(std::move(path)) {}
 
@@ -159,6 +193,8 @@ mapping::mapping(mapping&& other) noexcept
       size_(std::exchange(other.size_, 0)),
       reserved_(std::exchange(other.reserved_, 0)),
       kind_(other.kind_),
+      alignment_(other.alignment_),
+      is_of_device_(other.is_of_device_),
       fork_generation_(other.fork_generation_),
       path_(std::move(other.path_)) {}
 
@@ -169,6 +205,8 @@ mapping& mapping::operator=(mapping&& other) noexcept {
         size_ = std::exchange(other.size_, 0);
         reserved_ = std::exchange(other.reserved_, 0);
         kind_ = other.kind_;
+        alignment_ = other.alignment_;
+        is_of_device_ = other.is_of_device_;
         fork_generation_ = other.fork_generation_;
         path_ = std::move(other.path_);
     }
@@ -187,12 +225,16 @@ result<mapping> mapping::map(const file& from, std::uintptr_t base, std::uint64_
                              kind how) {
     if (auto checked = check_arguments(from, base, reserved, size); !checked) return checked.error();
     std::string path = from.path();
-    const auto range = detail::reserve_addresses(from.path(), base, reserved);
+    const std::uint64_t alignment = alignment_of(from, how);
+    if (base % alignment != 0)
+        return bad_argument(path, "a base aligned to " + std::to_string(alignment), hexadecimal(base));
+    reserved = rounded_up(reserved, alignment);
+    const auto range = detail::reserve_aligned(path, base, reserved, alignment);
     if (!range) return range.error();
-    mapping made(*range, size, reserved, how, std::move(path));
+    mapping made(*range, size, reserved, how, from, std::move(path));
     // A child forked between the two calls would inherit the mapping, and with it the file's lock.
     const detail::fork_gate no_child;
-    if (auto mapped = map_file(from, made.data(), 0, size, how); !mapped) return mapped.error();
+    if (auto mapped = map_file(from, made.data(), 0, rounded_up(size, alignment), how); !mapped) return mapped.error();
     if (::madvise(made.data(), reserved, MADV_DONTFORK) != 0)
         return system_error("madvise(MADV_DONTFORK)", from.path(), errno);
     return made;
@@ -201,36 +243,47 @@ result<mapping> mapping::map(const file& from, std::uintptr_t base, std::uint64_
 result<void> mapping::extend(const file& from, std::uint64_t size) {
     const auto base = reinterpret_cast<std::uintptr_t>(base_);
     if (auto checked = check_arguments(from, base, reserved_, size); !checked) return checked;
-    const std::uint64_t before = size_;
-    if (before % page_bytes() != 0)
+    if (size_ % page_bytes() != 0)
         return bad_argument(path_, "an end aligned to " + std::to_string(page_bytes()) + ", to map on from there",
-                            std::to_string(before) + " bytes mapped");
+                            std::to_string(size_) + " bytes mapped");
+    const std::uint64_t before = rounded_up(size_, alignment_);
+    const std::uint64_t end = rounded_up(size, alignment_);
     const detail::fork_gate no_child;
-    auto mapped = map_file(from, base_, before, size, kind_);
+    auto mapped = map_file(from, base_, before, end, kind_);
     if (mapped) {
-        size_ = size;
         // The new pages are a mapping of their own, which forgot what was said of the reserved range.
-        if (::madvise(base_ + before, size - before, MADV_DONTFORK) == 0) return {};
+        if (::madvise(base_ + before, end - before, MADV_DONTFORK) == 0) {
+            size_ = size;
+            return {};
+        }
         mapped = system_error("madvise(MADV_DONTFORK)", path_, errno);
     }
     // A mapping that failed may have unmapped what it was to replace.
-    retract(before);
+    retract(size_);
     return mapped;
 }
 
 void mapping::retract(std::uint64_t size) noexcept {
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    if (size >= reserved_) return;
-    static_cast<void>(::mmap(base_ + size, reserved_ - size, PROT_NONE, flags, -1, 0));
-    static_cast<void>(::madvise(base_ + size, reserved_ - size, MADV_DONTFORK));
-    size_ = size;
+    const std::uint64_t end = rounded_up(size, alignment_);
+    if (end < reserved_) {
+        static_cast<void>(::mmap(base_ + end, reserved_ - end, PROT_NONE, flags, -1, 0));
+        static_cast<void>(::madvise(base_ + end, reserved_ - end, MADV_DONTFORK));
+    }
+    if (size < reserved_) size_ = size;
 }
 
 bool mapping::give_back(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    if (is_copy_of_device()) return false;
     return ::madvise(base_ + offset, bytes, MADV_DONTNEED) == 0;
 }
 
+result<void> mapping::copy_anew(const file& from) {
+    return is_copy_of_device() ? from.read_at(0, base_, size_) : result<void>{};
+}
+
 result<void> mapping::populate() {
+    if (is_copy_of_device()) return {};
     const bool writing = kind_ == kind::shared || kind_ == kind::shared_sync;
     const int advice = writing ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
     if (detail::retried([&] { return ::madvise(base_, size_, advice); }) == 0) return {};
@@ -240,6 +293,11 @@ result<void> mapping::populate() {
 }
 
 result<void> mapping::sync_all([[maybe_unused]] site_id where) {
+    if (is_of_device_) {
+        write_back(line_path{}, base_, size_, where);
+        fence(line_path{}, where);
+        return {};
+    }
     ++detail::this_thread.syncs;
     if (detail::retried([&] { return ::msync(base_, size_, MS_SYNC); }) != 0)
         return system_error("msync", path_, errno);

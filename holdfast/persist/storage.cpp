@@ -1,5 +1,6 @@
 #include <holdfast/persist/storage.hpp>
 
+#include <holdfast/persist/device_memory.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/system_error.hpp>
 
@@ -119,6 +120,21 @@ persistence_domain find_domain(const discovery& where, dev_t device) {
     return domain_of_device(root, resolved, 0);
 }
 
+/// Ordinary memory that looks like such a device survives the process, as tmpfs does.
+storage storage_of(const device_description& device, const discovery& where) {
+    storage found;
+    found.file_system = "device " + device.name;
+    found.kind = device.is_persistent ? medium::dax : medium::tmpfs;
+    found.map_sync = device.is_persistent;
+    if (device.directory.empty()) found.kind = medium::nvram;
+    if (device.is_persistent) {
+        std::error_code failed;
+        const auto root = std::filesystem::canonical(where.sysfs_root, failed);
+        if (!failed && !device.directory.empty()) found.domain = domain_of_device(root, device.directory, 0);
+    }
+    return found;
+}
+
 result<bool> try_mapping(const file& candidate) {
     const auto tried = mapping::map(candidate, 0, 4096, 4096, mapping::kind::shared_sync);
     if (tried) return true;
@@ -160,11 +176,12 @@ result<bool> try_map_sync(const std::string& path, bool is_directory, const file
 result<storage> discover_at(const std::string& path, const discovery& where, const file* opened) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return system_error("stat", path, errno);
+    if (const auto device = describe_device(status, path, where.sysfs_root)) return storage_of(*device, where);
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
         return error{.code = errc::invalid_argument,
                      .what = "cannot determine what this path is",
                      .path = path,
-                     .expected = "a regular file or a directory"};
+                     .expected = "a regular file, a directory or a device of persistent memory"};
     }
     struct statfs system {};
     if (::statfs(path.c_str(), &system) != 0) return system_error("statfs", path, errno);
@@ -217,6 +234,12 @@ std::string_view name_of(persistence_domain domain) noexcept {
 }
 
 result<storage> discover(const std::string& path, const discovery& where) { return discover_at(path, where, nullptr); }
+
+result<storage> discover_for_new(const std::string& path, const discovery& where) {
+    struct stat status {};
+    const bool is_device = ::stat(path.c_str(), &status) == 0 && describe_device(status, path, where.sysfs_root);
+    return discover(is_device ? path : directory_of(path), where);
+}
 
 result<storage> discover(const file& opened, const discovery& where) {
     return discover_at(opened.path(), where, &opened);

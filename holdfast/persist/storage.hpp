@@ -55,11 +55,13 @@ struct discovery {
     std::string device = {};
 };
 
-/// Determines the storage under `path` (an existing regular file or directory). Leaves no changes: for a directory
-/// MAP_SYNC is tested on an unnamed temporary file. Thread-safe.
+/// Determines the storage under `path` (an existing regular file, directory or device of persistent memory). Leaves no
+/// changes: for a directory MAP_SYNC is tested on an unnamed temporary file. Thread-safe.
 /// Errors: not_found, permission_denied (a directory that cannot be written), invalid_argument
-/// (neither file nor directory), busy (a DAX file that this process has locked), io.
+/// (something else), busy (a DAX file that this process has locked), io.
 result<storage> discover(const std::string& path, const discovery& where = {});
+/// The same for what is to be made at `path`: the device of that name, or the directory where a new file will be.
+result<storage> discover_for_new(const std::string& path, const discovery& where = {});
 /// The same for a file that this process has open, and may have locked. Errors: io.
 result<storage> discover(const file& opened, const discovery& where = {});
 

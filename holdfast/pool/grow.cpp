@@ -99,7 +99,8 @@ result<void> mapped_pool::prepare_zone(heap_zone zone) {
     if (auto allocated = file_->allocate(zone.offset + zone.bytes); !allocated) return allocated;
     if (auto written = file_->write_at(zone.offset, header.data(), header.size(), site::pool_grow); !written)
         return written;
-    if (auto synced = file_->sync(site::pool_grow_sync); !synced) return note_failed_sync(synced.error());
+    if (auto synced = file_->sync(site::pool_grow_sync, zone.offset, zone.bytes); !synced)
+        return note_failed_sync(synced.error());
     auto mapped = mapping_->extend(*file_, zone.offset + zone.bytes);
     if (mapped && medium_mapping_) mapped = medium_mapping_->extend(*file_, zone.offset + zone.bytes);
     return mapped;

@@ -162,6 +162,9 @@ result<void> pool_opener::format(persist::file& file, const engine_description& 
         heap::format_zone(mapped->data(), {block.zones[0].offset, block.zones[0].bytes});
         mapped->note_stored(persist::site::pool_format);
     }
+    // An opening takes a clean pool on a device for durable.
+    if (file.is_device())
+        if (auto synced = file.sync(persist::site::pool_format); !synced) return synced;
     // Written, not merely allocated: a first write to an allocated block journals its extent.
     if (storage.kind == persist::medium::file)
         if (auto cleared = clear_segments(file, log); !cleared) return cleared;
@@ -195,7 +198,7 @@ result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, co
     const cancellation_held uncancelled;
     auto options = settle(path, wanted);
     if (!options) return options.error();
-    auto storage = persist::discover(persist::directory_of(path), pool_opener::discovery_of(*options));
+    auto storage = persist::discover_for_new(path, pool_opener::discovery_of(*options));
     if (!storage) {
         error reason = storage.error();
         if (reason.code == errc::not_found) return persist::no_directory_for(path);
@@ -313,7 +316,7 @@ result<void> mapped_pool::write_superblock(format::pool_state state, level promi
 result<void> mapped_pool::strengthen(persist::site_id where) {
     if (unsettled_)
         if (auto written = file_->write_anew(0, superblock_.pool_bytes); !written) return written;
-    return file_->sync(where);
+    return file_->sync(where, 0, superblock_.pool_bytes);
 }
 
 void mapped_pool::read(const void* home, void* to, std::size_t bytes) const noexcept {

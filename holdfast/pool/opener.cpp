@@ -248,6 +248,8 @@ result<void> pool_opener::recover(mapped_pool& pool, log_replay& replay) {
         how.maps_around = pool.storage_.kind == medium::tmpfs || pool.storage_.kind == medium::nvram;
         finish_in_place(replay, bytes, geometry, how);
         pool.recovery_ = replay.report();
+        if (pool.medium_mapping_)
+            if (auto copied = pool.mapping_->copy_anew(*pool.file_); !copied) return copied;
 #ifdef HOLDFAST_OBSERVED
         // What the explorer makes up when it is read, it makes up in both mappings, as no kernel does.
         if (pool.medium_mapping_) pool.mapping_->give_back(0, pool.size_);
@@ -397,7 +399,9 @@ result<log_replay> pool_opener::read_log(const mapped_pool& pool) {
 /// covered. What is written on top must not be durable before they are: the other copy, or a commit, would be all that
 /// a cut leaves. (On media that are mapped directly the kernel writes back what any process stored.) And after a write
 /// that failed the page cache holds pages that are not on the device, and that no sync would write again. So on an
-/// ordinary file nothing that an unclean end left is taken for durable: it is written anew.
+/// ordinary file nothing that an unclean end left is taken for durable: it is written anew. On a device nobody but the
+/// library writes lines back: those of superblocks and log, whose homes replay stores again, and after a life below
+/// `power` all.
 result<void> pool_opener::settle(mapped_pool& pool, bool was_clean, log_replay& replay) {
     if (is_planted(planted::nothing_settled)) return {};
     const bool is_cached = pool.storage_.kind == medium::file;
@@ -409,7 +413,9 @@ result<void> pool_opener::settle(mapped_pool& pool, bool was_clean, log_replay& 
     const bool writes_anew = is_cached && !was_clean && survives_power(pool.level_);
     if (written && writes_anew)
         written = was_at_power ? write_log_anew(pool, replay) : pool.file_->write_anew(0, pool.size_);
-    if (written) written = pool.file_->sync(site::pool_open_sync);
+    const bool may_be_anywhere = !was_clean && !was_at_power;
+    const std::uint64_t end = may_be_anywhere ? pool.size_.load() : heap_begin(pool.superblock_);
+    if (written) written = pool.file_->sync(site::pool_open_sync, 0, end);
     if (!written || !writes_anew) return written;
     // What is applied is what is durable by now, and not what a page showed that has been dropped since.
     auto durable = read_log(pool);

@@ -69,13 +69,13 @@ void mapped_pool::release_commits() noexcept {
 result<void> mapped_pool::copy_homes(persist::file& copy, const format::superblock& now, copying how,
                                    const snapshot_options& options) const {
     const auto copy_part = how == copying::all ? &persist::file::copy_range : &persist::file::copy_changes;
-    const std::uint64_t heap_begin = now.log_offset + now.log_bytes;
-    const std::uint64_t heap_bytes = now.pool_bytes - heap_begin;
+    const std::uint64_t first = heap_begin(now);
+    const std::uint64_t heap_bytes = now.pool_bytes - first;
     const std::uint64_t done_before = how == copying::changes ? heap_bytes : 0;
     const auto tell = [&](std::uint64_t done) {
         if (options.progress) options.progress(done_before + done, lanes_ ? 2 * heap_bytes : heap_bytes);
     };
-    if (auto copied = (copy.*copy_part)(*file_, heap_begin, heap_bytes, site::pool_snapshot, tell); !copied)
+    if (auto copied = (copy.*copy_part)(*file_, first, heap_bytes, site::pool_snapshot, tell); !copied)
         return copied;
     return (copy.*copy_part)(*file_, format::roots_offset, now.log_offset - format::roots_offset,
                              site::pool_snapshot, {});

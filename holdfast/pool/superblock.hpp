@@ -49,6 +49,11 @@ inline log_geometry log_of(const format::superblock& block) noexcept {
             (block.required_features & format::feature_prefix) != 0};
 }
 
+/// Where what is no superblock, root or log begins.
+inline std::uint64_t heap_begin(const format::superblock& block) noexcept {
+    return block.log_offset + block.log_bytes;
+}
+
 /// The superblock with its checksum.
 format::superblock with_checksum(format::superblock block) noexcept;
 

@@ -49,8 +49,9 @@ class Case:
         return self.name().replace(" on ", "-").replace(", ", "-").replace(" ", "_")
 
 
-CASES = tuple(Case(engine, "fsdax") for engine in ("redo", "undo", "softwrap_lat", "softwrap", "steal_no_force",
-                                                   "cc_htm", "line", "lines", "dnv"))
+CASES = tuple(Case(engine, medium) for medium in ("fsdax", "devdax")
+              for engine in ("redo", "undo", "softwrap_lat", "softwrap", "steal_no_force", "cc_htm", "line", "lines",
+                             "dnv"))
 # On ordinary files, what was not synced is lost with the machine's memory.
 CASES += tuple(Case(engine, "file") for engine in ("redo", "softwrap_lat", "cc_htm", "line"))
 CASES += tuple(Case("records", medium, pool=False) for medium in ("fsdax", "devdax", "chunk"))

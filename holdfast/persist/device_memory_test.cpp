@@ -1,0 +1,292 @@
+#include <holdfast/persist/copy_file.hpp>
+#include <holdfast/persist/counters.hpp>
+#include <holdfast/persist/file.hpp>
+#include <holdfast/persist/seam.hpp>
+#include <holdfast/persist/sites.hpp>
+#include <holdfast/persist/storage.hpp>
+#include <holdfast/persist/test_device.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+namespace holdfast::persist {
+namespace {
+
+namespace fs = std::filesystem;
+using test::stand_in_for_device;
+constexpr site_id here = site::pool_format;
+constexpr std::uint64_t device_bytes = 8 << 20;
+
+errc code_of(const auto& failed) {
+    EXPECT_FALSE(failed.has_value());
+    return failed ? errc::io : failed.error().code;
+}
+
+file prepared(const std::string& path) {
+    auto made = file::prepare(path, 0600);
+    EXPECT_TRUE(made.has_value());
+    EXPECT_TRUE(made->allocate(device_bytes));
+    return std::move(*made);
+}
+
+void write_text(file& to, std::uint64_t offset, const std::string& text) {
+    ASSERT_TRUE(to.write_at(offset, text.data(), text.size(), here));
+}
+
+std::string text_at(const file& from, std::uint64_t offset, std::size_t bytes) {
+    std::string text(bytes, '?');
+    EXPECT_TRUE(from.read_at(offset, text.data(), bytes));
+    return text;
+}
+
+/// A tree as sysfs has it, in which /dev/null is a device-dax.
+class fake_sysfs {
+public:
+    explicit fake_sysfs(const std::string& parent, const std::string& subsystem = "bus/dax") {
+        const fs::path root(directory_.path());
+        device_ = root / parent / "dax0.0";
+        fs::create_directories(device_);
+        fs::create_directories(root / subsystem);
+        fs::create_directories(root / "dev/char");
+        fs::create_directory_symlink(device_, root / "dev/char/1:3");
+        fs::create_directory_symlink(root / subsystem, device_ / "subsystem");
+        write("size", "1073741824");
+        write("align", "2097152");
+    }
+    void write(const std::string& attribute, const std::string& text) {
+        std::ofstream(device_ / attribute) << text << "\n";
+    }
+    void write_region(const std::string& domain) {
+        std::ofstream(device_.parent_path() / "persistence_domain") << domain << "\n";
+    }
+    std::optional<device_description> null_device() const {
+        struct stat status {};
+        EXPECT_EQ(::stat("/dev/null", &status), 0);
+        return describe_device(status, "/dev/null", directory_.path());
+    }
+    const std::string& root() const { return directory_.path(); }
+
+private:
+    test::scratch_directory directory_;
+    fs::path device_;
+};
+
+TEST(DeviceMemory, IsKnownByWhatTheKernelSaysOfIt) {
+    fake_sysfs sys("devices/platform/ndbus0/region0");
+    const auto found = sys.null_device();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->name, "dax0.0");
+    EXPECT_EQ(found->bytes, 1u << 30);
+    EXPECT_EQ(found->alignment, 2u << 20);
+    EXPECT_TRUE(found->is_persistent);
+    EXPECT_FALSE(fake_sysfs("devices/platform/ndbus0/region0", "class/mem").null_device()) << "another kind of device";
+    EXPECT_FALSE(describe_device({}, "/dev/null", sys.root())) << "no character device";
+    sys.write("align", "");
+    EXPECT_EQ(sys.null_device()->alignment, 2u << 20) << "a kernel that does not say";
+}
+
+TEST(DeviceMemory, OfOrdinaryMemoryIsNoPersistentMedium) {
+    const fake_sysfs sys("devices/platform/hmem.0");
+    const auto found = discover("/dev/null", {.sysfs_root = sys.root()});
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->kind, medium::tmpfs);
+    EXPECT_FALSE(found->map_sync);
+}
+
+TEST(DeviceMemory, HasTheDomainOfItsRegion) {
+    fake_sysfs sys("devices/platform/ndbus0/region0");
+    sys.write_region("cpu_cache");
+    for (const auto& found : {discover("/dev/null", {.sysfs_root = sys.root()}),
+                              discover_for_new("/dev/null", {.sysfs_root = sys.root()})}) {
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->kind, medium::dax);
+        EXPECT_TRUE(found->map_sync);
+        EXPECT_EQ(found->domain, persistence_domain::cpu_cache);
+        EXPECT_EQ(found->file_system, "device dax0.0");
+    }
+}
+
+TEST(DeviceMemory, ThatIsEmptyHoldsNothingToOpen) {
+    const stand_in_for_device device;
+    const auto opened = file::open(device.path(), file::access::read_write);
+    ASSERT_EQ(code_of(opened), errc::not_found);
+    EXPECT_EQ(opened.error().found, "an empty device");
+}
+
+TEST(DeviceMemory, IsMadeUseOfWhenItIsPublished) {
+    const stand_in_for_device device;
+    {
+        file made = prepared(device.path());
+        EXPECT_TRUE(made.is_device());
+        EXPECT_EQ(made.size().value(), device_bytes);
+        const std::string across(200, 'x');
+        write_text(made, device_memory::name_bytes - 100, across);
+        EXPECT_EQ(text_at(made, device_memory::name_bytes - 100, 200), across);
+        EXPECT_EQ(device.raw(device_memory::name_bytes - 100, 100), std::string(100, '\0'));
+        EXPECT_EQ(code_of(file::open(device.path(), file::access::read_only)), errc::busy);
+        ASSERT_TRUE(made.publish());
+    }
+    const auto opened = file::open(device.path(), file::access::read_only);
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(text_at(*opened, device_memory::name_bytes - 100, 200), std::string(200, 'x'));
+}
+
+TEST(DeviceMemory, IsEmptyAgainWhereNothingWasPublished) {
+    const stand_in_for_device device;
+    write_text(*std::make_unique<file>(prepared(device.path())), 0, "never published");
+    EXPECT_EQ(code_of(file::open(device.path(), file::access::read_only)), errc::not_found);
+    EXPECT_TRUE(file::prepare(device.path(), 0600));
+}
+
+TEST(DeviceMemory, WithSomethingOnItIsNotWrittenOver) {
+    const stand_in_for_device device;
+    device.write_raw(device_memory::name_bytes - 1, "x");
+    const auto made = file::prepare(device.path(), 0600);
+    ASSERT_EQ(code_of(made), errc::already_exists);
+    EXPECT_NE(made.error().remedy.find("erase"), std::string::npos);
+    EXPECT_EQ(device.raw(device_memory::name_bytes - 1, 1), "x");
+}
+
+TEST(DeviceMemory, IsMadeUseOfByOneAtATime) {
+    const stand_in_for_device device;
+    const file first = prepared(device.path());
+    EXPECT_EQ(code_of(file::prepare(device.path(), 0600)), errc::busy);
+}
+
+TEST(DeviceMemory, ShowsNothingOfWhatWasOnItBefore) {
+    const stand_in_for_device device;
+    device.write_raw(device_bytes - 8, "old data");
+    const file made = prepared(device.path());
+    EXPECT_EQ(text_at(made, device_bytes - 8, 8), std::string(8, '\0'));
+}
+
+TEST(DeviceMemory, GrowsWithZerosUpToItsSize) {
+    const stand_in_for_device device;
+    device.write_raw(0, "name");
+    device.write_raw(6 << 20, "left behind");
+    auto opened = file::open(device.path(), file::access::read_write);
+    ASSERT_TRUE(opened);
+    ASSERT_TRUE(opened->shrink(4 << 20));
+    EXPECT_EQ(opened->size().value(), 4u << 20);
+    char byte = 0;
+    EXPECT_EQ(code_of(opened->read_at(4 << 20, &byte, 1)), errc::truncated);
+    ASSERT_TRUE(opened->allocate(device_bytes));
+    EXPECT_EQ(text_at(*opened, 6 << 20, 11), std::string(11, '\0'));
+    const auto more = opened->allocate(device_bytes + 4096);
+    ASSERT_EQ(code_of(more), errc::no_space);
+    EXPECT_EQ(more.error().found, std::to_string(device_bytes) + " bytes");
+}
+
+TEST(DeviceMemory, IsErasedDurablyAndOnlyAlone) {
+    const stand_in_for_device device;
+    device.write_raw(0, "HOLDFAST");
+    {
+        auto held = file::open_locked(device.path(), file::access::read_write);
+        ASSERT_TRUE(held);
+        EXPECT_EQ(code_of(file::erase_device(device.path())), errc::busy);
+    }
+    const auto before = detail::this_thread;
+    ASSERT_TRUE(file::erase_device(device.path()));
+    EXPECT_GE((detail::this_thread - before).fences, 1u);
+    EXPECT_EQ(device.raw(0, 8), std::string(8, '\0'));
+    const auto text = device.file("a file");
+    { std::ofstream(text) << "precious"; }
+    EXPECT_EQ(code_of(file::erase_device(text)), errc::invalid_argument);
+}
+
+TEST(DeviceMemory, WritesBackEveryLineThatIsSyncedAndWaitsForAFence) {
+    const stand_in_for_device device;
+    file made = prepared(device.path());
+    auto before = detail::this_thread;
+    const std::string text(4096, 'x');
+    const iovec piece{const_cast<char*>(text.data()), text.size()};
+    ASSERT_TRUE(made.write_durable(1 << 20, {&piece, 1}, here));
+    auto spent = detail::this_thread - before;
+    EXPECT_EQ(spent.write_backs, 64u);
+    EXPECT_EQ(spent.fences, 1u);
+    before = detail::this_thread;
+    ASSERT_TRUE(made.sync(here));
+    spent = detail::this_thread - before;
+    EXPECT_EQ(spent.write_backs, device_bytes / 64) << "whoever stored to them";
+    EXPECT_EQ(spent.fences, 1u);
+    EXPECT_EQ(spent.syncs, 0u) << "there is nobody to ask";
+}
+
+TEST(DeviceMemory, IsMappedInPagesOfItsOwnSize) {
+    const stand_in_for_device device;
+    device.write_raw(0, "name");
+    const auto opened = file::open(device.path(), file::access::read_write);
+    ASSERT_TRUE(opened);
+    constexpr std::uint64_t alignment = 2 << 20;
+    constexpr std::uint64_t page = 4096;
+    auto mapped = mapping::map(*opened, 0, (16 << 20) + page, (2 << 20) + page, mapping::kind::shared);
+    ASSERT_TRUE(mapped);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapped->data()) % alignment, 0u);
+    EXPECT_EQ(mapped->reserved() % alignment, 0u);
+    EXPECT_EQ(mapped->size(), (2u << 20) + page);
+    ASSERT_TRUE(mapped->extend(*opened, (4 << 20) + page));
+    mapped->data()[(4 << 20) + page - 1] = std::byte{7};
+    mapped->retract((2 << 20) + page);
+    EXPECT_EQ(mapped->size(), (2u << 20) + page);
+    EXPECT_EQ(device.raw((4 << 20) + page - 1, 1), "\7");
+    const auto misplaced = mapping::map(*opened, 0x200000001000, 16 << 20, page, mapping::kind::shared);
+    EXPECT_EQ(code_of(misplaced), errc::invalid_argument);
+}
+
+TEST(DeviceMemory, MappedPrivatelyIsACopyThatIsMadeAnew) {
+    const stand_in_for_device device;
+    device.write_raw(0, "name");
+    auto opened = file::open(device.path(), file::access::read_write);
+    ASSERT_TRUE(opened);
+    auto mapped = mapping::map(*opened, 0, 8 << 20, 8 << 20, mapping::kind::private_copy);
+    ASSERT_TRUE(mapped);
+    mapped->data()[1 << 20] = std::byte{'p'};
+    EXPECT_EQ(device.raw(1 << 20, 1), std::string(1, '\0'));
+    EXPECT_FALSE(mapped->give_back(1 << 20, 4096)) << "there is nothing below it";
+    write_text(*opened, 1 << 20, "m");
+    EXPECT_EQ(mapped->data()[1 << 20], std::byte{'p'});
+    ASSERT_TRUE(mapped->copy_anew(*opened));
+    EXPECT_EQ(mapped->data()[1 << 20], std::byte{'m'});
+}
+
+TEST(DeviceMemory, IsCopiedToAFileAndBack) {
+    const stand_in_for_device device;
+    device.write_raw(0, "name");
+    device.write_raw(5 << 20, "contents");
+    const std::string copy = device.file("copy");
+    ASSERT_TRUE(copy_to(file::open(device.path(), file::access::read_only).value(), copy));
+    ASSERT_TRUE(file::erase_device(device.path()));
+    device.write_raw(5 << 20, "something else");
+    const auto from = file::open(copy, file::access::read_only);
+    ASSERT_TRUE(from);
+    EXPECT_EQ(from->size().value(), device_bytes);
+    ASSERT_TRUE(copy_to(*from, device.path()));
+    const auto opened = file::open(device.path(), file::access::read_only);
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(text_at(*opened, 0, 4), "name");
+    EXPECT_EQ(text_at(*opened, 5 << 20, 14), std::string("contents") + std::string(6, '\0'));
+}
+
+TEST(DeviceMemory, IsNotTheForkedChilds) {
+    const stand_in_for_device device;
+    file made = prepared(device.path());
+    const int status = test::run_in_child([&] {
+        char byte = 0;
+        return made.read_at(1 << 20, &byte, 1) || made.write_at(1 << 20, &byte, 1, here) || made.sync(here) ? 1 : 0;
+    });
+    EXPECT_TRUE(test::exited_with(status, 0));
+    write_text(made, 1 << 20, "still there");
+}
+
+TEST(DeviceMemory, HasOneIdentityInEveryBoot) {
+    const stand_in_for_device device;
+    device.write_raw(0, "name");
+    const auto place = file::open(device.path(), file::access::read_only)->place().value();
+    EXPECT_EQ(place.device, 0u);
+    EXPECT_NE(place.inode, 0u);
+    EXPECT_EQ(place.born_ns, 0u);
+}
+
+}  // namespace
+}  // namespace holdfast::persist
