@@ -235,7 +235,7 @@ int examine(const doctor_options& options, bool as_json) {
     if (!std::filesystem::is_directory(path))
         directory = path.has_parent_path() ? path.parent_path().string() : std::string(".");
     // A scratch pool on a device would take the place of what is there.
-    const bool is_device = std::filesystem::is_character_file(path);
+    const bool is_device = persist::find_device(options.path).has_value();
     if (is_device) directory = "/dev/shm";
     const auto measured = is_device ? persist::discover(directory, {.tmpfs_is_nvram = true}).value() : on;
     const auto costs = persist::measure(directory, measured).value();

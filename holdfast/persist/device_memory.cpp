@@ -1,6 +1,7 @@
 #include <holdfast/persist/device_memory.hpp>
 
 #include <holdfast/persist/addresses.hpp>
+#include <holdfast/persist/file.hpp>
 #include <holdfast/persist/lock_table.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/persist/sites.hpp>
@@ -37,11 +38,23 @@ bool is_below_region(const std::filesystem::path& directory) {
 
 }  // namespace
 
-std::optional<device_description> describe_device(const struct stat& status, const std::string& path,
-                                                  const std::string& sysfs_root) {
+std::optional<device_description> find_device(const std::string& path, const std::string& sysfs_root) {
     namespace fs = std::filesystem;
+    if (auto chunk = chunk_of_path(path, sysfs_root))
+        return device_description{.name = fs::path(path).filename(),
+                                  .node = chunk->node,
+                                  .chunk = *chunk,
+                                  .alignment = memory_page_bytes(),
+                                  .is_persistent = true};
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return std::nullopt;
     if (const auto* stands = detail::device_stand_in; stands != nullptr && stands->path == path)
-        return device_description{"stand-in", static_cast<std::uint64_t>(status.st_size), stands->alignment, true};
+        return device_description{.name = "stand-in",
+                                  .node = path,
+                                  .bytes = static_cast<std::uint64_t>(status.st_size),
+                                  .alignment = stands->alignment,
+                                  .is_persistent = true,
+                                  .stands_in = true};
     if (!S_ISCHR(status.st_mode)) return std::nullopt;
     std::error_code failed;
     const auto number = std::to_string(major(status.st_rdev)) + ":" + std::to_string(minor(status.st_rdev));
@@ -49,7 +62,12 @@ std::optional<device_description> describe_device(const struct stat& status, con
     if (failed) return std::nullopt;
     const auto kind = fs::canonical(at / "subsystem", failed).filename();
     if (failed || kind != "dax") return std::nullopt;
-    device_description found{at.filename(), number_in(at / "size"), number_in(at / "align"), is_below_region(at), at};
+    device_description found{.name = at.filename(),
+                             .node = path,
+                             .bytes = number_in(at / "size"),
+                             .alignment = number_in(at / "align"),
+                             .is_persistent = is_below_region(at),
+                             .directory = at};
     // Kernels that do not say have pages of 2 MiB.
     if (found.alignment == 0) found.alignment = 2 << 20;
     return found;
@@ -61,6 +79,8 @@ device_memory::device_memory(std::byte* base, device_description about, std::str
       path_(std::move(path)),
       used_(about_.bytes),
       fork_generation_(detail::fork_generation()) {}
+
+device_memory::device_memory(device_description about) noexcept : device_memory(nullptr, std::move(about), {}) {}
 
 device_memory::device_memory(device_memory&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)),

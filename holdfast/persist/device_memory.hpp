@@ -1,14 +1,13 @@
-// Persistent memory without a file system: a character device (device-dax), which can be mapped and nothing else. It is
-// mapped whole, and class file reads, writes and syncs it there.
+// Persistent memory without a file system: a character device (device-dax) or a chunk of the kernel module's, which can
+// be mapped and nothing else. It is mapped whole, and class file reads, writes and syncs it there.
 //
 // Whether there is something on it: a device is empty while its first `name_bytes` are zeros. What is made on an empty
 // one keeps those bytes back until all the rest is durable, as a new file gets its name last.
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/persist/chunk.hpp>
 #include <holdfast/persist/site.hpp>
-
-#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,22 +15,22 @@
 #include <string>
 #include <vector>
 
-struct stat;
-
 namespace holdfast::persist {
 
 /// What the kernel says of such a device.
 struct device_description {
-    std::string name;               ///< as "dax0.0"
-    std::uint64_t bytes = 0;
+    std::string name;               ///< as "dax0.0" or "holdfast:17"
+    std::string node;               ///< the path that is opened
+    std::optional<chunk_name> chunk = {};
+    std::uint64_t bytes = 0;        ///< of a chunk not known before it is used
     std::uint64_t alignment = 0;    ///< of what is mapped, its place and its size
     bool is_persistent = false;     ///< not where it is ordinary memory that the firmware reserved
-    std::string directory = {};     ///< in sysfs
+    bool stands_in = false;         ///< a test's
+    std::string directory = {};     ///< in sysfs; empty: not there
 };
 
-/// Of the device that `status` is about; nothing if it is none. `path` is for tests alone.
-std::optional<device_description> describe_device(const struct stat& status, const std::string& path,
-                                                  const std::string& sysfs_root = "/sys");
+/// The device that the path names; nothing if it names none. A chunk need not be there.
+std::optional<device_description> find_device(const std::string& path, const std::string& sysfs_root = "/sys");
 
 namespace detail {
 /// For tests: the regular file that stands for a device. Set while nobody opens anything.
@@ -49,6 +48,8 @@ class device_memory {
 public:
     static constexpr std::uint64_t name_bytes = 8192;
 
+    /// Nothing yet: a chunk that is to be made.
+    explicit device_memory(device_description about) noexcept;
     /// Maps all of it. Errors: permission_denied, io.
     static result<device_memory> map(int descriptor, const std::string& path, device_description about, bool writable);
 
@@ -57,6 +58,7 @@ public:
     ~device_memory();
 
     const device_description& about() const noexcept { return about_; }
+    bool is_mapped() const noexcept { return base_ != nullptr; }
     bool is_empty() const noexcept;
     /// How much of it is in use, as the size of a file: all of it, unless it was prepared or shrunk.
     std::uint64_t used_bytes() const noexcept { return used_; }

@@ -8,8 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/stat.h>
-
 namespace holdfast::persist {
 namespace {
 
@@ -61,9 +59,7 @@ public:
         std::ofstream(device_.parent_path() / "persistence_domain") << domain << "\n";
     }
     std::optional<device_description> null_device() const {
-        struct stat status {};
-        EXPECT_EQ(::stat("/dev/null", &status), 0);
-        return describe_device(status, "/dev/null", directory_.path());
+        return find_device("/dev/null", directory_.path());
     }
     const std::string& root() const { return directory_.path(); }
 
@@ -81,9 +77,29 @@ TEST(DeviceMemory, IsKnownByWhatTheKernelSaysOfIt) {
     EXPECT_EQ(found->alignment, 2u << 20);
     EXPECT_TRUE(found->is_persistent);
     EXPECT_FALSE(fake_sysfs("devices/platform/ndbus0/region0", "class/mem").null_device()) << "another kind of device";
-    EXPECT_FALSE(describe_device({}, "/dev/null", sys.root())) << "no character device";
+    EXPECT_FALSE(find_device(sys.root(), sys.root())) << "no character device";
     sys.write("align", "");
     EXPECT_EQ(sys.null_device()->alignment, 2u << 20) << "a kernel that does not say";
+}
+
+TEST(DeviceMemory, OfAChunkIsNamedByItsNodeAndItsKey) {
+    const test::scratch_directory directory;
+    const fs::path root(directory.path());
+    fs::create_directories(root / "devices/virtual/misc/holdfast");
+    fs::create_directories(root / "dev/char");
+    fs::create_directory_symlink(root / "devices/virtual/misc/holdfast", root / "dev/char/1:3");
+    for (const char* const path : {"/dev/null:29", "/dev/null:0x1d"}) {
+        const auto found = find_device(path, directory.path());
+        ASSERT_TRUE(found && found->chunk) << path;
+        EXPECT_EQ(found->node, "/dev/null");
+        EXPECT_EQ(found->chunk->key, 29u);
+        EXPECT_TRUE(found->is_persistent);
+        EXPECT_EQ(discover(path, {.sysfs_root = directory.path()})->kind, medium::dax);
+    }
+    for (const char* const path : {"/dev/null:", "/dev/null:0", "/dev/null:x", "/dev/null:1 ", "/dev/null", "null:1",
+                                   "/dev/null:0x", "/dev/null:-1", "/dev/zero:1", "/dev/null:18446744073709551616"})
+        EXPECT_FALSE(find_device(path, directory.path())) << path;
+    EXPECT_FALSE(find_device("/dev/null:1")) << "another device";
 }
 
 TEST(DeviceMemory, OfOrdinaryMemoryIsNoPersistentMedium) {
@@ -111,7 +127,7 @@ TEST(DeviceMemory, ThatIsEmptyHoldsNothingToOpen) {
     const stand_in_for_device device;
     const auto opened = file::open(device.path(), file::access::read_write);
     ASSERT_EQ(code_of(opened), errc::not_found);
-    EXPECT_EQ(opened.error().found, "an empty device");
+    EXPECT_EQ(opened.error().found, "nothing on it");
 }
 
 TEST(DeviceMemory, IsMadeUseOfWhenItIsPublished) {

@@ -56,7 +56,7 @@ error no_pool_on_device(const std::string& path) {
                  .what = "there is no such pool",
                  .path = path,
                  .expected = "a pool on the device",
-                 .found = "an empty device",
+                 .found = "nothing on it",
                  .remedy = "make one with create or open_or_create (holdfast pool create)"};
 }
 
@@ -68,6 +68,14 @@ error device_in_use(const std::string& path) {
                              " bytes are zeros",
                  .found = "other bytes",
                  .remedy = "if nobody needs them, erase it (holdfast pool erase)"};
+}
+
+error device_too_small(const std::string& path, std::uint64_t bytes) {
+    return error{.code = errc::not_a_pool,
+                 .what = "the device is too small for anything",
+                 .path = path,
+                 .expected = "at least " + std::to_string(device_memory::name_bytes) + " bytes",
+                 .found = std::to_string(bytes) + " bytes"};
 }
 
 error held_here(const std::string& path) {
@@ -178,7 +186,9 @@ file::file(file&& other) noexcept
       prepared_name_(std::exchange(other.prepared_name_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
       access_(other.access_),
-      device_(std::exchange(other.device_, std::nullopt)) {}
+      device_(std::exchange(other.device_, std::nullopt)),
+      mode_of_chunk_(other.mode_of_chunk_),
+      has_unpublished_chunk_(std::exchange(other.has_unpublished_chunk_, false)) {}
 
 file& file::operator=(file&& other) noexcept {
     if (this != &other) {
@@ -188,6 +198,8 @@ file& file::operator=(file&& other) noexcept {
         descriptor_ = std::exchange(other.descriptor_, -1);
         access_ = other.access_;
         device_ = std::exchange(other.device_, std::nullopt);
+        mode_of_chunk_ = other.mode_of_chunk_;
+        has_unpublished_chunk_ = std::exchange(other.has_unpublished_chunk_, false);
     }
     return *this;
 }
@@ -202,13 +214,16 @@ void file::drop_prepared_name() noexcept {
 
 void file::release() noexcept {
     drop_prepared_name();
+    const auto unpublished = has_unpublished_chunk_ ? device_->about().chunk : std::nullopt;
     device_.reset();
     if (descriptor_ >= 0) detail::close_descriptor(std::exchange(descriptor_, -1));
+    if (unpublished) static_cast<void>(free_chunk(*unpublished));
+    has_unpublished_chunk_ = false;
 }
 
 result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed) {
     struct stat status {};
-    if (::stat(path.c_str(), &status) == 0 && describe_device(status, path)) return prepare_device(path);
+    if (find_device(path)) return prepare_device(path, mode);
     // Before the work, for the sake of who tries in vain; what counts is `publish`.
     if (::lstat(path.c_str(), &status) == 0) return system_error("open", path, EEXIST);
     auto made = make_file(directory_of(path), unnamed);
@@ -227,44 +242,65 @@ result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed)
     return prepared;
 }
 
-result<file> file::prepare_device(const std::string& path) {
-    auto opened = open_any(path, access::read_write);
+result<file> file::prepare_device(const std::string& path, unsigned mode) {
+    auto opened = open_device(path, find_device(path).value(), access::read_write);
     if (!opened) return opened;
     // Whoever else makes something on it either has the lock, or is through.
     if (auto locked = opened->lock(); !locked) return locked.error();
+    opened->mode_of_chunk_ = mode;
+    if (!opened->device_->is_mapped()) return opened;
     if (!opened->device_->is_empty()) return device_in_use(path);
     opened->device_->prepare();
     return opened;
 }
 
 result<void> file::erase_device(const std::string& path) {
-    auto opened = open_any(path, access::read_write);
-    if (!opened) return opened.error();
-    if (!opened->is_device())
+    auto about = find_device(path);
+    if (!about)
         return error{.code = errc::invalid_argument,
                      .what = "only a device is erased; a file is removed",
                      .path = path,
                      .expected = "a device of persistent memory",
-                     .found = "a file"};
-    if (auto locked = opened->lock(); !locked) return locked;
-    const std::vector<std::byte> zeros(device_memory::name_bytes);
-    if (auto written = opened->write_at(0, zeros.data(), zeros.size(), site::pool_format); !written) return written;
-    return opened->sync(site::pool_format);
+                     .found = "something else"};
+    const auto chunk = about->chunk;
+    {
+        auto opened = open_device(path, *std::move(about), access::read_write);
+        if (!opened) return opened.error();
+        if (auto locked = opened->lock(); !locked) return locked;
+        if (!chunk) {
+            const std::vector<std::byte> zeros(device_memory::name_bytes);
+            if (auto written = opened->write_at(0, zeros.data(), zeros.size(), site::pool_format); !written)
+                return written;
+            return opened->sync(site::pool_format, 0, zeros.size());
+        }
+    }
+    return free_chunk(*chunk);
 }
 
-result<void> file::look_for_device(const struct stat& status) {
-    auto about = describe_device(status, path_);
-    if (!about) return S_ISREG(status.st_mode) ? result<void>{} : not_regular(path_, status.st_mode);
-    if (about->bytes < device_memory::name_bytes)
-        return error{.code = errc::not_a_pool,
-                     .what = "the device is too small for anything",
-                     .path = path_,
-                     .expected = "at least " + std::to_string(device_memory::name_bytes) + " bytes",
-                     .found = std::to_string(about->bytes) + " bytes"};
-    auto mapped = device_memory::map(descriptor_, path_, *std::move(about), access_ == access::read_write);
+result<file> file::open_device(const std::string& path, device_description about, access how) {
+    struct stat status {};
+    const std::uint64_t part = about.chunk ? about.chunk->key : 0;
+    if (::stat(about.node.c_str(), &status) != 0) return system_error("stat", about.node, errno);
+    if (detail::held_by_this_process(status.st_dev, status.st_ino, part)) return held_here(path);
+    const int flags = (how == access::read_write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    std::string its_path = path;
+    const int descriptor = detail::remember_opened(
+        [&] { return retried([&] { return ::open(about.node.c_str(), flags); }); }, part);
+    if (descriptor < 0) return system_error("open", path, errno);
+    file opened(std::move(its_path), descriptor, how);
+    if (about.chunk) {
+        auto bytes = use_chunk(descriptor, *about.chunk);
+        const bool is_missing = !bytes && bytes.error().code == errc::not_found;
+        if (!bytes && !is_missing) return bytes.error();
+        if (is_missing) opened.device_.emplace(std::move(about));
+        if (is_missing) return opened;
+        about.bytes = *bytes;
+    }
+    if (about.bytes < device_memory::name_bytes) return device_too_small(path, about.bytes);
+    auto mapped = device_memory::map(descriptor, path, std::move(about), how == access::read_write);
     if (!mapped) return mapped.error();
-    device_ = std::move(*mapped);
-    return {};
+    opened.device_ = std::move(*mapped);
+    return opened;
 }
 
 std::uint64_t file::mapping_alignment() const noexcept {
@@ -274,6 +310,7 @@ std::uint64_t file::mapping_alignment() const noexcept {
 result<void> file::publish() {
     if (device_) {
         device_->publish();
+        has_unpublished_chunk_ = false;
         return {};
     }
     // What takes memory comes before the file has its name, or is undone.
@@ -326,16 +363,18 @@ result<file> file::create_unnamed(const std::string& directory) {
 }
 
 result<file> file::open(const std::string& path, access how) {
-    auto opened = open_any(path, how);
-    if (opened && opened->is_device() && opened->device_->is_empty()) return no_pool_on_device(path);
+    auto about = find_device(path);
+    if (!about) return open_regular(path, how);
+    auto opened = open_device(path, *std::move(about), how);
+    if (opened && (!opened->device_->is_mapped() || opened->device_->is_empty())) return no_pool_on_device(path);
     return opened;
 }
 
-result<file> file::open_any(const std::string& path, access how) {
+result<file> file::open_regular(const std::string& path, access how) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
         return is_missing(errno) ? no_such_pool(path) : system_error("stat", path, errno);
-    if (!S_ISREG(status.st_mode) && !describe_device(status, path)) return not_regular(path, status.st_mode);
+    if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
     // Refused at once: what the file holds is not what its holder's memory does.
     if (detail::held_by_this_process(status.st_dev, status.st_ino)) return held_here(path);
 
@@ -347,7 +386,7 @@ result<file> file::open_any(const std::string& path, access how) {
     if (descriptor < 0) return system_error("open", path, errno);
     file opened(std::move(its_path), descriptor, how);
     if (::fstat(descriptor, &status) != 0) return system_error("fstat", path, errno);
-    if (auto looked = opened.look_for_device(status); !looked) return looked.error();
+    if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
     return opened;
 }
 
@@ -379,8 +418,9 @@ result<file> file::open_locked(const std::string& path, access how) {
 
 result<bool> file::is_at_path() const {
     struct stat here {}, there {};
+    const std::string& path = device_ ? device_->about().node : path_;
     if (::fstat(descriptor_, &here) != 0) return system_error("fstat", path_, errno);
-    if (::stat(path_.c_str(), &there) != 0) {
+    if (::stat(path.c_str(), &there) != 0) {
         if (errno == ENOENT) return false;
         return system_error("stat", path_, errno);
     }

@@ -157,17 +157,19 @@ private:
     void release() noexcept;
     void drop_prepared_name() noexcept;
     result<void> link_to_path();
-    static result<file> prepare_device(const std::string& path);
-    /// Also an empty device.
-    static result<file> open_any(const std::string& path, access how);
-    /// Maps the device, if it is one.
-    result<void> look_for_device(const struct stat& status);
+    static result<file> prepare_device(const std::string& path, unsigned mode);
+    static result<file> open_regular(const std::string& path, access how);
+    /// Also an empty one; a chunk that is not there is not mapped.
+    static result<file> open_device(const std::string& path, device_description about, access how);
+    result<void> allocate_on_device(std::uint64_t size);
 
     std::string path_;
     std::string prepared_name_;  ///< the temporary name of a prepared file, if it needs one
     int descriptor_ = -1;
     access access_ = access::read_only;
     std::optional<device_memory> device_;
+    unsigned mode_of_chunk_ = 0;             ///< that is to be made
+    bool has_unpublished_chunk_ = false;     ///< made, and gone if nothing is published
 };
 
 /// The size of the pages in which memory is mapped.

@@ -134,7 +134,7 @@ void observe_durable_write(std::uint64_t offset, std::span<const iovec> pieces, 
 }  // namespace
 
 result<void> file::allocate(std::uint64_t size) {
-    if (device_) return device_->allocate(size);
+    if (device_) return allocate_on_device(size);
     const auto before = this->size();
     if (!before) return before.error();
     if (size > file_size_max) return no_space("fallocate", path_, descriptor_, size, EFBIG);
@@ -159,6 +159,21 @@ result<void> file::allocate(std::uint64_t size) {
     if (number == ENOSPC || number == EDQUOT || number == EFBIG)
         return no_space(call, path_, descriptor_, size - std::min(size, *before), number);
     return system_error(call, path_, number);
+}
+
+result<void> file::allocate_on_device(std::uint64_t size) {
+    if (!device_->is_mapped()) {
+        device_description about = device_->about();
+        const auto bytes = make_chunk(descriptor_, *about.chunk, size, mode_of_chunk_);
+        if (!bytes) return bytes.error();
+        has_unpublished_chunk_ = true;
+        about.bytes = *bytes;
+        auto mapped = device_memory::map(descriptor_, path_, std::move(about), true);
+        if (!mapped) return mapped.error();
+        device_ = std::move(*mapped);
+        device_->prepare();
+    }
+    return device_->allocate(size);
 }
 
 result<void> file::shrink(std::uint64_t size) {

@@ -1,5 +1,6 @@
 #include <holdfast/persist/lock_table.hpp>
 
+#include <holdfast/base/checksum.hpp>
 #include <holdfast/base/threads.hpp>
 
 #include <fcntl.h>
@@ -15,15 +16,28 @@
 namespace holdfast::persist::detail {
 namespace {
 
-constexpr off_t holder_bytes = off_t{1} << 62;
-constexpr off_t name_byte = holder_bytes;
-constexpr off_t turn_byte = holder_bytes + 1;
-constexpr off_t sharers_byte = holder_bytes + 2;
+/// The bytes that are locked of a file, or of a part of a node.
+struct lock_bytes {
+    off_t holder = 0;
+    off_t holder_count = off_t{1} << 62;
+    off_t name = holder_count;
+
+    lock_bytes() noexcept = default;
+    explicit lock_bytes(std::uint64_t part) noexcept {
+        if (part == 0) return;
+        holder = off_t{crc32c(&part, sizeof part, ~0u)} << 2;
+        holder_count = 1;
+        name = holder + 1;
+    }
+    off_t turn() const noexcept { return name + 1; }
+    off_t sharers() const noexcept { return name + 2; }
+};
 
 struct open_descriptor {
     int descriptor = -1;
     dev_t device = 0;
     ino_t inode = 0;
+    std::uint64_t part = 0;
     bool locked = false;
 };
 
@@ -38,10 +52,14 @@ struct descriptor_table {
             if (entry.descriptor == descriptor) return &entry;
         return nullptr;
     }
-    open_descriptor* find_holder(dev_t device, ino_t inode) noexcept {
+    open_descriptor* find_holder(dev_t device, ino_t inode, std::uint64_t part) noexcept {
         for (auto& entry : open)
-            if (entry.locked && entry.device == device && entry.inode == inode) return &entry;
+            if (entry.locked && entry.device == device && entry.inode == inode && entry.part == part) return &entry;
         return nullptr;
+    }
+    lock_bytes bytes_of(int descriptor) noexcept {
+        const auto* const entry = find(descriptor);
+        return entry != nullptr ? lock_bytes(entry->part) : lock_bytes();
     }
 };
 
@@ -84,13 +102,13 @@ struct flock request_for(short type, off_t begin, off_t bytes) noexcept {
     return request;
 }
 
-struct flock request_for(lock_range range, short type) noexcept {
+struct flock request_for(const lock_bytes& bytes, lock_range range, short type) noexcept {
     switch (range) {
-        case lock_range::turn: return request_for(type, turn_byte, 1);
-        case lock_range::sharers: return request_for(type, sharers_byte, 1);
+        case lock_range::turn: return request_for(type, bytes.turn(), 1);
+        case lock_range::sharers: return request_for(type, bytes.sharers(), 1);
         case lock_range::holder: break;
     }
-    return request_for(type, 0, holder_bytes);
+    return request_for(type, bytes.holder, bytes.holder_count);
 }
 
 short lock_type(bool exclusive) noexcept { return exclusive ? F_WRLCK : F_RDLCK; }
@@ -104,31 +122,31 @@ int ask(int descriptor, int command, struct flock& request) noexcept {
 }
 
 /// A failure leaves the holder without a name, and no more.
-void write_name(int descriptor) noexcept {
-    struct flock request = request_for(F_RDLCK, name_byte, 1);
+void write_name(int descriptor, const lock_bytes& bytes) noexcept {
+    struct flock request = request_for(F_RDLCK, bytes.name, 1);
     static_cast<void>(ask(descriptor, F_SETLK, request));
 }
 
-pid_t read_name(int descriptor) noexcept {
-    struct flock request = request_for(F_WRLCK, name_byte, 1);
+pid_t read_name(int descriptor, const lock_bytes& bytes) noexcept {
+    struct flock request = request_for(F_WRLCK, bytes.name, 1);
     if (ask(descriptor, F_GETLK, request) != 0 || request.l_type == F_UNLCK) return unknown_holder;
     return std::max<pid_t>(request.l_pid, 0);
 }
 
 /// Asks the kernel once. `again`: the lock was refused, but its holder let go before it was named, or has not written
 /// its name yet.
-lock_answer ask_kernel(int descriptor, bool exclusive, bool& again) noexcept {
+lock_answer ask_kernel(int descriptor, const lock_bytes& bytes, bool exclusive, bool& again) noexcept {
     again = false;
-    struct flock request = request_for(lock_range::holder, lock_type(exclusive));
+    struct flock request = request_for(bytes, lock_range::holder, lock_type(exclusive));
     if (ask(descriptor, F_OFD_SETLK, request) == 0) return {lock_outcome::taken, 0, 0};
     if (errno != EACCES && errno != EAGAIN) return {lock_outcome::failed, unknown_holder, errno};
-    const pid_t named = read_name(descriptor);
+    const pid_t named = read_name(descriptor, bytes);
     again = named == unknown_holder;
     return {lock_outcome::held_elsewhere, named, 0};
 }
 
-void unlock_all(int descriptor) noexcept {
-    struct flock name = request_for(F_UNLCK, name_byte, 1);
+void unlock_all(int descriptor, const lock_bytes& bytes) noexcept {
+    struct flock name = request_for(F_UNLCK, bytes.name, 1);
     static_cast<void>(ask(descriptor, F_SETLK, name));
     // One call for all ranges: nobody sees one of them free and the other held.
     struct flock all = request_for(F_UNLCK, 0, 0);
@@ -141,7 +159,7 @@ fork_gate::fork_gate() { table().mutex.lock(); }
 
 fork_gate::~fork_gate() { table().mutex.unlock(); }
 
-int remember_opened(const std::function<int()>& open) {
+int remember_opened(const std::function<int()>& open, std::uint64_t part) {
     const std::lock_guard guard(table().mutex);
     table().open.reserve(table().open.size() + 1);
     const int descriptor = open();
@@ -153,7 +171,7 @@ int remember_opened(const std::function<int()>& open) {
         errno = number;
         return -1;
     }
-    table().open.push_back({descriptor, status.st_dev, status.st_ino, false});
+    table().open.push_back({descriptor, status.st_dev, status.st_ino, part, false});
     return descriptor;
 }
 
@@ -168,15 +186,17 @@ void close_descriptor(int descriptor) noexcept {
     const open_descriptor closed = *entry;
     *entry = table().open.back();
     table().open.pop_back();
-    unlock_all(descriptor);
+    unlock_all(descriptor, lock_bytes(closed.part));
     ::close(descriptor);
     // Closing dropped the classic locks of the whole process on this file.
-    if (const auto* holder = table().find_holder(closed.device, closed.inode)) write_name(holder->descriptor);
+    for (const auto& each : table().open)
+        if (each.locked && each.device == closed.device && each.inode == closed.inode)
+            write_name(each.descriptor, lock_bytes(each.part));
 }
 
-bool held_by_this_process(dev_t device, ino_t inode) noexcept {
+bool held_by_this_process(dev_t device, ino_t inode, std::uint64_t part) noexcept {
     const std::lock_guard guard(table().mutex);
-    return table().find_holder(device, inode) != nullptr;
+    return table().find_holder(device, inode, part) != nullptr;
 }
 
 lock_answer take_lock(int descriptor, bool exclusive) {
@@ -184,13 +204,15 @@ lock_answer take_lock(int descriptor, bool exclusive) {
     auto* entry = table().find(descriptor);
     if (entry == nullptr) return {lock_outcome::failed, unknown_holder, EBADF};
     if (entry->locked) return {lock_outcome::taken, 0, 0};
-    if (table().find_holder(entry->device, entry->inode) != nullptr) return {lock_outcome::held_here, ::getpid(), 0};
+    if (table().find_holder(entry->device, entry->inode, entry->part) != nullptr)
+        return {lock_outcome::held_here, ::getpid(), 0};
+    const lock_bytes bytes(entry->part);
     lock_answer answer;
     bool again = true;
-    for (int attempt = 0; attempt < 3 && again; ++attempt) answer = ask_kernel(descriptor, exclusive, again);
+    for (int attempt = 0; attempt < 3 && again; ++attempt) answer = ask_kernel(descriptor, bytes, exclusive, again);
     if (answer.outcome != lock_outcome::taken) return answer;
     entry->locked = true;
-    write_name(descriptor);
+    write_name(descriptor, bytes);
     return answer;
 }
 
@@ -199,19 +221,27 @@ lock_answer change_lock(int descriptor, bool exclusive) {
     const auto* entry = table().find(descriptor);
     if (entry == nullptr || !entry->locked) return {lock_outcome::failed, unknown_holder, EBADF};
     bool again = false;
-    return ask_kernel(descriptor, exclusive, again);
+    return ask_kernel(descriptor, lock_bytes(entry->part), exclusive, again);
 }
 
 void drop_locks(int descriptor) noexcept {
     const std::lock_guard guard(table().mutex);
     auto* entry = table().find(descriptor);
     if (entry == nullptr) return;
-    unlock_all(descriptor);
+    unlock_all(descriptor, lock_bytes(entry->part));
     entry->locked = false;
 }
 
+namespace {
+lock_bytes bytes_of(int descriptor) noexcept {
+    const std::lock_guard guard(table().mutex);
+    return table().bytes_of(descriptor);
+}
+}  // namespace
+
 lock_answer take_range(int descriptor, lock_range range, bool exclusive, bool wait) {
-    const struct flock request = request_for(range, lock_type(exclusive));
+    const lock_bytes bytes = bytes_of(descriptor);
+    const struct flock request = request_for(bytes, range, lock_type(exclusive));
     for (int command = F_OFD_SETLK;; command = F_OFD_SETLKW) {
         struct flock tried = request;
         if (ask(descriptor, command, tried) == 0) return {lock_outcome::taken, 0, 0};
@@ -221,17 +251,17 @@ lock_answer take_range(int descriptor, lock_range range, bool exclusive, bool wa
         struct flock found = request;
         if (range == lock_range::turn && ask(descriptor, F_OFD_GETLK, found) == 0 && found.l_type == F_RDLCK)
             return {lock_outcome::taken, 0, 0};
-        if (!wait) return {lock_outcome::held_elsewhere, read_name(descriptor), 0};
+        if (!wait) return {lock_outcome::held_elsewhere, read_name(descriptor, bytes), 0};
     }
 }
 
 void drop_range(int descriptor, lock_range range) noexcept {
-    struct flock request = request_for(range, F_UNLCK);
+    struct flock request = request_for(bytes_of(descriptor), range, F_UNLCK);
     static_cast<void>(ask(descriptor, F_OFD_SETLK, request));
 }
 
 bool range_is_held(int descriptor, lock_range range) noexcept {
-    struct flock request = request_for(range, F_WRLCK);
+    struct flock request = request_for(bytes_of(descriptor), range, F_WRLCK);
     return ask(descriptor, F_OFD_GETLK, request) == 0 && request.l_type != F_UNLCK;
 }
 

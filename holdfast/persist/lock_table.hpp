@@ -10,6 +10,8 @@
 //               decides nothing: it may be dropped by whoever closes another descriptor of the file.
 //   2^62 + 1    the turn: one at a time begins or ends to share the file
 //   2^62 + 2    the sharers' own lock, which readers do not hold
+// Several files may be parts of one node, as chunks are. Each has four bytes in place of these, in the same order; its
+// number decides where, and two numbers hardly ever decide the same.
 // A library that takes one classic lock on the whole file conflicts with each of them.
 #pragma once
 
@@ -44,13 +46,14 @@ public:
 
 /// Calls `open`, which returns a descriptor or -1 and errno, and remembers the descriptor: a forked child closes it.
 /// Thread-safe.
-int remember_opened(const std::function<int()>& open);
+/// `part` is the number of a part of that node, 0: the whole.
+int remember_opened(const std::function<int()>& open, std::uint64_t part = 0);
 
 /// Unlocks and closes `descriptor`. Thread-safe.
 void close_descriptor(int descriptor) noexcept;
 
 /// True when a descriptor of this process holds the lock of the file, whatever its name. Thread-safe.
-bool held_by_this_process(dev_t device, ino_t inode) noexcept;
+bool held_by_this_process(dev_t device, ino_t inode, std::uint64_t part = 0) noexcept;
 
 /// Tries to take the holder's lock through `descriptor`; `taken` as well when this very descriptor holds it already.
 /// Thread-safe.

@@ -1,4 +1,5 @@
 #include <holdfast/persist/file.hpp>
+#include <holdfast/persist/lock_table.hpp>
 #include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/test_scratch.hpp>
 
@@ -223,6 +224,38 @@ TEST(Lock, OpeningAFileThatIsReplacedMeanwhileGivesTheOneThatHasTheName) {
     }
     EXPECT_GT(opened, 0);
     EXPECT_GT(replaced, 1) << "the file that is there first counts as one";
+}
+
+TEST(Lock, OfAPartOfANodeLeavesTheOtherPartsAlone) {
+    const scratch_directory scratch;
+    const auto path = scratch.file("node");
+    ASSERT_TRUE(test::create_file(path));
+    const auto open_part = [&](std::uint64_t part) {
+        return detail::remember_opened([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); }, part);
+    };
+    const auto lock_part = [](int descriptor) { return detail::take_lock(descriptor, true).outcome; };
+    const int first = open_part(1), second = open_part(2), again = open_part(1);
+    EXPECT_EQ(lock_part(first), detail::lock_outcome::taken);
+    EXPECT_EQ(lock_part(second), detail::lock_outcome::taken);
+    EXPECT_EQ(lock_part(again), detail::lock_outcome::held_here);
+    const int status = test::run_in_child([&] {
+        const int of_child = open_part(2), free = open_part(3);
+        const auto refused = detail::take_lock(of_child, true);
+        return refused.outcome == detail::lock_outcome::held_elsewhere && refused.holder == ::getppid() &&
+                       lock_part(free) == detail::lock_outcome::taken
+                   ? 0
+                   : 1;
+    });
+    EXPECT_TRUE(test::exited_with(status, 0));
+    // The classic lock that has the name is the node's: closing one part's descriptor must not take another's.
+    detail::close_descriptor(first);
+    EXPECT_EQ(lock_part(again), detail::lock_outcome::taken);
+    const int later = test::run_in_child([&] {
+        return detail::take_lock(open_part(2), true).holder == ::getppid() ? 0 : 1;
+    });
+    EXPECT_TRUE(test::exited_with(later, 0));
+    detail::close_descriptor(second);
+    detail::close_descriptor(again);
 }
 
 TEST(Lock, IsReleasedWithTheObjectAndMovesWithIt) {

@@ -126,12 +126,10 @@ storage storage_of(const device_description& device, const discovery& where) {
     found.file_system = "device " + device.name;
     found.kind = device.is_persistent ? medium::dax : medium::tmpfs;
     found.map_sync = device.is_persistent;
-    if (device.directory.empty()) found.kind = medium::nvram;
-    if (device.is_persistent) {
-        std::error_code failed;
-        const auto root = std::filesystem::canonical(where.sysfs_root, failed);
-        if (!failed && !device.directory.empty()) found.domain = domain_of_device(root, device.directory, 0);
-    }
+    if (device.stands_in) found.kind = medium::nvram;
+    std::error_code failed;
+    const auto root = std::filesystem::canonical(where.sysfs_root, failed);
+    if (!failed && !device.directory.empty()) found.domain = domain_of_device(root, device.directory, 0);
     return found;
 }
 
@@ -174,9 +172,9 @@ result<bool> try_map_sync(const std::string& path, bool is_directory, const file
 }
 
 result<storage> discover_at(const std::string& path, const discovery& where, const file* opened) {
+    if (const auto device = find_device(path, where.sysfs_root)) return storage_of(*device, where);
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return system_error("stat", path, errno);
-    if (const auto device = describe_device(status, path, where.sysfs_root)) return storage_of(*device, where);
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
         return error{.code = errc::invalid_argument,
                      .what = "cannot determine what this path is",
@@ -236,9 +234,7 @@ std::string_view name_of(persistence_domain domain) noexcept {
 result<storage> discover(const std::string& path, const discovery& where) { return discover_at(path, where, nullptr); }
 
 result<storage> discover_for_new(const std::string& path, const discovery& where) {
-    struct stat status {};
-    const bool is_device = ::stat(path.c_str(), &status) == 0 && describe_device(status, path, where.sysfs_root);
-    return discover(is_device ? path : directory_of(path), where);
+    return discover(find_device(path, where.sysfs_root) ? path : directory_of(path), where);
 }
 
 result<storage> discover(const file& opened, const discovery& where) {

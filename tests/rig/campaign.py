@@ -52,6 +52,7 @@ class Case:
 CASES = tuple(Case(engine, medium) for medium in ("fsdax", "devdax")
               for engine in ("redo", "undo", "softwrap_lat", "softwrap", "steal_no_force", "cc_htm", "line", "lines",
                              "dnv"))
+CASES += tuple(Case(engine, "chunk") for engine in ("redo", "undo", "softwrap_lat", "cc_htm", "line", "dnv"))
 # On ordinary files, what was not synced is lost with the machine's memory.
 CASES += tuple(Case(engine, "file") for engine in ("redo", "softwrap_lat", "cc_htm", "line"))
 CASES += tuple(Case("records", medium, pool=False) for medium in ("fsdax", "devdax", "chunk"))
@@ -78,6 +79,10 @@ SIGNALLED = tuple(dataclasses.replace(SAVED, trigger=trigger) for trigger in sig
 ARMED = tuple(Case(engine, "fsdax", acknowledged_at_least=3, in_recovery=0.25, power_seconds=2, cuts=cuts,
                    has_region=True, parameters="linger_us=20000000", trigger=trigger, seal=signals.SEALED)
               for engine, cuts in (("dnv_armed", 5), ("redo_armed", 2)) for trigger in signals.TRIGGERS)
+# Without a file system; a panic finds what to write back in the page tables, which are other ones.
+ARMED += tuple(Case("dnv_armed", "devdax", acknowledged_at_least=3, power_seconds=2, cuts=2, has_region=True,
+                    parameters="linger_us=20000000", trigger=trigger, seal=signals.SEALED)
+               for trigger in ("nmi", "panic"))
 ARMED += tuple(Case(engine, "fsdax", acknowledged_at_least=3, power_seconds=0.02, cuts=3, has_region=True,
                     parameters="linger_us=20000000,hold_up_us=10", trigger="debug")
                for engine in ("dnv_declined", "redo_declined"))

@@ -16,6 +16,9 @@ namespace holdfast::rig {
 
 /// Of the smallest chunk in the regions that the rig formats.
 inline constexpr __u64 leaf_bytes = 2 << 20;
+/// Of the chunk that a pool takes, and what it takes in the end.
+inline constexpr __u64 pool_key = 0x1d;
+inline constexpr __u64 largest_pool_bytes = 64 << 20;
 
 /// The device, opened: it uses at most one chunk.
 class chunk_device {

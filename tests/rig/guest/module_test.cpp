@@ -246,8 +246,14 @@ int run(const std::string& which, std::uint64_t seed, unsigned times) {
         expect(chunk_device().format(leaf_bytes) == 0, "a region can be formatted");
         return 0;
     }
+    if (which == "room") {
+        expect(chunk_device().make(pool_key, largest_pool_bytes) == 0, "a pool has room to grow into");
+        return 0;
+    }
     if (which != "first") {
-        std::fprintf(stderr, "usage: rig_module_test format|second|hasty SEED, rig_module_test first SEED TIMES\n");
+        std::fprintf(stderr,
+                     "usage: rig_module_test format|room|second|hasty SEED\n"
+                     "       rig_module_test first SEED TIMES\n");
         return 2;
     }
     bad_calls_are_refused();

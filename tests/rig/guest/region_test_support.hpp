@@ -1,5 +1,5 @@
-// A region of persistent memory of the guest: a file on DAX, a device, or a chunk of the kernel module's. The library
-// maps regular files alone.
+// A region of persistent memory of the guest, without the library: a file on DAX, a device, or a chunk of the kernel
+// module's.
 #pragma once
 
 #include "chunk_device_test_support.hpp"
