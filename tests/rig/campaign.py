@@ -80,9 +80,9 @@ ARMED = tuple(Case(engine, "fsdax", acknowledged_at_least=3, in_recovery=0.25, p
                    has_region=True, parameters="linger_us=20000000", trigger=trigger, seal=signals.SEALED)
               for engine, cuts in (("dnv_armed", 5), ("redo_armed", 2)) for trigger in signals.TRIGGERS)
 # Without a file system; a panic finds what to write back in the page tables, which are other ones.
-ARMED += tuple(Case("dnv_armed", "devdax", acknowledged_at_least=3, power_seconds=2, cuts=2, has_region=True,
-                    parameters="linger_us=20000000", trigger=trigger, seal=signals.SEALED)
-               for trigger in ("nmi", "panic"))
+ARMED += tuple(Case("dnv_armed", medium, acknowledged_at_least=3, power_seconds=2, cuts=2,
+                    has_region=medium != "chunk", parameters="linger_us=20000000", trigger=trigger, seal=signals.SEALED)
+               for medium in ("devdax", "chunk") for trigger in ("nmi", "panic"))
 ARMED += tuple(Case(engine, "fsdax", acknowledged_at_least=3, power_seconds=0.02, cuts=3, has_region=True,
                     parameters="linger_us=20000000,hold_up_us=10", trigger="debug")
                for engine in ("dnv_declined", "redo_declined"))
