@@ -111,9 +111,10 @@ void device_memory::release() noexcept {
 
 result<device_memory> device_memory::map(int descriptor, const std::string& path, device_description about,
                                          bool writable) {
+    std::string its_path = path;
     const auto range = detail::reserve_aligned(path, 0, about.bytes, about.alignment);
     if (!range) return range.error();
-    device_memory made(*range, std::move(about), path);
+    device_memory made(*range, std::move(about), std::move(its_path));
     const std::uint64_t bytes = made.about_.bytes;
     const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
     const detail::fork_gate no_child;

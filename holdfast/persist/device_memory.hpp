@@ -65,7 +65,8 @@ public:
 
     /// Nothing of it is in use, and the first bytes are kept back until `publish`. Requires: empty.
     void prepare();
-    /// Makes the first bytes what was written to them, durably. Requires: prepared, and everything else durable.
+    /// Makes the first bytes what was written to them, durably. Requires: prepared, and everything else durable. If the
+    /// process dies inside: a part of them may be there, and then the device is not empty either.
     void publish();
 
     /// New bytes are zeros. Errors: no_space.

@@ -9,7 +9,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 
 #ifdef HOLDFAST_OBSERVED
 #include <holdfast/persist/observer.hpp>
@@ -103,12 +106,24 @@ std::uint64_t alignment_of(const file& from, mapping::kind how) noexcept {
     return how == mapping::kind::private_copy ? page_bytes() : from.mapping_alignment();
 }
 
+/// Stores only to blocks that differ: those of zeros, of which a young pool has most, then need no memory.
+result<void> copy_what_differs(const file& from, std::byte* base, std::uint64_t offset, std::uint64_t end) {
+    constexpr std::uint64_t block_bytes = 4096;
+    std::array<std::byte, block_bytes> block;
+    for (std::uint64_t at = offset; at < end; at += block_bytes) {
+        const std::uint64_t count = std::min(block_bytes, end - at);
+        if (auto read = from.read_at(at, block.data(), count); !read) return read;
+        if (std::memcmp(base + at, block.data(), count) != 0) std::memcpy(base + at, block.data(), count);
+    }
+    return {};
+}
+
 /// For devices, which cannot be mapped privately: memory with what is on it now.
 result<void> map_copy(const file& from, std::byte* base, std::uint64_t offset, std::uint64_t end) {
-    if (::mmap(base + offset, end - offset, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-        MAP_FAILED)
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (::mmap(base + offset, end - offset, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
         return no_addresses(from.path(), reinterpret_cast<std::uintptr_t>(base + offset), end - offset, errno);
-    return from.read_at(offset, base + offset, end - offset);
+    return copy_what_differs(from, base, offset, end);
 }
 
 /// Maps the file's bytes from `offset` to `end` at their places behind `base`.
@@ -279,7 +294,7 @@ bool mapping::give_back(std::uint64_t offset, std::uint64_t bytes) noexcept {
 }
 
 result<void> mapping::copy_anew(const file& from) {
-    return is_copy_of_device() ? from.read_at(0, base_, size_) : result<void>{};
+    return is_copy_of_device() ? copy_what_differs(from, base_, 0, size_) : result<void>{};
 }
 
 result<void> mapping::populate() {
