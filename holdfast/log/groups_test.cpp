@@ -6,8 +6,13 @@
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <optional>
 #include <thread>
+
+#include <pthread.h>
+#include <unistd.h>
 
 namespace holdfast {
 namespace {
@@ -91,6 +96,47 @@ TEST_F(Groups, WhereSyncsAreDeferredACheckpointSyncsRecordsBeforeHomes) {
     ASSERT_TRUE(log_->checkpoint());
     EXPECT_EQ((persist::thread_counters() - before).syncs, 3u);
     EXPECT_EQ(word_on_file(1), 7u);
+}
+
+/// Whether a signal keeps a thread.
+std::atomic<bool> is_held_up{false};
+
+TEST_F(Groups, ACommitThatComesBeforeTheSyncWithWhichDeferralEndsSyncsTheGroupsBeforeItself) {
+    log_->defer_syncs();
+    ASSERT_TRUE(commit(run(image_.offset(1), {7})));
+    std::atomic<bool> has_begun{false}, may_end{false};
+    std::thread other([&] {
+        EXPECT_TRUE(log_->sync_alone([&]() -> result<void> {
+            has_begun = true;
+            while (!may_end) std::this_thread::yield();
+            return {};
+        }));
+    });
+    while (!has_begun) std::this_thread::yield();
+    std::thread ending([&] { EXPECT_TRUE(log_->end_deferral()); });
+    // Behind it, and in front of its sync.
+    const auto pause = std::chrono::milliseconds{50};
+    std::this_thread::sleep_for(pause);
+    is_held_up = true;
+    struct sigaction holding_up{};
+    holding_up.sa_handler = [](int) {
+        while (is_held_up) ::usleep(100);
+    };
+    ASSERT_EQ(::sigaction(SIGUSR1, &holding_up, nullptr), 0);
+    ASSERT_EQ(::pthread_kill(ending.native_handle(), SIGUSR1), 0);
+    std::uint64_t syncs = 0;
+    std::thread committing([&] {
+        const auto before = persist::thread_counters();
+        EXPECT_TRUE(commit(run(image_.offset(2), {8})));
+        syncs = (persist::thread_counters() - before).syncs;
+    });
+    std::this_thread::sleep_for(pause);
+    may_end = true;
+    other.join();
+    committing.join();
+    is_held_up = false;
+    ending.join();
+    EXPECT_EQ(syncs, 2u);
 }
 
 TEST_F(Groups, CommitsThatWaitTogetherShareASync) {

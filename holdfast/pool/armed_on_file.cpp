@@ -34,8 +34,8 @@ void mapped_pool::arm_on_file() {
     if (has_charge_) level_ = level::on_power_fail;
 }
 
-/// Step 4. Requires: growing_ is held. Errors: io, poisoned; then nobody can do more for the pool. In each case the
-/// handler has no charge any more.
+/// Step 4. Requires: growing_ is held. Errors: io, and the handler still has charge and calls again; poisoned, and
+/// nobody can do more for the pool.
 result<void> mapped_pool::become_power_on_file() {
     HOLDFAST_ASSERT_ALWAYS(is_armed_on_file(), "a pool on a file goes on at power once");
     if (is_planted(planted::power_recorded_before_sync))
@@ -43,17 +43,19 @@ result<void> mapped_pool::become_power_on_file() {
     auto done = groups_->end_deferral();
     if (done) done = write_superblock(format::pool_state::dirty, level::power);
     if (done) level_ = level::power;
-    let_handler_go();
+    if (done || groups_->poisoned()) let_handler_go();
     return done;
 }
 
-/// Step 5. By any thread.
+/// Step 5. By any thread. Requires: if there is a log, it is poisoned.
 void mapped_pool::disown_boot() noexcept {
+    // From then on the pool gets no superblock but this one.
+    if (groups_) groups_->wait_for_syncs();
     try {
-        // Not what others go on from, who hold growing_: a pool whose sync has failed gets no other superblock.
         format::superblock next = superblock_now();
         put_text(next.boot_id, "");
-        ++next.generation;
+        // Above what a growth may just have written: two of them.
+        next.generation += 3;
         // Where this fails as well, the page cache may still have it.
         static_cast<void>(holdfast::write_superblock(*file_, next));
     } catch (const std::bad_alloc&) {
