@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -155,6 +156,52 @@ TEST_F(ArmedOnFileByProcess, AHandlerThatLosesThePoolWhileTheProgramLetsItFallBa
         EXPECT_EQ(pool->durability(), level::power);
         pool->abandon();
         std::filesystem::remove(path());
+    }
+}
+
+TEST_F(ArmedOnFileByProcess, AChildWritesNothingWhereItsParentsHandlerHadWhatWakesIt) {
+    process_handler& handler = use();
+    auto pool = make();
+    ASSERT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
+    // Of the child, which closes what it has inherited, and opens files of its own.
+    const std::string other = scratch_.file("other");
+    const int status = persist::test::run_in_child([&]() -> int {
+        const int own = ::open(other.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        for (int each = 3; each < 100; ++each)
+            if (each != own && ::fcntl(each, F_GETFD) >= 0) ::dup2(own, each);
+        ::raise(SIGPWR);
+        handler.power_is_back();
+        return 0;
+    });
+    EXPECT_TRUE(persist::test::exited_with(status, 0)) << status;
+    EXPECT_EQ(std::filesystem::file_size(other), 0u);
+}
+
+TEST_F(ArmedOnFileByProcess, ThreadsOfAChildArmItsFirstPoolsAtOnce) {
+    process_handler& handler = use();
+    auto pool = make();
+    for (int round = 0; round < 100; ++round) {
+        const int status = persist::test::run_in_child([&]() -> int {
+            // Where each begins what it has inherited, one waits for a lock that is not there any more.
+            ::alarm(60);
+            std::atomic<int> ready{0}, armed{0};
+            powerfail::charge taken[2];
+            const auto arm = [&](powerfail::charge& one) {
+                one.path = scratch_.file("own");
+                one.pool_bytes = 4096;
+                ++ready;
+                while (ready != 2) {
+                }
+                if (handler.arm_on_file(one)) ++armed;
+            };
+            std::thread other([&] { arm(taken[1]); });
+            arm(taken[0]);
+            other.join();
+            const bool are_there = armed == 2 && handler.pools() == 2;
+            for (auto& each : taken) handler.disarm(each);
+            return are_there ? 0 : 1;
+        });
+        ASSERT_TRUE(persist::test::exited_with(status, 0)) << status;
     }
 }
 
