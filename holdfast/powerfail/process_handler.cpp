@@ -142,6 +142,8 @@ private:
     bool is_of_this_process() const noexcept { return process_.load(std::memory_order_acquire) == ::getpid(); }
     /// False: there is no watcher. It hears it even if it is to end now.
     bool tell(news what) noexcept {
+        // Who ends it waits for those who came before.
+        if (told_.load() == nullptr) return false;
         telling_.fetch_add(1);
         watcher* const told = told_.load();
         if (told != nullptr) told->tell(what);
