@@ -39,6 +39,12 @@ protected:
         options.parks = false;
         return options;
     }
+    static powerfail::process_handler_options told_by(const std::string& socket) {
+        auto options = patient();
+        options.daemon = socket;
+        options.daemon_silence = std::chrono::hours{1};
+        return options;
+    }
     void expect_power_and_nothing_lost(open_pool& pool, std::uint64_t value) const {
         wait_for([&] { return pool.durability() == level::power; });
         pool.abandon();
@@ -96,6 +102,20 @@ TEST_F(ArmedOnFileByProcess, DeclinesWhatTakesLongerToSyncThanThePowerLasts) {
     EXPECT_NE(handler.last_decline().find("a save would take"), std::string::npos) << handler.last_decline();
 }
 
+TEST_F(ArmedOnFileByProcess, ALargerPoolIsPlannedToTakeLonger) {
+    process_handler& handler = use();
+    powerfail::charge small, large;
+    small.path = large.path = path();
+    small.pool_bytes = 4096;
+    large.pool_bytes = std::uint64_t{1} << 42;
+    ASSERT_TRUE(handler.arm_on_file(small)) << handler.last_decline();
+    const std::uint64_t of_small = handler.budget().write_back_us;
+    ASSERT_TRUE(handler.arm_on_file(large)) << handler.last_decline();
+    EXPECT_GT(handler.budget().write_back_us - of_small, of_small);
+    handler.disarm(small);
+    handler.disarm(large);
+}
+
 TEST_F(ArmedOnFileByProcess, AHandlerHasPoolsOfOneKind) {
     auto options = patient();
     options.stays_after = std::chrono::milliseconds{0};
@@ -117,29 +137,76 @@ TEST_F(ArmedOnFileByProcess, AHandlerHasPoolsOfOneKind) {
     EXPECT_EQ(make("second", 2)->durability(), level::power);
 }
 
+/// The daemon, in a process of its own, which is listening.
+pid_t begin_daemon(const std::string& socket) {
+    const pid_t daemon = ::fork();
+    EXPECT_GE(daemon, 0);
+    if (daemon == 0) {
+        auto opened = powerfail::power_daemon::open(socket, {});
+        if (opened) (*opened)->run([](const std::string&) {});
+        ::_exit(1);
+    }
+    wait_for([&] { return powerfail::notify_daemon(socket, powerfail::notice::back).has_value(); });
+    return daemon;
+}
+
+void end_daemon(pid_t daemon) {
+    ::kill(daemon, SIGKILL);
+    ::waitpid(daemon, nullptr, 0);
+}
+
+TEST_F(ArmedOnFileByProcess, ADaemonThatSaysThatThePowerIsBackHasPoolsArmedAgain) {
+    const std::string socket = scratch_.file("powerd");
+    const pid_t daemon = begin_daemon(socket);
+    const process_handler& handler = use(told_by(socket));
+    auto pool = make();
+    ASSERT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
+    EXPECT_EQ(powerfail::notify_daemon(socket, powerfail::notice::fails).value(), 1u);
+    wait_for([&] { return pool->durability() == level::power; });
+    ASSERT_TRUE(pool->close());
+    EXPECT_EQ((*open(options_at(level::on_power_fail)))->durability(), level::power);
+    EXPECT_EQ(powerfail::notify_daemon(socket, powerfail::notice::back).value(), 1u);
+    wait_for([&] { return (*open(options_at(level::on_power_fail)))->durability() == level::on_power_fail; });
+    end_daemon(daemon);
+}
+
+TEST_F(ArmedOnFileByProcess, APoolIsNotGivenBackWhileTheHandlerLosesIt) {
+    process_handler& handler = use();
+    std::atomic<bool> is_losing{false}, may_end{false}, is_given_back{false};
+    powerfail::charge taken;
+    taken.path = path();
+    taken.pool_bytes = 4096;
+    taken.lost = [&] {
+        is_losing = true;
+        wait_for([&] { return may_end.load(); });
+        return true;
+    };
+    ASSERT_TRUE(handler.arm_on_file(taken)) << handler.last_decline();
+    std::thread losing([&] { static_cast<void>(handler.give_up()); });
+    wait_for([&] { return is_losing.load(); });
+    std::thread giving_back([&] {
+        handler.disarm(taken);
+        is_given_back = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    EXPECT_FALSE(is_given_back) << "what the call uses would be gone";
+    may_end = true;
+    losing.join();
+    giving_back.join();
+}
+
 TEST_F(ArmedOnFileByProcess, ADaemonThatSaysThatThePowerFailsOnlyLaterOrIsKilledBringsPoolsToPower) {
     const std::string socket = scratch_.file("powerd");
     for (const bool is_killed : {false, true}) {
-        const pid_t daemon = ::fork();
-        ASSERT_GE(daemon, 0);
-        if (daemon == 0) {
-            auto opened = powerfail::power_daemon::open(socket, {});
-            if (opened) (*opened)->run([](const std::string&) {});
-            ::_exit(1);
-        }
-        wait_for([&] { return powerfail::notify_daemon(socket, powerfail::notice::back).has_value(); });
-        auto options = patient();
-        options.daemon = socket;
-        options.daemon_silence = std::chrono::hours{1};
-        const process_handler& handler = use(options);
+        const pid_t daemon = begin_daemon(socket);
+        const process_handler& handler = use(told_by(socket));
         auto pool = make();
         EXPECT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
         commit_word(*pool, 5, false);
         if (is_killed) ::kill(daemon, SIGKILL);
         else EXPECT_EQ(powerfail::notify_daemon(socket, powerfail::notice::later).value(), 1u);
         expect_power_and_nothing_lost(*pool, 5);
-        ::kill(daemon, SIGKILL);
-        ::waitpid(daemon, nullptr, 0);
+        end_daemon(daemon);
         begin_next_boot("monday");
         std::filesystem::remove(path());
     }

@@ -2,6 +2,7 @@
 // go on at `power`.
 #include <holdfast/pool/armed_on_file_test_support.hpp>
 
+#include <holdfast/persist/sites.hpp>
 #include <holdfast/powerfail/module_handler.hpp>
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -36,7 +38,28 @@ extern "C" int statx(int directory, const char* path, int flags, unsigned mask, 
     return static_cast<int>(::syscall(SYS_statx, directory, path, flags, mask, answer));
 }
 
+namespace {
+/// So many writes that are no syncs fail.
+std::atomic<int> writes_that_fail{0};
+/// How many there were of this byte of a file.
+off_t watched_byte = -1;
+std::atomic<int> writes_of_it{0};
+/// Called once, before the next durable write.
+std::function<void()> before_a_durable_write;
+}  // namespace
+
+extern "C" ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
+    if (writes_that_fail > 0) {
+        --writes_that_fail;
+        errno = EIO;
+        return -1;
+    }
+    if (offset <= watched_byte && watched_byte < offset + static_cast<off_t>(size)) ++writes_of_it;
+    return ::syscall(SYS_pwrite64, descriptor, bytes, size, offset);
+}
+
 extern "C" ssize_t pwritev2(int descriptor, const iovec* pieces, int count, off_t offset, int flags) {
+    if (auto call = std::exchange(before_a_durable_write, nullptr)) call();
     const ssize_t written = ::syscall(SYS_pwritev2, descriptor, pieces, count, offset, 0, flags);
     if (durable_writes_before_one_that_fails < 0 || durable_writes_before_one_that_fails-- != 0) return written;
     errno = EIO;
@@ -183,6 +206,69 @@ TEST_F(ArmedOnFile, ASyncThatFailsIsNotPassedByTheOneOfAnAlarmAtTheSameTime) {
     EXPECT_FALSE(is_lost);
     pool->abandon();
     EXPECT_EQ(found(), "not_durable");
+}
+
+TEST_F(ArmedOnFile, WhereACommitFailsWhileAGrowthWritesItsSuperblocksThePoolIsNotDurable) {
+    auto pool = make();
+    commit_word(*pool, 4, false);
+    std::thread committing;
+    before_a_durable_write = [&] {
+        committing = std::thread([&] {
+            const std::uint64_t payload[] = {format::run_tag(pool->size() - 8, 1), 5};
+            writes_that_fail = 1;
+            EXPECT_FALSE(pool->groups()->wait(pool->groups()->append(payload, 2, false)));
+        });
+        // It must not be in front of what this write writes over.
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    };
+    EXPECT_FALSE(pool->grow(512 << 10));
+    committing.join();
+    pool->abandon();
+    EXPECT_EQ(found(), "not_durable");
+}
+
+TEST_F(ArmedOnFile, AHandlerThatLosesAPoolWhileItIsOpenedIsToCallAgain) {
+    told_.when_armed = [](powerfail::charge& taken) { EXPECT_FALSE(taken.lost()); };
+    auto pool = make();
+    commit_word(*pool, 4, false);
+    EXPECT_TRUE(told_.lose());
+    pool->abandon();
+    begin_next_boot();
+    EXPECT_EQ(found(), "4");
+}
+
+TEST_F(ArmedOnFile, AHandlerThatLosesAPoolWhileItIsClosedComesTooLate) {
+    auto pool = make();
+    commit_word(*pool, 4, false);
+    told_.when_disarmed = [](powerfail::charge& given_back) { EXPECT_FALSE(given_back.lost()); };
+    ASSERT_TRUE(pool->close());
+    begin_next_boot();
+    EXPECT_EQ(found(), "4");
+}
+
+TEST_F(ArmedOnFile, AHandlerThatLosesAPoolWhileItIsAbandonedComesTooLate) {
+    auto pool = make();
+    told_.when_disarmed = [](powerfail::charge& given_back) { EXPECT_FALSE(given_back.lost()); };
+    pool->abandon();
+    EXPECT_FALSE(told_.has_charge());
+}
+
+TEST_F(ArmedOnFile, AFreshBlockOfAKilledLifeIsWrittenAnewSinceNoSyncHasCoveredIt) {
+    auto pool = make();
+    const std::uint64_t stored = 7;
+    watched_byte = static_cast<off_t>(pool->size() - 8192);
+    ASSERT_TRUE(pool->backing_file().write_at(pool->size() - 8192, &stored, sizeof stored, persist::site::pool_format));
+    commit_word(*pool, 4);
+    pool->abandon();
+    writes_of_it = 0;
+    EXPECT_EQ(found(), "4");
+    watched_byte = -1;
+    EXPECT_EQ(writes_of_it, 1) << "as far as anybody knows its page is clean, and not on the device";
+}
+
+TEST_F(ArmedOnFile, AHandlerIsToldHowLargeThePoolIs) {
+    auto pool = make();
+    EXPECT_EQ(told_.pool_bytes(), pool->size());
 }
 
 TEST_F(ArmedOnFile, AnErrorThatLosesNothingKeepsTheHandlerInChargeUntilThePoolIsAtPower) {

@@ -18,9 +18,15 @@ public:
     bool arm(powerfail::charge&) override { return false; }
     bool arm_on_file(powerfail::charge& taken) override {
         taken_ = &taken;
+        if (when_armed) when_armed(taken);
         return true;
     }
-    void disarm(powerfail::charge&) noexcept override { taken_ = nullptr; }
+    void disarm(powerfail::charge& given_back) noexcept override {
+        if (when_disarmed) when_disarmed(given_back);
+        taken_ = nullptr;
+    }
+    std::function<void(powerfail::charge&)> when_armed, when_disarmed;
+    std::uint64_t pool_bytes() const noexcept { return taken_->pool_bytes; }
     bool has_charge() const noexcept { return taken_ != nullptr; }
     bool lose() { return taken_->lost(); }
 
