@@ -52,10 +52,11 @@ void mapped_pool::disown_boot() noexcept {
     // From then on the pool gets no superblock but this one.
     if (groups_) groups_->wait_for_syncs();
     try {
-        format::superblock next = superblock_now();
+        // The one that the next opening would read: a growth may have written it, or said that it could not.
+        const auto last = read_superblock(*file_);
+        format::superblock next = last ? *last : superblock_now();
         put_text(next.boot_id, "");
-        // Above what a growth may just have written: two of them.
-        next.generation += 3;
+        ++next.generation;
         // Where this fails as well, the page cache may still have it.
         static_cast<void>(holdfast::write_superblock(*file_, next));
     } catch (const std::bad_alloc&) {

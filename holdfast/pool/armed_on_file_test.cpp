@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -271,6 +272,16 @@ TEST_F(ArmedOnFile, AHandlerIsToldHowLargeThePoolIs) {
     EXPECT_EQ(told_.pool_bytes(), pool->size());
 }
 
+TEST_F(ArmedOnFile, AnOpeningThatCannotWriteItsSuperblockLosesNothingAndRefusesNothing) {
+    auto pool = make();
+    commit_word(*pool, 4, false);
+    ASSERT_TRUE(pool->close());
+    durable_writes_before_one_that_fails = 0;
+    EXPECT_FALSE(open(options_at(level::on_power_fail)));
+    durable_writes_before_one_that_fails = -1;
+    EXPECT_EQ(found(), "4");
+}
+
 TEST_F(ArmedOnFile, AnErrorThatLosesNothingKeepsTheHandlerInChargeUntilThePoolIsAtPower) {
     auto pool = make();
     commit_word(*pool, 4, false);
@@ -338,6 +349,8 @@ TEST_F(ArmedOnFile, WhereAGrowthCannotWriteItsLastSuperblockThePoolIsNotDurable)
     EXPECT_EQ(code_of(pool->grow(512 << 10)), errc::outcome_unknown);
     pool->abandon();
     EXPECT_EQ(found(), "not_durable");
+    const auto generation = [&](unsigned copy) { return static_cast<int>(superblock_copy(path(), copy).generation); };
+    EXPECT_EQ(std::abs(generation(0) - generation(1)), 1) << "what checks the pool takes others for torn";
 }
 
 }  // namespace

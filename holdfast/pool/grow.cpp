@@ -73,7 +73,8 @@ error mapped_pool::note_failed_sync(error reason) noexcept {
     // The kernel reports a failed write to one sync only, and this one has taken the report.
     sync_failed_.store(true, std::memory_order_release);
     if (groups_) groups_->poison();
-    if (is_armed_on_file()) disown_boot();
+    // While it is opened nothing was committed that could be lost.
+    if (groups_ && is_armed_on_file()) disown_boot();
     return reason;
 }
 
