@@ -13,7 +13,8 @@
 //   5. Where the log cannot be synced, commits that have returned may be lost, whatever the page cache shows. The
 //      superblock names no boot any more: opening returns `not_durable`, also in this one.
 // A power failure that nobody announced leaves any of the unsynced pages behind a superblock that says `on_power_fail`
-// and names another boot: opening returns `not_durable`, and what `accept_not_durable` opens may be torn.
+// and names another boot: opening returns `not_durable`, and what `accept_not_durable` opens may be torn. (A file
+// system that is lost and mounted again in the same boot leaves the same, and names this boot: nobody can tell.)
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/pool/planted.hpp>
