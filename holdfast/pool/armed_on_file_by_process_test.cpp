@@ -111,7 +111,7 @@ TEST_F(ArmedOnFileByProcess, ALargerPoolIsPlannedToTakeLonger) {
     ASSERT_TRUE(handler.arm_on_file(small)) << handler.last_decline();
     const std::uint64_t of_small = handler.budget().write_back_us;
     ASSERT_TRUE(handler.arm_on_file(large)) << handler.last_decline();
-    EXPECT_GT(handler.budget().write_back_us - of_small, of_small);
+    EXPECT_GT(handler.budget().write_back_us - of_small, 10'000u) << "a million times what was measured";
     handler.disarm(small);
     handler.disarm(large);
 }
