@@ -20,7 +20,8 @@ std::string state_of(const pool_info& info) {
     const std::string at = fmt::format("at level {}", name_of(info.last_level));
     if (info.same_boot) return "in use, or left by a killed process; was open " + at;
     if (survives_power(info.last_level)) return "left open when the machine went down; was open " + at;
-    return "left open when the machine went down; was open " + at + ", so its latest changes may be lost";
+    return "left open when the machine went down or a sync failed; was open " + at +
+           ", so its latest changes may be lost";
 }
 
 #if HOLDFAST_HAS_DNV

@@ -193,12 +193,15 @@ result<void> open_parts(engine::pool opened, bool protects) {
     the_space.pool = &the_space.handle->core();
     the_space.forget_mended();
     the_space.corrected.begin(the_space.pool->homes_are_private() ? &home::rewrite : nullptr);
-    // The commit of a block that is open then may be a durable one.
-    const bool persists = the_space.pool->on_fall_back([] {
+    // The commit of a block that is open then may be a durable one. (On a file each logs all that it stores, and none
+    // is waited for: batteries do not last for a block.) A handler may be lost as soon as this is registered.
+    the_space.stores_fresh_home = the_space.pool->lanes() != nullptr;
+    const bool may_wait = the_space.stores_fresh_home;
+    const bool persists = may_wait && the_space.pool->on_fall_back([] {
         the_space.stores_fresh_home = false;
         home::wait_for_others();
     });
-    the_space.stores_fresh_home = the_space.pool->lanes() != nullptr && !persists;
+    if (persists) the_space.stores_fresh_home = false;
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
     auto window = persist::address_range::reserve(the_space.pool->path(), base / expansion, reserved);

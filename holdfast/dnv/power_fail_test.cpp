@@ -155,6 +155,33 @@ TEST_F(DnvPowerFail, ABlockThatGrowsThePoolDoesNotWaitForTheHandlersLossWhichWai
     expect_sound_list(1);
 }
 
+TEST_F(DnvPowerFail, ABlockThatIsOpenDoesNotKeepAPoolOnAFileFromBecomingDurable) {
+    use_way(4);
+    open();
+    push_some(5);
+    struct loss {
+        powerfail::test::test_handler* handler;
+        std::thread thread;
+        std::atomic<bool> is_over{false};
+    } losing{&*handler_, {}};
+    push_front_and_call(
+        77, 200,
+        [](void* with) {
+            auto* const what = static_cast<loss*>(with);
+            what->thread = std::thread([what] {
+                EXPECT_TRUE(what->handler->lose());
+                what->is_over = true;
+            });
+            for (int i = 0; i < 1000 && !what->is_over; ++i) ::usleep(10'000);
+            EXPECT_TRUE(what->is_over);
+        },
+        &losing);
+    losing.thread.join();
+    EXPECT_EQ(the_space.pool->durability(), level::power);
+    expect_sound_list(6);
+    expect_sound_pool(6);
+}
+
 TEST_F(DnvPowerFail, ABlockThatIsOpenWhenTheHandlerIsLostCommitsDurably) {
     open();
     push_some(5);

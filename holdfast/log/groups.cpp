@@ -161,6 +161,8 @@ result<void> group_log::synced(F&& sync) {
     return done;
 }
 
+result<void> group_log::sync_alone(const std::function<result<void>()>& sync) { return synced(sync); }
+
 void group_log::lead(std::unique_lock<std::mutex>& lock, bool brings_home) {
     HOLDFAST_ASSERT_ALWAYS(!leading_, "one thread leads");
     leading_ = true;
@@ -214,6 +216,9 @@ result<void> group_log::bring_home(bool gives_back) {
 
 result<void> group_log::write_group(group& sealed, std::uint64_t sequence) {
     if (poisoned()) return poisoned_error(file_.path(), errc::poisoned);
+    // Deferral has ended, and who ends it may not have come to its sync yet: a group counts once all before it do.
+    if (!is_deferred_ && synced_ < last_written_)
+        if (auto done = sync_records(last_written_); !done) return done;
     // Fresh blocks were stored without logging: they must be durable before a record that names them.
     if (sealed.sync_first && !is_deferred_)
         if (auto done = synced([&] { return file_.sync(site::redo_fresh_sync); }); !done) return done;
@@ -254,7 +259,8 @@ result<void> group_log::write_parts(group& sealed, std::uint64_t sequence, std::
 /// Requires: all groups up to that one are written.
 result<void> group_log::sync_records(std::uint64_t up_to) {
     if (is_planted(planted::deferred_records_not_synced)) return {};
-    if (auto done = synced([&] { return file_.sync(site::log_deferred_sync); }); !done) return done;
+    const auto sync = [&] { return synced_ >= up_to ? result<void>{} : file_.sync(site::log_deferred_sync); };
+    if (auto done = synced(sync); !done) return done;
     std::uint64_t before = synced_;
     while (before < up_to && !synced_.compare_exchange_weak(before, up_to)) {
     }

@@ -62,6 +62,12 @@ public:
     /// whatever the page cache shows.
     std::function<void()> on_deferred_lost;
 
+    /// Makes a sync of the file that is not the log's own, or a write that is one: like the log's, it comes alone, and
+    /// not behind one that failed. Errors: poisoned; what it returns, which poisons. Thread-safe.
+    result<void> sync_alone(const std::function<result<void>()>& sync);
+    /// Returns when no sync is in progress. Requires: poisoned, so that none begins.
+    void wait_for_syncs() { const std::lock_guard none(syncing_); }
+
     /// Whether a payload can be logged at all. Errors: transaction_too_large, poisoned.
     result<void> admit(std::uint64_t payload_words) const;
     /// Adds a payload to the open group; waits while that is full. Call with the caller's locks held. `sync_first`: the

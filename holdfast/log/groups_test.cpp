@@ -6,8 +6,38 @@
 #include <holdfast/persist/test_scratch.hpp>
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <functional>
 #include <optional>
 #include <thread>
+#include <utility>
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+/// Called once, before the next write that is no sync.
+std::function<void()> before_a_write;
+/// So many syncs fail from now on.
+std::atomic<int> syncs_that_fail{0};
+}  // namespace
+
+extern "C" int fdatasync(int descriptor) {
+    if (syncs_that_fail > 0) {
+        --syncs_that_fail;
+        errno = EIO;
+        return -1;
+    }
+    return static_cast<int>(::syscall(SYS_fdatasync, descriptor));
+}
+
+extern "C" ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
+    if (auto call = std::exchange(before_a_write, nullptr)) call();
+    return ::syscall(SYS_pwrite64, descriptor, bytes, size, offset);
+}
 
 namespace holdfast {
 namespace {
@@ -84,6 +114,15 @@ TEST_F(Groups, WhereSyncsAreDeferredACommitCostsNoneAndOneAtTheEndCoversAll) {
     EXPECT_EQ((persist::thread_counters() - deferred).syncs, 2u) << "from then on each group has its own";
 }
 
+TEST_F(Groups, WhereSyncsAreDeferredAGroupInPartsIsSyncedAtTheEndToo) {
+    log_->defer_syncs();
+    const auto before = persist::thread_counters();
+    ASSERT_TRUE(commit(run(image_.offset(0), std::vector<std::uint64_t>(3000, 4))));
+    EXPECT_EQ((persist::thread_counters() - before).syncs, 0u);
+    ASSERT_TRUE(log_->end_deferral());
+    EXPECT_EQ((persist::thread_counters() - before).syncs, 1u);
+}
+
 TEST_F(Groups, WhereSyncsAreDeferredACheckpointSyncsRecordsBeforeHomes) {
     log_->defer_syncs();
     ASSERT_TRUE(commit(run(image_.offset(1), {7})));
@@ -91,6 +130,82 @@ TEST_F(Groups, WhereSyncsAreDeferredACheckpointSyncsRecordsBeforeHomes) {
     ASSERT_TRUE(log_->checkpoint());
     EXPECT_EQ((persist::thread_counters() - before).syncs, 3u);
     EXPECT_EQ(word_on_file(1), 7u);
+}
+
+TEST_F(Groups, WhereTheCheckpointOfACommitCannotSyncWhatWasDeferredThatIsSaid) {
+    if (!private_pages::can_be_kept()) GTEST_SKIP() << "memory is mapped in larger pages";
+    auto homes = persist::mapping::map(*file_, 0, image_.size(), image_.size(), persist::mapping::kind::private_copy);
+    ASSERT_TRUE(homes) << homes.error().text();
+    private_pages pages(*homes, *file_, 4096);
+    pages.found(0, 0);
+    ASSERT_TRUE(pages.is_half_used()) << "so that each commit empties the log";
+    log_->bound(pages);
+    log_->defer_syncs();
+    int losses = 0;
+    log_->on_deferred_lost = [&] { ++losses; };
+    syncs_that_fail = 1;
+    ASSERT_TRUE(commit(run(image_.offset(1), {7})));
+    EXPECT_EQ(losses, 1);
+    EXPECT_TRUE(log_->poisoned());
+}
+
+TEST_F(Groups, ASyncThatFailsPoisonsTheLogBeforeAnotherBegins) {
+    EXPECT_FALSE(log_->sync_alone([]() -> result<void> { return error{.code = errc::io, .what = "it failed"}; }));
+    EXPECT_TRUE(log_->poisoned());
+    EXPECT_FALSE(log_->sync_alone([]() -> result<void> {
+        ADD_FAILURE() << "the kernel has told of the failed write already";
+        return {};
+    }));
+}
+
+TEST_F(Groups, AGroupThatIsBeingWrittenWhenDeferralEndsIsSyncedBeforeItCounts) {
+    log_->defer_syncs();
+    ASSERT_TRUE(commit(run(image_.offset(1), {7})));
+    before_a_write = [&] { std::thread([&] { EXPECT_TRUE(log_->end_deferral()); }).join(); };
+    const auto before = persist::thread_counters();
+    ASSERT_TRUE(commit(run(image_.offset(2), {8})));
+    EXPECT_EQ((persist::thread_counters() - before).syncs, 1u);
+}
+
+/// Whether a signal keeps a thread.
+std::atomic<bool> is_held_up{false};
+
+TEST_F(Groups, ACommitThatComesBeforeTheSyncWithWhichDeferralEndsSyncsTheGroupsBeforeItself) {
+    log_->defer_syncs();
+    ASSERT_TRUE(commit(run(image_.offset(1), {7})));
+    std::atomic<bool> has_begun{false}, may_end{false};
+    std::thread other([&] {
+        EXPECT_TRUE(log_->sync_alone([&]() -> result<void> {
+            has_begun = true;
+            while (!may_end) std::this_thread::yield();
+            return {};
+        }));
+    });
+    while (!has_begun) std::this_thread::yield();
+    std::thread ending([&] { EXPECT_TRUE(log_->end_deferral()); });
+    // Behind it, and in front of its sync.
+    const auto pause = std::chrono::milliseconds{50};
+    std::this_thread::sleep_for(pause);
+    is_held_up = true;
+    struct sigaction holding_up{};
+    holding_up.sa_handler = [](int) {
+        while (is_held_up) ::usleep(100);
+    };
+    ASSERT_EQ(::sigaction(SIGUSR1, &holding_up, nullptr), 0);
+    ASSERT_EQ(::pthread_kill(ending.native_handle(), SIGUSR1), 0);
+    std::uint64_t syncs = 0;
+    std::thread committing([&] {
+        const auto before = persist::thread_counters();
+        EXPECT_TRUE(commit(run(image_.offset(2), {8})));
+        syncs = (persist::thread_counters() - before).syncs;
+    });
+    std::this_thread::sleep_for(pause);
+    may_end = true;
+    other.join();
+    committing.join();
+    is_held_up = false;
+    ending.join();
+    EXPECT_EQ(syncs, 2u);
 }
 
 TEST_F(Groups, CommitsThatWaitTogetherShareASync) {

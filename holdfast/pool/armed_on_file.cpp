@@ -13,7 +13,8 @@
 //   5. Where the log cannot be synced, commits that have returned may be lost, whatever the page cache shows. The
 //      superblock names no boot any more: opening returns `not_durable`, also in this one.
 // A power failure that nobody announced leaves any of the unsynced pages behind a superblock that says `on_power_fail`
-// and names another boot: opening returns `not_durable`, and what `accept_not_durable` opens may be torn.
+// and names another boot: opening returns `not_durable`, and what `accept_not_durable` opens may be torn. (A file
+// system that is lost and mounted again in the same boot leaves the same, and names this boot: nobody can tell.)
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/pool/mapped_pool.hpp>
 #include <holdfast/pool/planted.hpp>
@@ -34,8 +35,8 @@ void mapped_pool::arm_on_file() {
     if (has_charge_) level_ = level::on_power_fail;
 }
 
-/// Step 4. Requires: growing_ is held. Errors: io, poisoned; then nobody can do more for the pool. In each case the
-/// handler has no charge any more.
+/// Step 4. Requires: growing_ is held. Errors: io, and the handler still has charge and calls again; poisoned, and
+/// nobody can do more for the pool.
 result<void> mapped_pool::become_power_on_file() {
     HOLDFAST_ASSERT_ALWAYS(is_armed_on_file(), "a pool on a file goes on at power once");
     if (is_planted(planted::power_recorded_before_sync))
@@ -43,15 +44,18 @@ result<void> mapped_pool::become_power_on_file() {
     auto done = groups_->end_deferral();
     if (done) done = write_superblock(format::pool_state::dirty, level::power);
     if (done) level_ = level::power;
-    let_handler_go();
+    if (done || groups_->poisoned()) let_handler_go();
     return done;
 }
 
-/// Step 5. By any thread.
+/// Step 5. By any thread. Requires: if there is a log, it is poisoned.
 void mapped_pool::disown_boot() noexcept {
+    // From then on the pool gets no superblock but this one.
+    if (groups_) groups_->wait_for_syncs();
     try {
-        // Not what others go on from, who hold growing_: a pool whose sync has failed gets no other superblock.
-        format::superblock next = superblock_now();
+        // The one that the next opening would read: a growth may have written it, or said that it could not.
+        const auto last = read_superblock(*file_);
+        format::superblock next = last ? *last : superblock_now();
         put_text(next.boot_id, "");
         ++next.generation;
         // Where this fails as well, the page cache may still have it.

@@ -73,7 +73,8 @@ error mapped_pool::note_failed_sync(error reason) noexcept {
     // The kernel reports a failed write to one sync only, and this one has taken the report.
     sync_failed_.store(true, std::memory_order_release);
     if (groups_) groups_->poison();
-    if (is_armed_on_file()) disown_boot();
+    // While it is opened nothing was committed that could be lost.
+    if (groups_ && is_armed_on_file()) disown_boot();
     return reason;
 }
 
@@ -99,8 +100,8 @@ result<void> mapped_pool::prepare_zone(heap_zone zone) {
     if (auto allocated = file_->allocate(zone.offset + zone.bytes); !allocated) return allocated;
     if (auto written = file_->write_at(zone.offset, header.data(), header.size(), site::pool_grow); !written)
         return written;
-    if (auto synced = file_->sync(site::pool_grow_sync, zone.offset, zone.bytes); !synced)
-        return note_failed_sync(synced.error());
+    const auto sync = [&] { return file_->sync(site::pool_grow_sync, zone.offset, zone.bytes); };
+    if (auto synced = groups_ ? groups_->sync_alone(sync) : sync(); !synced) return note_failed_sync(synced.error());
     auto mapped = mapping_->extend(*file_, zone.offset + zone.bytes);
     if (mapped && medium_mapping_) mapped = medium_mapping_->extend(*file_, zone.offset + zone.bytes);
     return mapped;
@@ -115,7 +116,7 @@ result<void> mapped_pool::write_grown_superblocks(heap_zone zone) {
     next.pool_bytes = zone.offset + zone.bytes;
     for (int copy = 0; copy < 2; ++copy) {
         ++next.generation;
-        if (auto written = holdfast::write_superblock(*file_, next); !written) {
+        if (auto written = put_superblock(next); !written) {
             error reason = note_failed_sync(written.error());
             reason.code = errc::outcome_unknown;
             return reason;

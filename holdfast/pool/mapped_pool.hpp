@@ -80,6 +80,7 @@ private:
                                                      const open_options& options);
     result<void> close_shared();
     result<void> write_superblock(format::pool_state state, level promise);
+    result<void> put_superblock(const format::superblock& next);
     result<void> strengthen(persist::site_id where);
     void take_zones(std::span<const heap_zone> zones) noexcept;
     result<void> prepare_zone(heap_zone zone);

@@ -289,6 +289,12 @@ void mapped_pool::connect_heap() {
     if (groups_) groups_->on_truncated = tell;
 }
 
+/// A write that is a sync: it takes the report of a write of the log that failed.
+result<void> mapped_pool::put_superblock(const format::superblock& next) {
+    const auto write = [&] { return holdfast::write_superblock(*file_, next); };
+    return groups_ ? groups_->sync_alone(write) : write();
+}
+
 result<void> mapped_pool::write_superblock(format::pool_state state, level promise) {
     format::superblock next = superblock_;
     next.state = state;
@@ -305,7 +311,7 @@ result<void> mapped_pool::write_superblock(format::pool_state state, level promi
     if (promise == level::on_power_fail && state != format::pool_state::clean && !is_armed_on_file())
         next.required_features |= format::feature_shadow_log;
     if (!opens || !is_planted(planted::generation_not_raised)) ++next.generation;
-    if (auto written = holdfast::write_superblock(*file_, next); !written) return note_failed_sync(written.error());
+    if (auto written = put_superblock(next); !written) return note_failed_sync(written.error());
     seal_next(next);
     const std::lock_guard lock(header_);
     superblock_ = next;

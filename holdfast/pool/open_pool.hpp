@@ -94,7 +94,8 @@ public:
     /// What holds if the process dies inside: the next open recovers the same.
     /// Errors: not_found, permission_denied, not_a_pool, truncated, corrupt, version_unsupported,
     /// feature_unsupported, layout_mismatch, engine_mismatch, address_taken, busy, not_durable,
-    /// level_unavailable, io. Nothing is changed by a failed open.
+    /// level_unavailable, io. Nothing is changed by a failed open, but that a pool of `on_power_fail` on a file whose
+    /// sync has failed is not_durable from then on.
     static result<std::unique_ptr<open_pool>> open(const std::string& path, const engine_description& engine,
                                                    const open_options& options);
 

@@ -172,9 +172,8 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
         return about(pool.path_, errc::not_durable,
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
-    const bool was_warned = block.level == static_cast<std::uint32_t>(level::on_power_fail) && !is_armed(block);
     error reason = about(pool.path_, errc::not_durable,
-                         was_warned
+                         is_armed_on_file(block)
                              ? "the pool was in use at on_power_fail, and nobody had its latest commits synced, or a "
                                "sync failed: they may be lost or torn (accept_not_durable opens it)"
                          : is_armed(block)
@@ -415,7 +414,11 @@ result<void> pool_opener::settle(mapped_pool& pool, bool was_clean, log_replay& 
         written = was_at_power ? write_log_anew(pool, replay) : pool.file_->write_anew(0, pool.size_);
     const bool may_be_anywhere = !was_clean && !was_at_power;
     const std::uint64_t end = may_be_anywhere ? pool.size_.load() : heap_begin(pool.superblock_);
-    if (written) written = pool.file_->sync(site::pool_open_sync, 0, end);
+    if (written) {
+        written = pool.file_->sync(site::pool_open_sync, 0, end);
+        // The next opening's sync may pass, and the page cache alone had what commits have promised.
+        if (!written && is_armed_on_file(pool.superblock_)) pool.disown_boot();
+    }
     if (!written || !writes_anew) return written;
     // What is applied is what is durable by now, and not what a page showed that has been dropped since.
     auto durable = read_log(pool);

@@ -8,6 +8,7 @@
 #include <holdfast/powerfail/triggers.hpp>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -16,8 +17,19 @@
 #include <optional>
 #include <thread>
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+
+namespace {
+std::atomic<bool> no_thread_starts{false};
+}  // namespace
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*runs)(void*), void* with) {
+    static const auto next = reinterpret_cast<decltype(&::pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+    return no_thread_starts ? EAGAIN : next(thread, how, runs, with);
+}
 
 namespace holdfast {
 namespace {
@@ -183,6 +195,33 @@ TEST_F(PowerDaemon, ThatIsGoneLeavesPoolsAtPowerThoughAnotherPoolIsOpenedMeanwhi
     auto other = open_pool::create(scratch_.file("other"), redo_like, options);
     ASSERT_TRUE(other) << other.error().text();
     EXPECT_EQ((*other)->durability(), level::power);
+    is_short = false;
+    expect_fall_back(*pool);
+}
+
+TEST_F(PowerDaemon, ThatIsGoneLeavesPoolsAtPowerThoughNoThreadCanBeStartedToHearTheNextOne) {
+    begin_daemon();
+    const process_handler& handler = use();
+    auto pool = make();
+    ASSERT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
+    commit_word(*pool, 5);
+    std::atomic<int> tries{0};
+    std::atomic<bool> is_short{true};
+    pool->on_fall_back([&] {
+        ++tries;
+        if (is_short.load()) throw std::bad_alloc();
+    });
+    end_daemon(SIGKILL);
+    wait_for([&] { return tries.load() != 0; });
+    begin_daemon();
+    no_thread_starts = true;
+    auto options = small_nvram_pool(level::on_power_fail);
+    options.base += std::uint64_t{1} << 31;
+    auto other = open_pool::create(scratch_.file("other"), redo_like, options);
+    no_thread_starts = false;
+    ASSERT_TRUE(other) << other.error().text();
+    EXPECT_EQ((*other)->durability(), level::power);
+    EXPECT_NE(handler.last_decline().find("no thread"), std::string::npos) << handler.last_decline();
     is_short = false;
     expect_fall_back(*pool);
 }

@@ -113,11 +113,20 @@ superblock saved_after(superblock now) noexcept {
     return with_checksum(now);
 }
 
-bool is_armed(const superblock& block) noexcept {
+namespace {
+
+bool is_in_use_on_power_fail(const superblock& block) noexcept {
     return block.state == format::pool_state::dirty &&
-           block.level == static_cast<std::uint32_t>(level::on_power_fail) &&
-           (block.required_features & format::feature_shadow_log) != 0;
+           block.level == static_cast<std::uint32_t>(level::on_power_fail);
 }
+bool has_shadow(const superblock& block) noexcept {
+    return (block.required_features & format::feature_shadow_log) != 0;
+}
+
+}  // namespace
+
+bool is_armed(const superblock& block) noexcept { return is_in_use_on_power_fail(block) && has_shadow(block); }
+bool is_armed_on_file(const superblock& block) noexcept { return is_in_use_on_power_fail(block) && !has_shadow(block); }
 
 namespace {
 

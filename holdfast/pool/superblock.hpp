@@ -62,6 +62,8 @@ format::superblock saved_after(format::superblock now) noexcept;
 
 /// In use at `on_power_fail`, and not saved so far: its log is in memory. (That of an ordinary file is in the file.)
 bool is_armed(const format::superblock& block) noexcept;
+/// In use at `on_power_fail` on an ordinary file: the page cache alone may have what commits have promised.
+bool is_armed_on_file(const format::superblock& block) noexcept;
 
 /// Under what the kernel module saves the log of the life that wrote this superblock; without a key where a sandbox
 /// hides what tells the file from others. Errors: io.

@@ -102,8 +102,10 @@ public:
     void disarm(charge& given_back) noexcept;
     result<alarm_report> fail_power();
     void power_is_back() noexcept {
+        // A child has the parent's watcher, and what wakes that under a number that may be another file's by now.
+        if (!is_of_this_process()) return;
         note_power();
-        if (watcher* const told = told_.load(std::memory_order_acquire)) told->tell(news::power_is_back);
+        tell(news::power_is_back);
     }
     bool give_up();
     save_budget budget() const {
@@ -137,7 +139,17 @@ private:
     bool may_be_failing() const noexcept {
         return clock::now().time_since_epoch().count() < failing_until_.load(std::memory_order_acquire);
     }
-    bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
+    bool is_of_this_process() const noexcept { return process_.load(std::memory_order_acquire) == ::getpid(); }
+    /// False: there is no watcher. It hears it even if it is to end now.
+    bool tell(news what) noexcept {
+        // Who ends it waits for those who came before.
+        if (told_.load() == nullptr) return false;
+        telling_.fetch_add(1);
+        watcher* const told = told_.load();
+        if (told != nullptr) told->tell(what);
+        telling_.fetch_sub(1);
+        return told != nullptr;
+    }
     /// A child has inherited a lock that nobody in it may have to give back; until it arms a pool it has none of this.
     template <class Value, class Ask>
     Value asked(Value of_child, Ask ask) const {
@@ -148,7 +160,9 @@ private:
     result<void> check_options() const;
     void leave_to_parent() noexcept;
     void begin_in_child() noexcept;
+    void begin_in_child_once() noexcept;
     result<void> open_triggers();
+    void stop_watcher() noexcept;
     void stop_threads() noexcept;
     result<void> start_threads();
     void alarm(clock::time_point begun) noexcept;
@@ -167,7 +181,7 @@ private:
     const save_speed speed_;
     double park_ns_per_thread_ = 0;
     double park_ns_ = 0;  ///< of all, as the last pool was armed
-    pid_t process_ = ::getpid();
+    std::atomic<pid_t> process_ = ::getpid();  ///< negative: the child of that number begins
     std::mutex starting_;           ///< guards the threads
     std::mutex calling_;            ///< one `fail_power` at a time
     mutable priority_mutex mutex_;  ///< guards what follows
@@ -178,6 +192,7 @@ private:
     std::optional<watcher> watcher_;
     watcher* alarmed_by_ = nullptr;  ///< for its thread, also while `watcher_` is being reset
     std::atomic<watcher*> told_{nullptr};
+    std::atomic<unsigned> telling_{0};  ///< those who may use what they found there
     std::thread loser_;
     std::atomic<std::uint32_t> alarms_{0};
     std::atomic<clock::rep> failing_until_{0};  ///< of the clock; 0: it is not
@@ -199,9 +214,22 @@ void process_handler::implementation::begin_in_child() noexcept {
     pools_.all().clear();
     opened_.reset();
     told_ = nullptr;
+    telling_ = 0;
     lost_ = nothing_lost;
-    process_ = ::getpid();
     if (options.parks) parking::prepare();
+}
+
+/// Several threads of the child may open its first pools.
+void process_handler::implementation::begin_in_child_once() noexcept {
+    const pid_t self = ::getpid();
+    for (pid_t seen = process_; seen != self; seen = process_) {
+        if (seen == -self || !process_.compare_exchange_strong(seen, -self)) {
+            std::this_thread::yield();
+            continue;
+        }
+        begin_in_child();
+        process_.store(self, std::memory_order_release);
+    }
 }
 
 /// Of pools that are saved with all threads stopped. A save that is taken back while the power still fails is none.
@@ -238,9 +266,20 @@ result<void> process_handler::implementation::open_triggers() {
 /// Begins again where a trigger was lost. Requires: starting_ is held.
 result<void> process_handler::implementation::start_threads() {
     if (watcher_ && !watcher_->has_lost_trigger()) return {};
+    const auto no_thread = [] { return error{.code = errc::io, .what = "no thread could be started"}; };
     // Where they cannot be had, the threads that are there still let pools go on at `power`.
     if (auto opened = open_triggers(); !opened) return opened;
-    stop_threads();
+    if (!loser_.joinable()) {
+        lost_ = nothing_lost;
+        loser_ = start_without_signals([this] { give_up_when_asked(); });
+        if (!loser_.joinable()) return no_thread();
+    }
+    stop_watcher();
+    // What it has not come to say, or nobody hears from here on if no other can be started.
+    if (pools() != 0) ask_to_give_up();
+    // What is armed from now on is not what the thread is giving up.
+    while (pools() == 0 && lost_.load(std::memory_order_acquire) == all_lost)
+        std::this_thread::sleep_for(std::chrono::microseconds{100});
     // One that came while there was nothing to save is no alarm.
     if (pools() == 0)
         if (const auto came_at = watcher::forget_sigpwr()) note_failure(*came_at);
@@ -249,20 +288,22 @@ result<void> process_handler::implementation::start_threads() {
                                      [this] { note_power(); }});
     opened_.reset();
     alarmed_by_ = &*watcher_;
-    // A pool that was to be given up still is.
-    lost_ = pools() == 0 ? nothing_lost : all_lost;
-    loser_ = start_without_signals([this] { give_up_when_asked(); });
-    if (!loser_.joinable() || !watcher_->start()) {
-        stop_threads();
-        return error{.code = errc::io, .what = "no thread could be started"};
+    if (!watcher_->start()) {
+        watcher_.reset();
+        return no_thread();
     }
     told_ = &*watcher_;
     return {};
 }
 
-void process_handler::implementation::stop_threads() noexcept {
+void process_handler::implementation::stop_watcher() noexcept {
     told_ = nullptr;
+    while (telling_ != 0) std::this_thread::sleep_for(std::chrono::microseconds{100});
     watcher_.reset();
+}
+
+void process_handler::implementation::stop_threads() noexcept {
+    stop_watcher();
     lost_ = ended;
     lost_.notify_all();
     if (loser_.joinable()) loser_.join();
@@ -291,6 +332,8 @@ bool process_handler::implementation::can_take(const result<void>& started, bool
     if (!started) return decline(started.error().text());
     if (lost_.load(std::memory_order_acquire) != nothing_lost) return decline("the handler has been given up");
     if (may_be_failing()) return decline("the power is failing, and nobody has said that it is back");
+    // Since `start_threads`, and those whom that is told to may be at the end of giving up what was armed before.
+    if (watcher_->has_lost_trigger()) return decline("what tells that the power fails was lost at this moment");
     // Those of one kind are saved in milliseconds, with all threads stopped; the others in seconds, while threads run.
     if (!pools_.all().empty() && pools_.all().front().is_on_file != on_file)
         return decline(on_file ? "the handler has charge of pools that are not on ordinary files"
@@ -311,7 +354,7 @@ bool process_handler::implementation::keep(const armed_pool& taken) {
 }
 
 bool process_handler::implementation::arm(charge& taken) {
-    if (!is_of_this_process()) begin_in_child();
+    begin_in_child_once();
     const std::lock_guard starting(starting_);
     const auto started = start_threads();
     const std::lock_guard lock(mutex_);
@@ -324,7 +367,7 @@ bool process_handler::implementation::arm(charge& taken) {
 }
 
 bool process_handler::implementation::arm_on_file(charge& taken) {
-    if (!is_of_this_process()) begin_in_child();
+    begin_in_child_once();
     const std::lock_guard starting(starting_);
     const auto started = start_threads();
     const auto sync_ns = save_speed::measure_sync(persist::directory_of(taken.path), taken.pool_bytes);
@@ -419,10 +462,12 @@ result<alarm_report> process_handler::implementation::fail_power() {
     };
     if (!is_of_this_process()) return refuse();
     const std::lock_guard calling(calling_);
-    watcher* const told = told_.load(std::memory_order_acquire);
-    if (told == nullptr) return refuse();
     const std::uint32_t before = alarms_.load(std::memory_order_acquire);
-    told->tell(news::power_fails);
+    if (!tell(news::power_fails)) {
+        // It may be beginning again.
+        const std::lock_guard starting(starting_);
+        if (!tell(news::power_fails)) return refuse();
+    }
     alarms_.wait(before, std::memory_order_acquire);
     return last_alarm();
 }

@@ -1,5 +1,7 @@
 // What each trigger takes for a failure of the power. Devices that this machine may not have are pipes here, read by
 // the same code.
+#include <holdfast/powerfail/power_daemon.hpp>
+#include <holdfast/powerfail/process_handler.hpp>
 #include <holdfast/powerfail/triggers.hpp>
 #include <holdfast/powerfail/watcher.hpp>
 
@@ -12,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <linux/input.h>
@@ -210,6 +213,45 @@ TEST(Watcher, ThatIsToEndAnswersAnAlarmThatWasToldBefore) {
         }
         ASSERT_EQ(alarms.load(), 1);
     }
+}
+
+TEST(Handler, ThatBeginsAgainAfterALossHearsWhoSaysThatThePowerFails) {
+    const persist::test::scratch_directory scratch{"/dev/shm"};
+    const std::string socket = scratch.file("powerd");
+    const auto while_there_is_a_daemon = [&](auto f) {
+        const auto daemon = power_daemon::open(socket, {}).value();
+        std::thread running([&] { daemon->run([](const std::string&) {}); });
+        f();
+        daemon->stop();
+        running.join();
+    };
+    process_handler_options options;
+    options.hold_up = std::chrono::hours{1};
+    options.share = 1;
+    options.parks = false;
+    options.daemon = socket;
+    options.daemon_silence = std::chrono::hours{1};
+    process_handler handler(options);
+    charge taken;
+    taken.path = scratch.file("pool");
+    taken.pool_bytes = 4096;
+    taken.lost = [&] {
+        handler.disarm(taken);
+        return true;
+    };
+    while_there_is_a_daemon([&] { EXPECT_TRUE(handler.arm_on_file(taken)) << handler.last_decline(); });
+    std::atomic<bool> ends{false};
+    std::vector<std::thread> telling;
+    telling.emplace_back([&] { while (!ends) EXPECT_TRUE(handler.fail_power()); });
+    telling.emplace_back([&] { while (!ends) handler.power_is_back(); });
+    for (int i = 0; i < 200; ++i)
+        while_there_is_a_daemon([&] {
+            static_cast<void>(handler.arm_on_file(taken));
+            handler.disarm(taken);
+        });
+    ends = true;
+    for (auto& each : telling) each.join();
+    EXPECT_GT(handler.last_alarm().number, 0u);
 }
 
 TEST(Watcher, ThatIsToEndStillWaitsUntilThePowerHasStayed) {

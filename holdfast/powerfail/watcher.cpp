@@ -18,6 +18,7 @@ namespace {
 
 // A handler and not signalfd: that would need the signal blocked in each thread of the program, whenever it began.
 constinit std::atomic<int> wakes_at_sigpwr{-1};
+constinit std::atomic<pid_t> has_waking{0};  ///< the process; in its children the number may be any other file's
 constinit std::atomic<bool> sigpwr_came{false};
 constinit std::atomic<watcher::clock::rep> sigpwr_came_at{0};
 
@@ -32,7 +33,8 @@ void note_sigpwr(int) {
     const int kept = errno;
     sigpwr_came_at.store(watcher::clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     sigpwr_came.store(true, std::memory_order_release);
-    if (const int wakes = wakes_at_sigpwr.load(std::memory_order_acquire); wakes >= 0) wake(wakes);
+    const int wakes = wakes_at_sigpwr.load(std::memory_order_acquire);
+    if (wakes >= 0 && has_waking.load(std::memory_order_relaxed) == ::getpid()) wake(wakes);
     errno = kept;
 }
 
@@ -59,6 +61,7 @@ watcher::watcher(std::vector<std::unique_ptr<trigger>> triggers, bool on_sigpwr,
     polled_.push_back({wakes_, POLLIN, 0});
     last_heard_.assign(triggers_.size(), clock::now());
     if (!on_sigpwr_) return;
+    has_waking.store(::getpid(), std::memory_order_relaxed);
     wakes_at_sigpwr.store(wakes_, std::memory_order_release);
     take_sigpwr();
 }
