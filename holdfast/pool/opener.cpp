@@ -399,8 +399,8 @@ result<log_replay> pool_opener::read_log(const mapped_pool& pool) {
 /// a cut leaves. (On media that are mapped directly the kernel writes back what any process stored.) And after a write
 /// that failed the page cache holds pages that are not on the device, and that no sync would write again. So on an
 /// ordinary file nothing that an unclean end left is taken for durable: it is written anew. On a device nobody but the
-/// library writes lines back: those of superblocks and log, whose homes replay stores again, and after a life below
-/// `power` all.
+/// library writes lines back. After an unclean end all are: a line object that was stored in the last moment is seen by
+/// whoever reads it from now on, and no log has it.
 result<void> pool_opener::settle(mapped_pool& pool, bool was_clean, log_replay& replay) {
     if (is_planted(planted::nothing_settled)) return {};
     const bool is_cached = pool.storage_.kind == medium::file;
@@ -412,8 +412,7 @@ result<void> pool_opener::settle(mapped_pool& pool, bool was_clean, log_replay& 
     const bool writes_anew = is_cached && !was_clean && survives_power(pool.level_);
     if (written && writes_anew)
         written = was_at_power ? write_log_anew(pool, replay) : pool.file_->write_anew(0, pool.size_);
-    const bool may_be_anywhere = !was_clean && !was_at_power;
-    const std::uint64_t end = may_be_anywhere ? pool.size_.load() : heap_begin(pool.superblock_);
+    const std::uint64_t end = was_clean ? heap_begin(pool.superblock_) : pool.size_.load();
     if (written) {
         written = pool.file_->sync(site::pool_open_sync, 0, end);
         // The next opening's sync may pass, and the page cache alone had what commits have promised.
