@@ -61,7 +61,9 @@ extern "C" ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t 
 
 extern "C" ssize_t pwritev2(int descriptor, const iovec* pieces, int count, off_t offset, int flags) {
     if (auto call = std::exchange(before_a_durable_write, nullptr)) call();
-    const ssize_t written = ::syscall(SYS_pwritev2, descriptor, pieces, count, offset, 0, flags);
+    ssize_t written = ::syscall(SYS_pwritev2, descriptor, pieces, count, offset, 0, flags);
+    // qemu-user has no such call.
+    if (written < 0 && errno == ENOSYS) written = ::pwritev(descriptor, pieces, count, offset);
     if (durable_writes_before_one_that_fails < 0 || durable_writes_before_one_that_fails-- != 0) return written;
     errno = EIO;
     return -1;
