@@ -155,23 +155,30 @@ TEST_F(DnvPowerFail, ABlockThatGrowsThePoolDoesNotWaitForTheHandlersLossWhichWai
     expect_sound_list(1);
 }
 
+/// The handler is lost while a block is open.
+struct loss {
+    powerfail::test::test_handler* handler;
+    std::thread thread{};
+    std::atomic<bool> is_over{false};
+
+    void begin() {
+        thread = std::thread([this] {
+            EXPECT_TRUE(handler->lose());
+            is_over = true;
+        });
+    }
+};
+
 TEST_F(DnvPowerFail, ABlockThatIsOpenDoesNotKeepAPoolOnAFileFromBecomingDurable) {
     use_way(4);
     open();
     push_some(5);
-    struct loss {
-        powerfail::test::test_handler* handler;
-        std::thread thread;
-        std::atomic<bool> is_over{false};
-    } losing{&*handler_, {}};
+    loss losing{&*handler_};
     push_front_and_call(
         77, 200,
         [](void* with) {
             auto* const what = static_cast<loss*>(with);
-            what->thread = std::thread([what] {
-                EXPECT_TRUE(what->handler->lose());
-                what->is_over = true;
-            });
+            what->begin();
             for (int i = 0; i < 1000 && !what->is_over; ++i) ::usleep(10'000);
             EXPECT_TRUE(what->is_over);
         },
@@ -185,20 +192,13 @@ TEST_F(DnvPowerFail, ABlockThatIsOpenDoesNotKeepAPoolOnAFileFromBecomingDurable)
 TEST_F(DnvPowerFail, ABlockThatIsOpenWhenTheHandlerIsLostCommitsDurably) {
     open();
     push_some(5);
-    struct loss {
-        powerfail::test::test_handler* handler;
-        std::thread thread;
-        std::atomic<bool> is_over{false};
-    } losing{&*handler_, {}};
+    loss losing{&*handler_};
     // The block has stored to a fresh block by then, as if nothing but a kill could happen.
     push_front_and_call(
         77, 200,
         [](void* with) {
             auto* const what = static_cast<loss*>(with);
-            what->thread = std::thread([what] {
-                EXPECT_TRUE(what->handler->lose());
-                what->is_over = true;
-            });
+            what->begin();
             ::usleep(50'000);
             EXPECT_FALSE(what->is_over) << "the block is waited for, though nothing was committed since it began";
         },

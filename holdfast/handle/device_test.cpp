@@ -131,6 +131,17 @@ TEST(PoolOnDevice, IsMadeWhereThereIsNoneAndOpenedWhereThereIsOne) {
     EXPECT_TRUE(check_pool(device.path(), {}).value().sound());
 }
 
+TEST(PoolOnDevice, IsNotMadeInMemoryWhereTheDeviceIsMissing) {
+    for (const level durability : {level::process, level::power}) {
+        create_options options = on_device();
+        options.durability = durability;
+        const auto made = redo_pool::open_or_create("/dev/dax9.9", options);
+        ASSERT_FALSE(made);
+        EXPECT_EQ(made.error().code, errc::not_found);
+        EXPECT_EQ(made.error().what, "there is no such device");
+    }
+}
+
 TEST(PoolOnDevice, TakesAWholeDeviceAndNoMore) {
     const stand_in_for_device device;
     const auto larger = redo_pool::create(device.path(), on_device(16 << 20));

@@ -161,21 +161,6 @@ result<void> file::allocate(std::uint64_t size) {
     return system_error(call, path_, number);
 }
 
-result<void> file::allocate_on_device(std::uint64_t size) {
-    if (!device_->is_mapped()) {
-        device_description about = device_->about();
-        const auto bytes = make_chunk(descriptor_, *about.chunk, size, mode_of_chunk_);
-        if (!bytes) return bytes.error();
-        has_unpublished_chunk_ = true;
-        about.bytes = *bytes;
-        auto mapped = device_memory::map(descriptor_, path_, std::move(about), true);
-        if (!mapped) return mapped.error();
-        device_ = std::move(*mapped);
-        device_->prepare();
-    }
-    return device_->allocate(size);
-}
-
 result<void> file::shrink(std::uint64_t size) {
     if (device_) {
         device_->shrink(size);

@@ -121,6 +121,15 @@ TEST(File, MissingNamesAreNotFound) {
     EXPECT_EQ(failure_of(test::create_file(scratch.file("no/no"), 0600), scratch.file("no/no")).code, errc::not_found);
 }
 
+TEST(File, IsNotMadeInThePlaceOfADeviceThatIsMissing) {
+    for (const char* const path : {"/dev/dax9.9", "/dev/holdfast:17", "/dev/../dev/dax9.9"}) {
+        const auto reason = failure_of(file::prepare(path, 0600), path);
+        EXPECT_EQ(reason.code, errc::not_found);
+        EXPECT_EQ(reason.expected, "a device of persistent memory");
+        EXPECT_FALSE(std::filesystem::exists(path));
+    }
+}
+
 TEST(File, OnlyRegularFilesAreOpened) {
     const scratch_directory scratch;
     const auto pipe = scratch.file("pipe");

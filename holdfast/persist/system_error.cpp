@@ -1,6 +1,7 @@
 #include <holdfast/persist/system_error.hpp>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -76,5 +77,13 @@ error system_error_at(const char* call, const std::string& path, std::uint64_t o
 }
 
 std::uint64_t fork_generation() noexcept { return generation.load(std::memory_order_relaxed); }
+
+error held_here(const std::string& path) {
+    return error{.code = errc::busy,
+                 .what = "the file is in use",
+                 .path = path,
+                 .expected = "no other holder",
+                 .found = "a holder in this process (" + std::to_string(::getpid()) + ")"};
+}
 
 }  // namespace holdfast::persist::detail

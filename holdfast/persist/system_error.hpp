@@ -15,6 +15,9 @@ error system_error(const char* call, const std::string& path, int number);
 /// The same for a call about a place in the file.
 error system_error_at(const char* call, const std::string& path, std::uint64_t offset, int number);
 
+/// The error of a file that this process has locked already.
+error held_here(const std::string& path);
+
 /// Calls `call`, which returns a negative number and sets errno when it fails, until no signal interrupts it.
 template <class Call>
 auto retried(Call call) {

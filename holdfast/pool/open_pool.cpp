@@ -3,6 +3,7 @@
 #include <holdfast/base/threads.hpp>
 #include <holdfast/format/roots.hpp>
 #include <holdfast/log/replay.hpp>
+#include <holdfast/persist/missing_device.hpp>
 #include <holdfast/persist/sites.hpp>
 #include <holdfast/pool/address.hpp>
 #include <holdfast/pool/boot.hpp>
@@ -198,6 +199,7 @@ result<std::unique_ptr<open_pool>> open_pool::create(const std::string& path, co
     const cancellation_held uncancelled;
     auto options = settle(path, wanted);
     if (!options) return options.error();
+    if (auto missing = persist::missing_device(path)) return *std::move(missing);
     auto storage = persist::discover_for_new(path, pool_opener::discovery_of(*options));
     if (!storage) {
         error reason = storage.error();

@@ -83,6 +83,17 @@ protected:
         ::kill(daemon_, signal);
         ::waitpid(std::exchange(daemon_, 0), nullptr, 0);
     }
+    /// Returns when the pool is asked to fall back, and cannot as long as `is_short`.
+    void lose_daemon_while_memory_is_short(open_pool& pool, const std::atomic<bool>& is_short) {
+        static std::atomic<int> tries;
+        tries = 0;
+        pool.on_fall_back([&is_short] {
+            ++tries;
+            if (is_short.load()) throw std::bad_alloc();
+        });
+        end_daemon(SIGKILL);
+        wait_for([] { return tries.load() != 0; });
+    }
     powerfail::process_handler_options patient() const {
         powerfail::process_handler_options options;
         options.hold_up = std::chrono::hours{1};
@@ -186,15 +197,8 @@ TEST_F(PowerDaemon, ThatIsGoneLeavesPoolsAtPowerThoughAnotherPoolIsOpenedMeanwhi
     auto pool = make();
     ASSERT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
     commit_word(*pool, 5);
-    // It cannot yet: there is no memory for it.
-    std::atomic<int> tries{0};
     std::atomic<bool> is_short{true};
-    pool->on_fall_back([&] {
-        ++tries;
-        if (is_short.load()) throw std::bad_alloc();
-    });
-    end_daemon(SIGKILL);
-    wait_for([&] { return tries.load() != 0; });
+    lose_daemon_while_memory_is_short(*pool, is_short);
     auto options = small_nvram_pool(level::on_power_fail);
     options.base += std::uint64_t{1} << 31;
     auto other = open_pool::create(scratch_.file("other"), redo_like, options);
@@ -213,14 +217,8 @@ TEST_F(PowerDaemon, ThatIsGoneLeavesPoolsAtPowerThoughNoThreadCanBeStartedToHear
     auto pool = make();
     ASSERT_EQ(pool->durability(), level::on_power_fail) << handler.last_decline();
     commit_word(*pool, 5);
-    std::atomic<int> tries{0};
     std::atomic<bool> is_short{true};
-    pool->on_fall_back([&] {
-        ++tries;
-        if (is_short.load()) throw std::bad_alloc();
-    });
-    end_daemon(SIGKILL);
-    wait_for([&] { return tries.load() != 0; });
+    lose_daemon_while_memory_is_short(*pool, is_short);
     begin_daemon();
     no_thread_starts = true;
     auto options = small_nvram_pool(level::on_power_fail);
