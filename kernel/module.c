@@ -36,8 +36,17 @@ void hf_persist(void *context, const void *begin, __u64 bytes)
 
 static void clear_bytes(void *context, __u64 offset, __u64 bytes)
 {
-	memset((char *)hf_region.base + offset, 0, bytes);
-	hf_persist(NULL, (char *)hf_region.base + offset, bytes);
+	/* Hundreds of gigabytes take minutes. */
+	const __u64 piece_bytes = 2 << 20;
+	__u64 end = offset + bytes;
+
+	for (; offset < end; offset += piece_bytes) {
+		__u64 piece = min_t(__u64, piece_bytes, end - offset);
+
+		memset((char *)hf_region.base + offset, 0, piece);
+		hf_persist(NULL, (char *)hf_region.base + offset, piece);
+		cond_resched();
+	}
 }
 
 static int open_region(struct device *dev)

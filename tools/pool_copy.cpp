@@ -2,8 +2,8 @@
 #include "command.hpp"
 #include "output.hpp"
 
-#include <holdfast/persist/copy_file.hpp>
 #include <holdfast/persist/file.hpp>
+#include <holdfast/pool/raw_copy.hpp>
 
 #include <fmt/core.h>
 
@@ -19,8 +19,7 @@ struct options_of_copy {
 
 int copy_bytes(const options_of_copy& options, bool as_json) {
     auto from = persist::file::open_locked(options.file, persist::file::access::read_only).value();
-    persist::copy_to(from, options.copy).value();
-    const std::uint64_t bytes = from.size().value();
+    const std::uint64_t bytes = copy_raw(from, options.copy).value();
     if (as_json) {
         print_json({{"copy_of", options.file}, {"path", options.copy}, {"bytes", bytes}});
     } else {
@@ -30,7 +29,7 @@ int copy_bytes(const options_of_copy& options, bool as_json) {
 }
 
 int erase_device(const std::string& device, bool as_json) {
-    persist::file::erase_device(device).value();
+    erase_raw(device).value();
     if (as_json) {
         print_json({{"path", device}, {"erased", true}});
     } else {

@@ -27,6 +27,10 @@ struct truncation_slot {
 static_assert(sizeof(truncation_slot) == 16);
 inline constexpr std::uint64_t truncation_slot_offset[2] = {0, 512};
 
+/// In the header page, a word: a random number drawn whenever the pool is armed, which the log in memory has, too. It
+/// tells the log of this life from that of another one whose file was put back.
+inline constexpr std::uint64_t armed_life_offset = 1024;
+
 /// First line of a segment. Salt 0: the segment holds no records. In pools without feature_seals
 /// everything behind the salt is 0.
 struct segment_header {

@@ -7,6 +7,7 @@
 #include <holdfast/persist/addresses.hpp>
 #include <holdfast/persist/copy_file.hpp>
 #include <holdfast/persist/test_device.hpp>
+#include <holdfast/pool/raw_copy.hpp>
 
 #include <array>
 
@@ -83,6 +84,22 @@ TYPED_TEST(DevicePool, HasWhatAKilledProcessCommitted) {
     EXPECT_TRUE(this->holds(201));
 }
 
+TYPED_TEST(DevicePool, HasWhatALifeOfItsOwnProcessCommitted) {
+    this->create();
+    this->commit(1);
+    this->pool_->close().value();
+    this->pool_.reset();
+    // What an object abandons is in this process's memory still; a killed one leaves what is on the device.
+    const int status = persist::test::run_in_child([this] {
+        this->open();
+        for (std::uint64_t value = 2; value <= 200; ++value) this->commit(value);
+        return ::raise(SIGKILL);
+    });
+    ASSERT_TRUE(WIFSIGNALED(status));
+    this->open();
+    EXPECT_TRUE(this->holds(200));
+}
+
 TYPED_TEST(DevicePool, GrowsWithinTheDevice) {
     this->create();
     this->commit(1);
@@ -112,7 +129,7 @@ TYPED_TEST(DevicePool, IsCopiedWhileItIsInUse) {
     const auto refused = persist::copy_to(*from, this->device_.path());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, errc::already_exists);
-    ASSERT_TRUE(persist::file::erase_device(this->device_.path()));
+    ASSERT_TRUE(erase_raw(this->device_.path()));
     ASSERT_TRUE(persist::copy_to(*from, this->device_.path()));
     this->open();
     EXPECT_TRUE(this->holds(3));
@@ -140,6 +157,15 @@ TEST(PoolOnDevice, IsNotMadeInMemoryWhereTheDeviceIsMissing) {
         EXPECT_EQ(made.error().code, errc::not_found);
         EXPECT_EQ(made.error().what, "there is no such device");
     }
+}
+
+TEST(PoolOnDevice, IsNotMadeBehindALinkToADeviceThatIsMissing) {
+    const persist::test::scratch_directory scratch(".");
+    const std::string link = scratch.file("link");
+    std::filesystem::create_symlink("/dev/dax9.9", link);
+    const auto made = redo_pool::open_or_create(link, on_device());
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().what, "there is no such device");
 }
 
 TEST(PoolOnDevice, TakesAWholeDeviceAndNoMore) {
@@ -207,6 +233,19 @@ TEST(PoolOnDevice, IsWrittenBackWhollyWhenItIsClosedBelowPower) {
     EXPECT_GE((persist::detail::this_thread - before).write_backs, (4u << 20) / 64);
 }
 
+TEST(PoolOnDevice, IsCopiedAsFarAsItGoes) {
+    const stand_in_for_device device;
+    redo_pool::create(device.path(), on_device()).value().close().value();
+    const std::string copy = device.file("copy");
+    const auto from = persist::file::open(device.path(), persist::file::access::read_only);
+    EXPECT_EQ(copy_raw(*from, copy).value(), 4u << 20);
+    EXPECT_EQ(std::filesystem::file_size(copy), 4u << 20);
+    EXPECT_TRUE(check_pool(copy, {}).value().sound());
+    // Which of the superblocks is right about the size nobody knows.
+    device.write_raw(100, "damage");
+    EXPECT_EQ(copy_raw(*from, device.file("other")).value(), 8u << 20);
+}
+
 TEST(PoolOnDevice, IsRepairedInAFile) {
     const stand_in_for_device device;
     redo_pool::create(device.path(), on_device()).value().close().value();
@@ -217,7 +256,7 @@ TEST(PoolOnDevice, IsRepairedInAFile) {
     const std::string copy = device.file("copy");
     ASSERT_TRUE(persist::copy_to(persist::file::open(device.path(), persist::file::access::read_only).value(), copy));
     EXPECT_TRUE(repair_pool(copy, {}).value().all_saved());
-    ASSERT_TRUE(persist::file::erase_device(device.path()));
+    ASSERT_TRUE(erase_raw(device.path()));
     ASSERT_TRUE(persist::copy_to(persist::file::open(copy, persist::file::access::read_only).value(), device.path()));
     EXPECT_TRUE(check_pool(device.path(), {}).value().sound());
 }

@@ -30,6 +30,11 @@ error chunk_error(const char* call, const chunk_name& name, int number) {
         reason.what = "the kernel module's region has no room for the chunk";
         break;
     case EBUSY: reason.code = errc::busy; break;
+    case ENOTEMPTY:
+        reason.code = errc::busy;
+        reason.what = "the chunk has a save of a power failure that nobody has acknowledged";
+        reason.remedy = "open the pool that was saved there";
+        break;
     default: break;
     }
     return reason;
@@ -63,18 +68,19 @@ std::optional<chunk_name> chunk_of_path(const std::string& path, const std::stri
     return chunk_name{path.substr(0, colon), *key};
 }
 
-result<std::uint64_t> use_chunk(int descriptor, const chunk_name& name) {
+result<chunk_in_use> use_chunk(int descriptor, const chunk_name& name) {
     holdfast_chunk about{};
     about.key = name.key;
     if (::ioctl(descriptor, HOLDFAST_USE, &about) != 0) return chunk_error("ioctl(HOLDFAST_USE)", name, errno);
-    return about.bytes;
+    return chunk_in_use{about.bytes, about.mode};
 }
 
 result<std::uint64_t> make_chunk(int descriptor, const chunk_name& name, std::uint64_t bytes, unsigned mode) {
     holdfast_chunk about{};
     about.key = name.key;
     about.bytes = bytes;
-    about.mode = mode;
+    // Bits that only files have mean nothing for a chunk.
+    about.mode = mode & 0777;
     if (::ioctl(descriptor, HOLDFAST_MAKE, &about) != 0) return chunk_error("ioctl(HOLDFAST_MAKE)", name, errno);
     return about.bytes;
 }

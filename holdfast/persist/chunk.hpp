@@ -18,8 +18,12 @@ struct chunk_name {
 /// What a path of that form names, decimal or with 0x; nothing if its node is not the module's.
 std::optional<chunk_name> chunk_of_path(const std::string& path, const std::string& sysfs_root = "/sys");
 
-/// Has the open node use the chunk. Returns its bytes. Errors: not_found, permission_denied, io.
-result<std::uint64_t> use_chunk(int descriptor, const chunk_name& name);
+struct chunk_in_use {
+    std::uint64_t bytes = 0;
+    unsigned mode = 0;  ///< permission bits, as of a file
+};
+/// Has the open node use the chunk. Errors: not_found, permission_denied, io.
+result<chunk_in_use> use_chunk(int descriptor, const chunk_name& name);
 /// Makes it, all zero, of at least `bytes`, and has the open node use it. Returns its bytes.
 /// Errors: already_exists, no_space, io.
 result<std::uint64_t> make_chunk(int descriptor, const chunk_name& name, std::uint64_t bytes, unsigned mode);

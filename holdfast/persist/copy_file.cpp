@@ -3,22 +3,24 @@
 #include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/system_error.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
 namespace holdfast::persist {
 namespace {
 
-result<void> copy_bytes(const file& from, file& to) {
+result<void> copy_bytes(const file& from, file& to, std::uint64_t most) {
     const auto size = from.size();
     if (!size) return size.error();
-    if (auto allocated = to.allocate(*size); !allocated) return allocated;
-    return to.copy_range(from, 0, *size, site::pool_format, {});
+    const std::uint64_t bytes = std::min(*size, most);
+    if (auto allocated = to.allocate(bytes); !allocated) return allocated;
+    return to.copy_range(from, 0, bytes, site::pool_format, {});
 }
 
 }  // namespace
 
-result<void> copy_to(const file& from, const std::string& path) {
+result<void> copy_to(const file& from, const std::string& path, const copied_part& part) {
     const auto mode = from.mode();
     if (!mode) return mode.error();
     auto to = file::prepare(path, *mode);
@@ -26,9 +28,9 @@ result<void> copy_to(const file& from, const std::string& path) {
     const auto cloned = to->clone(from);
     if (!cloned) return cloned.error();
     if (!*cloned)
-        if (auto copied = copy_bytes(from, *to); !copied) return copied;
+        if (auto copied = copy_bytes(from, *to, part.bytes); !copied) return copied;
     if (auto synced = to->sync(site::pool_format); !synced) return synced;
-    return to->publish();
+    return to->publish(part.newest);
 }
 
 result<void> rename_over(const std::string& from, const std::string& to) {

@@ -36,12 +36,25 @@ bool is_below_region(const std::filesystem::path& directory) {
                        [](const auto& part) { return part.string().starts_with("ndbus"); });
 }
 
+/// Devices are numbered in the order in which they are found, so one has another name when others come or go. What it
+/// was configured with has a number of its own, above it in the tree.
+std::string identity_of(const std::filesystem::path& device) {
+    constexpr int levels = 3;
+    std::filesystem::path at = device;
+    for (int level = 0; level < levels; ++level, at = at.parent_path()) {
+        std::string uuid;
+        if (std::getline(std::ifstream(at / "uuid"), uuid) && !uuid.empty()) return uuid;
+    }
+    return device.filename();
+}
+
 }  // namespace
 
 std::optional<device_description> find_device(const std::string& path, const std::string& sysfs_root) {
     namespace fs = std::filesystem;
     if (auto chunk = chunk_of_path(path, sysfs_root))
-        return device_description{.name = fs::path(path).filename(),
+        return device_description{.name = "holdfast:" + std::to_string(chunk->key),
+                                  .identity = "holdfast:" + std::to_string(chunk->key),
                                   .node = chunk->node,
                                   .chunk = *chunk,
                                   .alignment = memory_page_bytes(),
@@ -50,6 +63,7 @@ std::optional<device_description> find_device(const std::string& path, const std
     if (::stat(path.c_str(), &status) != 0) return std::nullopt;
     if (const auto* stands = detail::device_stand_in; stands != nullptr && stands->path == path)
         return device_description{.name = "stand-in",
+                                  .identity = "stand-in",
                                   .node = path,
                                   .bytes = static_cast<std::uint64_t>(status.st_size),
                                   .alignment = stands->alignment,
@@ -63,6 +77,7 @@ std::optional<device_description> find_device(const std::string& path, const std
     const auto kind = fs::canonical(at / "subsystem", failed).filename();
     if (failed || kind != "dax") return std::nullopt;
     device_description found{.name = at.filename(),
+                             .identity = identity_of(at),
                              .node = path,
                              .bytes = number_in(at / "size"),
                              .alignment = number_in(at / "align"),
@@ -86,7 +101,7 @@ device_memory::device_memory(device_memory&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)),
       about_(std::move(other.about_)),
       path_(std::move(other.path_)),
-      used_(other.used_),
+      used_(other.used_bytes()),
       fork_generation_(other.fork_generation_),
       kept_back_(std::move(other.kept_back_)) {}
 
@@ -96,7 +111,7 @@ device_memory& device_memory::operator=(device_memory&& other) noexcept {
     base_ = std::exchange(other.base_, nullptr);
     about_ = std::move(other.about_);
     path_ = std::move(other.path_);
-    used_ = other.used_;
+    used_ = other.used_bytes();
     fork_generation_ = other.fork_generation_;
     kept_back_ = std::move(other.kept_back_);
     return *this;
@@ -134,15 +149,23 @@ void device_memory::prepare() {
     used_ = 0;
 }
 
-void device_memory::publish() {
-    const line_path lines;
-    // What is behind the first half may stand alone; a reader takes the newer one of two.
-    for (const std::uint64_t begin : {name_bytes / 2, std::uint64_t{0}}) {
-        copy(base_ + begin, kept_back_.data() + begin, name_bytes / 2, site::pool_format);
-        write_back(lines, base_ + begin, name_bytes / 2, site::pool_format);
-        fence(site::pool_format);
-    }
+void device_memory::put_half(std::uint64_t begin, const std::byte* from) {
+    copy(base_ + begin, from, name_bytes / 2, site::pool_format);
+    write_back(line_path{}, base_ + begin, name_bytes / 2, site::pool_format);
+    // Orders the one half before the other.
+    fence(site::pool_format);
+}
+
+void device_memory::publish(std::uint64_t newest) {
+    const std::uint64_t first = newest < name_bytes / 2 ? 0 : name_bytes / 2;
+    for (const std::uint64_t begin : {first, name_bytes / 2 - first}) put_half(begin, kept_back_.data() + begin);
     kept_back_.clear();
+}
+
+void device_memory::erase(std::uint64_t newest) {
+    const std::uint64_t last = newest < name_bytes / 2 ? 0 : name_bytes / 2;
+    const std::vector<std::byte> zeros(name_bytes / 2);
+    for (const std::uint64_t begin : {name_bytes / 2 - last, last}) put_half(begin, zeros.data());
 }
 
 result<void> device_memory::allocate(std::uint64_t size) {
@@ -151,28 +174,33 @@ result<void> device_memory::allocate(std::uint64_t size) {
                      .what = "the device is too small",
                      .path = path_,
                      .expected = std::to_string(size) + " bytes",
-                     .found = std::to_string(about_.bytes) + " bytes"};
+                     .found = std::to_string(about_.bytes) + " bytes",
+                     .remedy = about_.chunk ? "a chunk does not grow: if nobody needs it, free it (holdfast pool "
+                                              "erase), and a larger one can be made"
+                                            : "name a smaller size, or another device"};
     if (auto usable = check(0, 0); !usable) return usable;
-    if (size > used_) {
+    const std::uint64_t used = used_bytes();
+    if (size > used) {
         // The first bytes of a prepared device are zeros, and stay so until they are published.
-        const std::uint64_t begin = kept_back_.empty() ? used_ : std::max(used_, std::min(name_bytes, size));
+        const std::uint64_t begin = kept_back_.empty() ? used : std::max(used, std::min(name_bytes, size));
         std::memset(base_ + begin, 0, size - begin);
     }
-    used_ = std::max(used_, size);
+    used_ = std::max(used, size);
     return {};
 }
 
-void device_memory::shrink(std::uint64_t size) noexcept { used_ = std::min(used_, size); }
+void device_memory::shrink(std::uint64_t size) noexcept { used_ = std::min(used_bytes(), size); }
 
 result<void> device_memory::check(std::uint64_t offset, std::size_t size) const {
     if (fork_generation_ != detail::fork_generation()) return system_error_at("mmap", path_, offset, EBADF);
-    if (offset <= used_ && size <= used_ - offset) return {};
+    const std::uint64_t used = used_bytes();
+    if (offset <= used && size <= used - offset) return {};
     return error{.code = errc::truncated,
                  .what = "the device ends too early",
                  .path = path_,
                  .offset = offset,
                  .expected = std::to_string(size) + " bytes",
-                 .found = std::to_string(used_ - std::min(used_, offset)) + " bytes"};
+                 .found = std::to_string(used - std::min(used, offset)) + " bytes"};
 }
 
 result<void> device_memory::read_at(std::uint64_t offset, void* to, std::size_t size) const {
@@ -206,8 +234,9 @@ void device_memory::fence(site_id where) const noexcept { persist::fence(line_pa
 
 result<void> device_memory::sync(site_id where, std::uint64_t offset, std::uint64_t bytes) const {
     if (auto usable = check(0, 0); !usable) return usable;
-    offset = std::min(offset, used_);
-    write_back(line_path{}, base_ + offset, std::min(bytes, used_ - offset), where);
+    const std::uint64_t used = used_bytes();
+    offset = std::min(offset, used);
+    write_back(line_path{}, base_ + offset, std::min(bytes, used - offset), where);
     fence(where);
     return {};
 }

@@ -9,6 +9,7 @@
 #include <holdfast/persist/chunk.hpp>
 #include <holdfast/persist/site.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,10 +20,12 @@ namespace holdfast::persist {
 
 /// What the kernel says of such a device.
 struct device_description {
-    std::string name;               ///< as "dax0.0" or "holdfast:17"
+    std::string name;               ///< as "dax0.0" or "holdfast:17", however the path spells it
+    std::string identity;           ///< the same in each boot
     std::string node;               ///< the path that is opened
     std::optional<chunk_name> chunk = {};
     std::uint64_t bytes = 0;        ///< of a chunk not known before it is used
+    unsigned mode = 0600;           ///< of a chunk, permission bits
     std::uint64_t alignment = 0;    ///< of what is mapped, its place and its size
     bool is_persistent = false;     ///< not where it is ordinary memory that the firmware reserved
     bool stands_in = false;         ///< a test's
@@ -61,13 +64,16 @@ public:
     bool is_mapped() const noexcept { return base_ != nullptr; }
     bool is_empty() const noexcept;
     /// How much of it is in use, as the size of a file: all of it, unless it was prepared or shrunk.
-    std::uint64_t used_bytes() const noexcept { return used_; }
+    std::uint64_t used_bytes() const noexcept { return used_.load(std::memory_order_relaxed); }
 
     /// Nothing of it is in use, and the first bytes are kept back until `publish`. Requires: empty.
     void prepare();
-    /// Makes the first bytes what was written to them, durably. Requires: prepared, and everything else durable. If the
-    /// process dies inside: a part of them may be there, and then the device is not empty either.
-    void publish();
+    /// Makes the first bytes what was written to them, durably, half by half: first the one at `newest`, which may
+    /// stand alone. Requires: prepared, and everything else durable. If the process dies inside: a part of them may be
+    /// there, and then the device is not empty either.
+    void publish(std::uint64_t newest);
+    /// Makes it empty, durably; the half at `newest` goes last. If the process dies inside: a part may be there.
+    void erase(std::uint64_t newest);
 
     /// New bytes are zeros. Errors: no_space.
     result<void> allocate(std::uint64_t size);
@@ -87,11 +93,12 @@ private:
     device_memory(std::byte* base, device_description about, std::string path) noexcept;
     void release() noexcept;
     result<void> check(std::uint64_t offset, std::size_t size) const;
+    void put_half(std::uint64_t begin, const std::byte* from);
 
     std::byte* base_ = nullptr;
     device_description about_;
     std::string path_;
-    std::uint64_t used_ = 0;
+    std::atomic<std::uint64_t> used_{0};  ///< a snapshot reads while the pool grows
     std::uint64_t fork_generation_ = 0;
     std::vector<std::byte> kept_back_;  ///< empty: nothing is
 };

@@ -1,6 +1,7 @@
 #include <holdfast/persist/copy_file.hpp>
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/file.hpp>
+#include <holdfast/persist/lock_table.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/storage.hpp>
@@ -194,21 +195,23 @@ TEST(DeviceMemory, GrowsWithZerosUpToItsSize) {
     EXPECT_EQ(more.error().found, std::to_string(device_bytes) + " bytes");
 }
 
+std::uint64_t nobody_knows(const file&) { return 0; }
+
 TEST(DeviceMemory, IsErasedDurablyAndOnlyAlone) {
     const stand_in_for_device device;
     device.write_raw(0, "HOLDFAST");
     {
         auto held = file::open_locked(device.path(), file::access::read_write);
         ASSERT_TRUE(held);
-        EXPECT_EQ(code_of(file::erase_device(device.path())), errc::busy);
+        EXPECT_EQ(code_of(file::erase_device(device.path(), nobody_knows)), errc::busy);
     }
     const auto before = detail::this_thread;
-    ASSERT_TRUE(file::erase_device(device.path()));
+    ASSERT_TRUE(file::erase_device(device.path(), nobody_knows));
     EXPECT_GE((detail::this_thread - before).fences, 1u);
     EXPECT_EQ(device.raw(0, 8), std::string(8, '\0'));
     const auto text = device.file("a file");
     { std::ofstream(text) << "precious"; }
-    EXPECT_EQ(code_of(file::erase_device(text)), errc::invalid_argument);
+    EXPECT_EQ(code_of(file::erase_device(text, nobody_knows)), errc::invalid_argument);
 }
 
 TEST(DeviceMemory, WritesBackEveryLineThatIsSyncedAndWaitsForAFence) {
@@ -272,7 +275,7 @@ TEST(DeviceMemory, IsCopiedToAFileAndBack) {
     device.write_raw(5 << 20, "contents");
     const std::string copy = device.file("copy");
     ASSERT_TRUE(copy_to(file::open(device.path(), file::access::read_only).value(), copy));
-    ASSERT_TRUE(file::erase_device(device.path()));
+    ASSERT_TRUE(file::erase_device(device.path(), nobody_knows));
     device.write_raw(5 << 20, "something else");
     const auto from = file::open(copy, file::access::read_only);
     ASSERT_TRUE(from);
@@ -293,6 +296,46 @@ TEST(DeviceMemory, IsNotTheForkedChilds) {
     });
     EXPECT_TRUE(test::exited_with(status, 0));
     write_text(made, 1 << 20, "still there");
+}
+
+TEST(DeviceMemory, IsCopiedAsFarAsItIsAskedFor) {
+    const stand_in_for_device device;
+    device.write_raw(0, "name");
+    device.write_raw(5 << 20, "behind");
+    const std::string copy = device.file("copy");
+    ASSERT_TRUE(copy_to(file::open(device.path(), file::access::read_only).value(), copy, {.bytes = 1 << 20}));
+    const auto made = file::open(copy, file::access::read_only);
+    EXPECT_EQ(made->size().value(), 1u << 20);
+    EXPECT_EQ(text_at(*made, 0, 4), "name");
+}
+
+TEST(DeviceMemory, SyncsTheLinesOfTheRangeThatIsInUse) {
+    const stand_in_for_device device;
+    device.write_raw(0, "name");
+    auto opened = file::open(device.path(), file::access::read_write);
+    ASSERT_TRUE(opened);
+    const auto spent = [&](std::uint64_t offset, std::uint64_t bytes) {
+        const auto before = detail::this_thread;
+        EXPECT_TRUE(opened->sync(here, offset, bytes));
+        return (detail::this_thread - before).write_backs;
+    };
+    EXPECT_EQ(spent(1 << 20, 1 << 20), (1u << 20) / 64);
+    ASSERT_TRUE(opened->shrink(4 << 20));
+    EXPECT_EQ(spent(3 << 20, 2 << 20), (1u << 20) / 64);
+    EXPECT_EQ(spent(5 << 20, 1 << 20), 0u);
+}
+
+TEST(DeviceMemory, IsHeldByThisProcessThroughWhateverNode) {
+    // Two nodes of one device, as /dev/null is reached by: /dev may not be written to.
+    struct stat one {}, other {};
+    one.st_mode = other.st_mode = S_IFCHR | 0600;
+    one.st_rdev = other.st_rdev = 0x1234;
+    one.st_ino = 1, other.st_ino = 2;
+    EXPECT_EQ(detail::file_identity(one), detail::file_identity(other));
+    other.st_rdev = 0x1235;
+    EXPECT_NE(detail::file_identity(one), detail::file_identity(other));
+    one.st_mode = other.st_mode = S_IFREG | 0600;
+    EXPECT_NE(detail::file_identity(one), detail::file_identity(other));
 }
 
 TEST(DeviceMemory, HasOneIdentityInEveryBoot) {

@@ -182,13 +182,17 @@ void file::release() noexcept {
     const auto unpublished = has_unpublished_chunk_ ? device_->about().chunk : std::nullopt;
     device_.reset();
     if (descriptor_ >= 0) detail::close_descriptor(std::exchange(descriptor_, -1));
-    if (unpublished) static_cast<void>(free_chunk(*unpublished));
+    try {
+        if (unpublished) static_cast<void>(free_chunk(*unpublished));
+    } catch (...) {
+        // Without memory to say why it is not freed: an empty chunk is left.
+    }
     has_unpublished_chunk_ = false;
 }
 
 result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed) {
     struct stat status {};
-    if (find_device(path)) return prepare_device(path, mode);
+    if (auto device = find_device(path)) return prepare_device(path, *std::move(device), mode);
     if (auto missing = missing_device(path)) return *std::move(missing);
     // Before the work, for the sake of who tries in vain; what counts is `publish`.
     if (::lstat(path.c_str(), &status) == 0) return system_error("open", path, EEXIST);
@@ -208,9 +212,9 @@ result<file> file::prepare(const std::string& path, unsigned mode, bool unnamed)
     return prepared;
 }
 
-result<void> file::publish() {
+result<void> file::publish(std::uint64_t newest) {
     if (device_) {
-        device_->publish();
+        device_->publish(newest);
         has_unpublished_chunk_ = false;
         return {};
     }
@@ -269,7 +273,7 @@ result<file> file::open_regular(const std::string& path, access how) {
         return is_missing(errno) ? no_such_pool(path) : system_error("stat", path, errno);
     if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode);
     // Refused at once: what the file holds is not what its holder's memory does.
-    if (detail::held_by_this_process(status.st_dev, status.st_ino)) return held_here(path);
+    if (detail::held_by_this_process(status)) return held_here(path);
 
     // O_NONBLOCK, in case the name means a pipe by now; regular files ignore it.
     const int flags = (how == access::read_write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;

@@ -50,8 +50,9 @@ public:
     /// Errors: already_exists, busy (a device), permission_denied, not_found (no such directory), io.
     static result<file> prepare(const std::string& path, unsigned mode, bool unnamed = true);
     /// Gives a prepared file its name, durably. If the process dies inside: the file is there, complete, or not at all.
+    /// Of a device's first `name_bytes` one half may be there alone, which is the one that has the byte at `newest`.
     /// Counts one sync. Errors: already_exists, io. After an error it has no name.
-    result<void> publish();
+    result<void> publish(std::uint64_t newest = 0);
     /// Creates a file without a name in `directory`; it vanishes when closed.
     /// Errors: permission_denied, not_found, no_space, io.
     static result<file> create_unnamed(const std::string& directory);
@@ -69,10 +70,11 @@ public:
     /// What the place and size of a mapping of it are multiples of.
     std::uint64_t mapping_alignment() const noexcept;
 
-    /// Makes the device at `path` empty, durably: what was on it is lost. If the process dies inside: the device is
-    /// empty, or as it was, or what was on it is damaged.
+    /// Makes the device at `path` empty, durably: what was on it is lost. `newest_in` is called with the locked device,
+    /// unless it is empty; the half of its first `name_bytes` that has the byte that it names goes last. If the process
+    /// dies inside: the device is empty, or as it was, or that half is there alone, or is damaged.
     /// Errors: as open and lock, invalid_argument (no device).
-    static result<void> erase_device(const std::string& path);
+    static result<void> erase_device(const std::string& path, std::uint64_t (*newest_in)(const file&));
 
     result<std::uint64_t> size() const;
 
@@ -117,7 +119,7 @@ public:
     /// bytes behind them. Not durable until sync. Errors: io; the file then has its old size.
     result<void> shrink(std::uint64_t size);
 
-    /// The permission bits.
+    /// The permission bits; of a chunk its own, not those of the node by which all are reached.
     result<unsigned> mode() const;
     /// Errors: io.
     result<file_place> place() const;
@@ -157,7 +159,7 @@ private:
     void release() noexcept;
     void drop_prepared_name() noexcept;
     result<void> link_to_path();
-    static result<file> prepare_device(const std::string& path, unsigned mode);
+    static result<file> prepare_device(const std::string& path, device_description about, unsigned mode);
     static result<file> open_regular(const std::string& path, access how);
     /// Also an empty one; a chunk that is not there is not mapped.
     static result<file> open_device(const std::string& path, device_description about, access how);

@@ -80,6 +80,7 @@ result<void> put_back(int descriptor, const std::string& path, std::uint64_t off
 }  // namespace
 
 result<unsigned> file::mode() const {
+    if (device_ && device_->about().chunk) return device_->about().mode;
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) return system_error("fstat", path_, errno);
     return static_cast<unsigned>(status.st_mode & 07777);
@@ -88,8 +89,8 @@ result<unsigned> file::mode() const {
 result<file_place> file::place() const {
     // The device's node is made anew at each boot.
     if (device_) {
-        const std::string& name = device_->about().name;
-        return file_place{0, crc32c(name.data(), name.size(), ~0u), 0, 0};
+        const std::string& identity = device_->about().identity;
+        return file_place{0, crc32c(identity.data(), identity.size(), ~0u), 0, 0};
     }
     struct statx status {};
     if (::statx(descriptor_, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) != 0)
@@ -119,7 +120,10 @@ result<bool> file::clone(const file& from) {
 
 result<void> file::copy_range(const file& from, std::uint64_t offset, std::uint64_t bytes, site_id where,
                               const std::function<void(std::uint64_t)>& done) {
+    const auto is_zero = [](std::byte each) { return each == std::byte{}; };
     return for_each_piece(from, offset, bytes, done, [&](std::uint64_t at, std::span<const std::byte> piece) {
+        // A device does not know what was never written.
+        if (from.is_device() && std::all_of(piece.begin(), piece.end(), is_zero)) return result<void>{};
         return write_at(at, piece.data(), piece.size(), where);
     });
 }

@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <vector>
 
 namespace holdfast::persist {
 namespace {
@@ -49,10 +48,22 @@ error device_too_small(const std::string& path, std::uint64_t bytes) {
 }  // namespace
 
 std::optional<error> missing_device(const std::string& path) {
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) == 0 || find_device(path)) return std::nullopt;
-    std::error_code failed;
-    if (std::filesystem::canonical(directory_of(path), failed) != "/dev") return std::nullopt;
+    namespace fs = std::filesystem;
+    struct stat status {}, devices {}, root {};
+    if (::stat(path.c_str(), &status) == 0 || find_device(path)) return std::nullopt;
+    // Through links: what is missing may be what they point to.
+    std::error_code ignored;
+    fs::path target = path;
+    constexpr int links_at_most = 40;
+    for (int links = 0; links < links_at_most && fs::is_symlink(fs::symlink_status(target, ignored)); ++links)
+        target = fs::path(directory_of(target.string())) / fs::read_symlink(target, ignored);
+    if (::stat(directory_of(target.string()).c_str(), &status) != 0 || ::stat("/dev", &devices) != 0 ||
+        ::stat("/", &root) != 0)
+        return std::nullopt;
+    // Below /dev where that is a file system of its own, as /dev/shm is another.
+    const bool is_dev = status.st_dev == devices.st_dev && status.st_ino == devices.st_ino;
+    const bool is_below = status.st_dev == devices.st_dev && devices.st_dev != root.st_dev;
+    if (!is_dev && !is_below) return std::nullopt;
     return error{.code = errc::not_found,
                  .what = "there is no such device",
                  .path = path,
@@ -69,8 +80,8 @@ result<file> file::open(const std::string& path, access how) {
     return opened;
 }
 
-result<file> file::prepare_device(const std::string& path, unsigned mode) {
-    auto opened = open_device(path, find_device(path).value(), access::read_write);
+result<file> file::prepare_device(const std::string& path, device_description about, unsigned mode) {
+    auto opened = open_device(path, std::move(about), access::read_write);
     if (!opened) return opened;
     // Whoever else makes something on it either has the lock, or is through.
     if (auto locked = opened->lock(); !locked) return locked.error();
@@ -81,7 +92,7 @@ result<file> file::prepare_device(const std::string& path, unsigned mode) {
     return opened;
 }
 
-result<void> file::erase_device(const std::string& path) {
+result<void> file::erase_device(const std::string& path, std::uint64_t (*newest_in)(const file&)) {
     auto about = find_device(path);
     if (!about)
         return error{.code = errc::invalid_argument,
@@ -95,10 +106,8 @@ result<void> file::erase_device(const std::string& path) {
         if (!opened) return opened.error();
         if (auto locked = opened->lock(); !locked) return locked;
         if (!chunk) {
-            const std::vector<std::byte> zeros(device_memory::name_bytes);
-            if (auto written = opened->write_at(0, zeros.data(), zeros.size(), site::pool_format); !written)
-                return written;
-            return opened->sync(site::pool_format, 0, zeros.size());
+            if (!opened->device_->is_empty()) opened->device_->erase(newest_in(*opened));
+            return {};
         }
     }
     return free_chunk(*chunk);
@@ -108,7 +117,7 @@ result<file> file::open_device(const std::string& path, device_description about
     struct stat status {};
     const std::uint64_t part = about.chunk ? about.chunk->key : 0;
     if (::stat(about.node.c_str(), &status) != 0) return system_error("stat", about.node, errno);
-    if (detail::held_by_this_process(status.st_dev, status.st_ino, part)) return held_here(path);
+    if (detail::held_by_this_process(status, part)) return held_here(path);
     const int flags = (how == access::read_write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     std::string its_path = path;
     const int descriptor = detail::remember_opened(
@@ -116,12 +125,13 @@ result<file> file::open_device(const std::string& path, device_description about
     if (descriptor < 0) return system_error("open", path, errno);
     file opened(std::move(its_path), descriptor, how);
     if (about.chunk) {
-        auto bytes = use_chunk(descriptor, *about.chunk);
-        const bool is_missing = !bytes && bytes.error().code == errc::not_found;
-        if (!bytes && !is_missing) return bytes.error();
+        const auto used = use_chunk(descriptor, *about.chunk);
+        const bool is_missing = !used && used.error().code == errc::not_found;
+        if (!used && !is_missing) return used.error();
         if (is_missing) opened.device_.emplace(std::move(about));
         if (is_missing) return opened;
-        about.bytes = *bytes;
+        about.bytes = used->bytes;
+        about.mode = used->mode;
     }
     if (about.bytes < device_memory::name_bytes) return device_too_small(path, about.bytes);
     auto mapped = device_memory::map(descriptor, path, std::move(about), how == access::read_write);
@@ -141,6 +151,7 @@ result<void> file::allocate_on_device(std::uint64_t size) {
         if (!bytes) return bytes.error();
         has_unpublished_chunk_ = true;
         about.bytes = *bytes;
+        about.mode = mode_of_chunk_ & 0777;
         auto mapped = device_memory::map(descriptor_, path_, std::move(about), true);
         if (!mapped) return mapped.error();
         device_ = std::move(*mapped);

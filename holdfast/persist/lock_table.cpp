@@ -35,8 +35,7 @@ struct lock_bytes {
 
 struct open_descriptor {
     int descriptor = -1;
-    dev_t device = 0;
-    ino_t inode = 0;
+    file_identity file;
     std::uint64_t part = 0;
     bool locked = false;
 };
@@ -52,9 +51,9 @@ struct descriptor_table {
             if (entry.descriptor == descriptor) return &entry;
         return nullptr;
     }
-    open_descriptor* find_holder(dev_t device, ino_t inode, std::uint64_t part) noexcept {
+    open_descriptor* find_holder(const file_identity& file, std::uint64_t part) noexcept {
         for (auto& entry : open)
-            if (entry.locked && entry.device == device && entry.inode == inode && entry.part == part) return &entry;
+            if (entry.locked && entry.file == file && entry.part == part) return &entry;
         return nullptr;
     }
     lock_bytes bytes_of(int descriptor) noexcept {
@@ -171,7 +170,7 @@ int remember_opened(const std::function<int()>& open, std::uint64_t part) {
         errno = number;
         return -1;
     }
-    table().open.push_back({descriptor, status.st_dev, status.st_ino, part, false});
+    table().open.push_back({descriptor, file_identity(status), part, false});
     return descriptor;
 }
 
@@ -190,13 +189,13 @@ void close_descriptor(int descriptor) noexcept {
     ::close(descriptor);
     // Closing dropped the classic locks of the whole process on this file.
     for (const auto& each : table().open)
-        if (each.locked && each.device == closed.device && each.inode == closed.inode)
+        if (each.locked && each.file == closed.file)
             write_name(each.descriptor, lock_bytes(each.part));
 }
 
-bool held_by_this_process(dev_t device, ino_t inode, std::uint64_t part) noexcept {
+bool held_by_this_process(const struct stat& of, std::uint64_t part) noexcept {
     const std::lock_guard guard(table().mutex);
-    return table().find_holder(device, inode, part) != nullptr;
+    return table().find_holder(file_identity(of), part) != nullptr;
 }
 
 lock_answer take_lock(int descriptor, bool exclusive) {
@@ -204,7 +203,7 @@ lock_answer take_lock(int descriptor, bool exclusive) {
     auto* entry = table().find(descriptor);
     if (entry == nullptr) return {lock_outcome::failed, unknown_holder, EBADF};
     if (entry->locked) return {lock_outcome::taken, 0, 0};
-    if (table().find_holder(entry->device, entry->inode, entry->part) != nullptr)
+    if (table().find_holder(entry->file, entry->part) != nullptr)
         return {lock_outcome::held_here, ::getpid(), 0};
     const lock_bytes bytes(entry->part);
     lock_answer answer;

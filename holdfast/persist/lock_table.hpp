@@ -15,6 +15,7 @@
 // A library that takes one classic lock on the whole file conflicts with each of them.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -52,8 +53,20 @@ int remember_opened(const std::function<int()>& open, std::uint64_t part = 0);
 /// Unlocks and closes `descriptor`. Thread-safe.
 void close_descriptor(int descriptor) noexcept;
 
-/// True when a descriptor of this process holds the lock of the file, whatever its name. Thread-safe.
-bool held_by_this_process(dev_t device, ino_t inode, std::uint64_t part = 0) noexcept;
+/// What tells files apart. Two nodes of one device are two inodes.
+struct file_identity {
+    dev_t device = 0;
+    std::uint64_t number = 0;
+
+    file_identity() noexcept = default;
+    explicit file_identity(const struct stat& of) noexcept
+        : device(S_ISCHR(of.st_mode) ? 0 : of.st_dev), number(S_ISCHR(of.st_mode) ? of.st_rdev : of.st_ino) {}
+    bool operator==(const file_identity&) const = default;
+};
+
+/// True when a descriptor of this process holds the lock of the file, whatever its name; of a device, also through
+/// another node. Thread-safe.
+bool held_by_this_process(const struct stat& of, std::uint64_t part = 0) noexcept;
 
 /// Tries to take the holder's lock through `descriptor`; `taken` as well when this very descriptor holds it already.
 /// Thread-safe.

@@ -108,7 +108,8 @@ void mapped_pool::arm() {
     // generation that this life begins with.
     forget_saves();
     const std::uintptr_t at = stand_ins_now.log_behind_pool ? superblock_.base + superblock_.reserved_bytes : 0;
-    auto shadow = powerfail::shadow_log::create(of, base_, at);
+    const std::uint64_t life = begin_armed_life();
+    auto shadow = powerfail::shadow_log::create(of, base_, life, at);
     if (!shadow) return;
     shadow_.emplace(std::move(*shadow));
     level_ = level::on_power_fail;
@@ -132,6 +133,24 @@ void mapped_pool::arm() {
     publishes_seals_ = false;
     shadow_.reset();
     powerfail::shadow_log::remove(of);
+}
+
+/// The pool has a new number, durably: no log that an earlier life left is taken for this one's, nor this one's for
+/// that of a state of the file that is put back later.
+std::uint64_t mapped_pool::begin_armed_life() {
+    const std::uint64_t life = random_seed();
+    std::byte* const place = medium_ + superblock_.log_offset + format::armed_life_offset;
+    persist::copy(place, &life, sizeof life, site::armed_life);
+    persist::write_back(lines_, place, sizeof life, site::armed_life);
+    // Orders the number before the superblock that says armed.
+    persist::fence(lines_, site::armed_life);
+    return life;
+}
+
+/// A handler that loses the pool was told to come again until now.
+void mapped_pool::become_ready() {
+    const std::lock_guard lock(growing_);
+    is_ready_ = true;
 }
 
 std::function<bool()> mapped_pool::lost_call() {

@@ -5,9 +5,12 @@
 
 #include <holdfast/powerfail/shadow_log.hpp>
 
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace holdfast::test {
 
@@ -38,6 +41,12 @@ protected:
     void remove_log_in_memory() const {
         if (std::filesystem::exists(path()))
             for (const unsigned copy : {0u, 1u}) powerfail::shadow_log::remove(superblock_copy(path(), copy));
+    }
+
+    /// What cp does: the file stays the same one.
+    void put_back(const std::vector<std::byte>& bytes) const {
+        std::fstream(path(), std::ios::binary | std::ios::in | std::ios::out)
+            .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     }
 
     scratch_directory scratch_{"/dev/shm"};

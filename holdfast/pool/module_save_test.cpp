@@ -233,6 +233,24 @@ TEST_F(ModuleSave, ACopyOfTheFileTakesNoSaveOfTheOther) {
     EXPECT_EQ(found(), "6");
 }
 
+TEST_F(ModuleSave, OfALaterLifeIsNotThatOfAStateThatIsPutBack) {
+    make_unclean(path(), armed(), redo_like, 6);
+    const auto first = bytes_of(path());
+    {
+        auto pool = open(armed());
+        ASSERT_TRUE(pool) << pool.error().text();
+        commit_word(**pool, 7, false);
+        module_.fail_power();
+        (*pool)->abandon();
+    }
+    const auto second = bytes_of(path());
+    begin_next_boot();
+    put_back(first);
+    EXPECT_EQ(found(), "not_durable");
+    put_back(second);
+    EXPECT_EQ(found(), "7");
+}
+
 TEST_F(ModuleSave, AFileOnADeviceWithAnotherNumberIsStillTheSame) {
     live_until_the_power_fails();
     // Superblocks have a mark of file and device; a save is found by file alone.

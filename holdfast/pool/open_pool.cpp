@@ -183,14 +183,18 @@ result<std::unique_ptr<mapped_pool>> pool_opener::create(const std::string& path
     if (auto locked = file->lock(); !locked) return locked.error();
     if (is_planted(planted::published_before_format)) static_cast<void>(file->publish());
     if (auto formatted = format(*file, engine, options, storage); !formatted) return formatted.error();
-    auto opened = open(std::move(*file), engine, options, storage);
+    auto opened = open_unready(std::move(*file), engine, options, storage);
     if (!opened) return opened;
-    if (is_planted(planted::published_before_format)) return opened;
-    if (auto published = (*opened)->file_->publish(); !published) {
-        powerfail::shadow_log::remove((*opened)->superblock_);
-        (*opened)->abandon();
-        return published.error();
+    if (!is_planted(planted::published_before_format)) {
+        // A handler that loses the pool writes superblocks, which must not meet their publication: not yet ready, it is
+        // told to come again.
+        if (auto published = (*opened)->file_->publish(); !published) {
+            powerfail::shadow_log::remove((*opened)->superblock_);
+            (*opened)->abandon();
+            return published.error();
+        }
     }
+    (*opened)->become_ready();
     return opened;
 }
 

@@ -167,7 +167,8 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
     if (same_boot && is_armed(block) && mark && *mark == block.file_mark)
         return about(pool.path_, errc::not_durable,
                      "the pool was in use at on_power_fail, and the log of its last commits, which was in /dev/shm, is "
-                     "gone: they may be torn (accept_not_durable opens it)");
+                     "gone, or an older state of the pool was put back: they may be torn (accept_not_durable opens "
+                     "it)");
     if (same_boot)
         return about(pool.path_, errc::not_durable,
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
@@ -321,8 +322,15 @@ void pool_opener::start_log(mapped_pool& pool, const engine_description& engine,
 }
 
 result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const engine_description& engine,
-                                                       const open_options& options,
-                                                       std::optional<persist::storage> storage) {
+                                                       const open_options& options) {
+    auto pool = open_unready(std::move(file), engine, options, {});
+    if (pool) (*pool)->become_ready();
+    return pool;
+}
+
+result<std::unique_ptr<mapped_pool>> pool_opener::open_unready(persist::file file, const engine_description& engine,
+                                                               const open_options& options,
+                                                               std::optional<persist::storage> storage) {
     static std::atomic<std::uint64_t> instances{0};
     std::unique_ptr<mapped_pool> pool(new mapped_pool);
     pool->file_ = std::move(file);
@@ -379,8 +387,6 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open(persist::file file, const
     start_log(*pool, engine, options.records);
     pool->connect_heap();
     register_pool(*pool);
-    const std::lock_guard lock(pool->growing_);
-    pool->is_ready_ = true;
     return pool;
 }
 

@@ -21,10 +21,14 @@ struct pool_opener {
     /// Writes zeros over all segments: written blocks make a first lap as fast as later ones, and say "empty".
     static result<void> clear_segments(persist::file& file, const log_geometry& log);
 
-    /// Opens the locked file; asks what it is stored on unless `storage` says so.
+    /// Opens the locked file.
     static result<std::unique_ptr<mapped_pool>> open(persist::file file, const engine_description& engine,
-                                                   const open_options& options,
-                                                   std::optional<persist::storage> storage = {});
+                                                     const open_options& options);
+    /// The same, and a handler that loses the pool is told to come again until it becomes ready. Asks what the file is
+    /// stored on unless `storage` says so.
+    static result<std::unique_ptr<mapped_pool>> open_unready(persist::file file, const engine_description& engine,
+                                                             const open_options& options,
+                                                             std::optional<persist::storage> storage);
 
     /// A pool over bytes that the caller has mapped and recovered, for looking only: what checks containers finds it
     /// by their addresses. Requires: the bytes outlive it.

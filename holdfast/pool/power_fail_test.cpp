@@ -130,6 +130,23 @@ TEST_F(PowerFail, WithoutASaveWhatWasInUseIsNotDurable) {
     EXPECT_EQ(found(options), "0");
 }
 
+TEST_F(PowerFail, TheLogOfALaterLifeIsNotThatOfAStateThatIsPutBack) {
+    test_handler handler;
+    make_unclean(path(), armed(), redo_like, 6);
+    const auto first = bytes_of(path());
+    {
+        auto pool = open(armed());
+        ASSERT_TRUE(pool) << pool.error().text();
+        commit_word(**pool, 7);
+        (*pool)->abandon();
+    }
+    const auto second = bytes_of(path());
+    put_back(first);
+    EXPECT_EQ(found(), "not_durable");
+    put_back(second);
+    EXPECT_EQ(found(), "7");
+}
+
 TEST_F(PowerFail, ALogThatIsGoneFromMemoryInTheSameBootIsMissed) {
     test_handler handler;
     make_unclean(path(), armed(), redo_like, 6);

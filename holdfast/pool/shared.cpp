@@ -130,7 +130,11 @@ result<void> mapped_pool::close_shared() {
         auto block = read_superblock(*file_);
         if (block) superblock_ = *block;
         if (!block) done = block.error();
-        const bool needs_sync = level_ < level::power && storage_.kind != persist::medium::tmpfs;
+        // On a file system an opening's sync covers what a killed sharer stored and did not write back, since the
+        // kernel knows that it was stored to. Of a device nobody knows, and the next opening takes a clean pool for
+        // durable.
+        const bool needs_sync =
+            (level_ < level::power && storage_.kind != persist::medium::tmpfs) || file_->is_device();
         if (done && needs_sync) done = strengthen(persist::site::superblock);
         if (done) done = write_superblock(format::pool_state::clean, level::power);
     }

@@ -5,6 +5,7 @@
 
 #define HOLDFAST_POOL_SITES(X) \
     X(superblock) \
+    X(armed_life) \
     X(pool_grow) \
     X(pool_grow_sync) \
     X(pool_snapshot) \

@@ -144,6 +144,13 @@ std::uint64_t number_of(const void* bytes, std::size_t count) noexcept {
     return number;
 }
 
+result<std::uint64_t> armed_life_of(const superblock& block, const persist::file& in) {
+    std::uint64_t life = 0;
+    if (auto read = in.read_at(block.log_offset + format::armed_life_offset, &life, sizeof life); !read)
+        return read.error();
+    return life;
+}
+
 result<std::optional<powerfail::shadow_log>> log_in_memory(const superblock& block, const persist::file& in) {
     std::optional<powerfail::shadow_log> none;
     const boot_id boot = current_boot_id();
@@ -155,6 +162,10 @@ result<std::optional<powerfail::shadow_log>> log_in_memory(const superblock& blo
     if (!shadow && shadow.error().code == errc::not_found) return none;
     if (!shadow) return std::move(shadow).give_error();
     if (shadow->header().sealed == 0) return none;
+    const auto life = armed_life_of(block, in);
+    if (!life) return life.error();
+    // An older state of the file was put back over it, by whoever kept a copy.
+    if (shadow->life() != *life) return none;
     return std::optional(std::move(*shadow));
 }
 
@@ -178,7 +189,13 @@ result<powerfail::save_name> save_name_of(const superblock& block, const persist
 result<powerfail::shadow_log> log_saved_by_module(const superblock& block, const persist::file& in) {
     const auto name = save_name_of(block, in);
     if (!name) return name.error();
-    return powerfail::shadow_log::find_saved(block, *name);
+    auto saved = powerfail::shadow_log::find_saved(block, *name);
+    if (!saved) return saved;
+    const auto life = armed_life_of(block, in);
+    if (!life) return life.error();
+    if (saved->life() != *life)
+        return error{.code = errc::not_found, .what = "the save is of a life that another state of the file had"};
+    return saved;
 }
 
 result<std::optional<powerfail::shadow_log>> log_outside_pool(const superblock& block, const persist::file& in) {

@@ -47,7 +47,8 @@ bool is_of(const void* log, std::uint64_t bytes, const superblock& pool) noexcep
 
 }  // namespace
 
-result<shadow_log> shadow_log::create(const superblock& of, const std::byte* pool, std::uintptr_t at) {
+result<shadow_log> shadow_log::create(const superblock& of, const std::byte* pool, std::uint64_t life,
+                                      std::uintptr_t at) {
     if (of.file_mark == 0)
         return error{.code = errc::level_unavailable, .what = "the pool's file cannot be told from its copies"};
     auto memory = persist::named_memory::create(name_for(of), at, bytes_for(of.log_bytes));
@@ -55,8 +56,16 @@ result<shadow_log> shadow_log::create(const superblock& of, const std::byte* poo
     const shadow_header header = header_for(of);
     persist::copy(memory->data() + format::shadow_log_offset, pool + of.log_offset, format::log_header_bytes,
                   site::shadow);
+    persist::copy(memory->data() + format::shadow_log_offset + format::armed_life_offset, &life, sizeof life,
+                  site::shadow);
     persist::copy(memory->data(), &header, sizeof header, site::shadow);
     return shadow_log(std::move(*memory));
+}
+
+std::uint64_t shadow_log::life() const noexcept {
+    std::uint64_t number = 0;
+    std::memcpy(&number, first_ + format::shadow_log_offset + format::armed_life_offset, sizeof number);
+    return number;
 }
 
 result<shadow_log> shadow_log::find(const superblock& of) {

@@ -21,19 +21,24 @@ public:
     static std::uint64_t bytes_for(std::uint64_t log_bytes) noexcept { return format::shadow_log_offset + log_bytes; }
 
     /// Makes it for that pool, whose log is empty, at the address `at`; nothing is sealed yet. `of`: the superblock of
-    /// this opening, with its boot and file mark; `pool`: where the pool is mapped. What an earlier life left under the
-    /// name is gone. Errors: those of named_memory; level_unavailable (the file cannot be told from its copies).
-    static result<shadow_log> create(const format::superblock& of, const std::byte* pool, std::uintptr_t at);
-    /// What the life that wrote this superblock left. Errors: not_found; permission_denied, io.
+    /// this opening, with its boot and file mark; `pool`: where the pool is mapped; `life`: the number that the pool
+    /// has at armed_life_offset. What an earlier life left under the name is gone.
+    /// Errors: those of named_memory; level_unavailable (the file cannot be told from its copies).
+    static result<shadow_log> create(const format::superblock& of, const std::byte* pool, std::uint64_t life,
+                                     std::uintptr_t at);
+    /// What a life of the pool of this superblock left in this boot; `life` says which.
+    /// Errors: not_found; permission_denied, io.
     static result<shadow_log> find(const format::superblock& of);
-    /// What the kernel module saved of the life that wrote this superblock, or a newer one. Errors: not_found (there is
-    /// no module, or no save, or it is of an earlier life); not_durable (it is of another boot or file); corrupt;
-    /// permission_denied, io.
+    /// What the kernel module saved of a life that began with this superblock, or later; `life` says which.
+    /// Errors: not_found (there is no module, or no save, or it is of an earlier life); not_durable (it is of another
+    /// boot or file); corrupt; permission_denied, io.
     static result<shadow_log> find_saved(const format::superblock& of, const save_name& name);
     /// Frees the name.
     static void remove(const format::superblock& of) noexcept;
 
     format::shadow_header& header() const noexcept { return *reinterpret_cast<format::shadow_header*>(first_); }
+    /// Of the life that it belongs to.
+    std::uint64_t life() const noexcept;
     bool is_saved() const noexcept { return !saved_.empty(); }
     /// From here on this is what a save writes last. Requires: `seal` has its checksum and says `saved`; one thread at
     /// a time. A save at any moment takes the one before, or this one.
