@@ -7,6 +7,7 @@ namespace holdfast::sim {
 
 void force_write_back::restart() noexcept {
     scanning_ = false;
+    walked_until_ = {};
     due_ = log_.config().period();
     at_begin_ = at_last_begin_ = log_.cut();
     counters_ = {};
@@ -41,7 +42,9 @@ void force_write_back::reached(time now) {
     // So that two scans are through before the log is full.
     const bool runs_short = log_.config().safety == log_safety::safe && log_.runs_short(4) &&
                             !is_planted(planted_fault::room_not_awaited);
-    if (!scanning_ && (now >= due_ || runs_short)) begin_scan(now, runs_short);
+    // There is one walker: while the log runs short its scans are ahead of the time that is told.
+    if (!scanning_ && (now >= std::max(due_, walked_until_) || runs_short))
+        begin_scan(std::max(now, walked_until_), runs_short);
     if (scanning_ && runs_short && log_.runs_short(8)) {
         // Harts will wait for room before they meet the walker.
         while (next_set_ < sets()) walk_one(hurried_);

@@ -1,8 +1,9 @@
 // FWB: lines that stay dirty are forced home by scans of the caches' tags, so that the log's ring gets free (the paper,
 // III-C and IV-D, Figure 5). The state of a line is its dirty bit and one bit more, the paper's fwb.
 //
-//   1. A scan visits every set of every DL1 and of L2, when a period has passed since the last one began, or when the
-//      log runs short. It takes the tags for a time, and waits until memory has accepted what it forces.
+//   1. A scan visits every set of every DL1 and of L2. It begins when a period has passed since the last one began, or
+//      when the log runs short, and not before that one has ended. It takes the tags for a time, and waits until memory
+//      has accepted what it forces.
 //   2. A dirty line whose fwb bit is not set: set it. The caches clear it when the line becomes clean, and pass it on
 //      with the line from a DL1 to L2.
 //   3. A dirty line whose fwb bit is set, so that it was dirty in the scan before: force it to memory, through L2.
@@ -74,7 +75,7 @@ private:
     std::uint32_t cores_;
     bool scanning_ = false, hurried_ = false;
     std::uint64_t next_set_ = 0;
-    time walked_until_{};   ///< in the scan that is under way
+    time walked_until_{};   ///< in the scan that is under way, or was last
     time began_{}, due_{};
     log_cut at_begin_{}, at_last_begin_{};
     std::uint64_t warm_up_units_ = 0;  ///< of the logs, when the last scan of the warm-up began

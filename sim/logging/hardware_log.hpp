@@ -104,7 +104,7 @@ public:
 
     // For whoever frees the rings.
     log_cut cut() const;
-    /// Whether a log has less room than its `part`-th part.
+    /// Whether a log has less room than its `part`-th part, also when all is free that scans so far free.
     bool runs_short(std::uint64_t part) const noexcept;
     /// All lines stored to before the cut are home, durably, at `at`: heads move there then, or as far as they may.
     void move_heads(const log_cut& to, time at);

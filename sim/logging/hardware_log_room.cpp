@@ -17,7 +17,7 @@ log_cut hardware_log::cut() const {
 
 bool hardware_log::runs_short(std::uint64_t part) const noexcept {
     return std::any_of(logs_.begin(), logs_.end(),
-                       [part](const ring_log& each) { return each.room() < each.units() / part; });
+                       [part](const ring_log& each) { return each.room_to_come() < each.units() / part; });
 }
 
 std::uint64_t hardware_log::units() const noexcept {

@@ -81,7 +81,10 @@ std::vector<planted_case> planted_cases() {
         case planted_fault::truncated_before_home: each.with.what = design::hwl; break;
         case planted_fault::head_a_scan_early:
         case planted_fault::fwb_bit_lost: each.with.is_roomy = true; break;
-        case planted_fault::hole_overlooked: each.with.spreads = true; break;
+        case planted_fault::hole_overlooked:
+            each.with.what = design::hwl;
+            each.with.spreads = each.with.of_harts = true;
+            break;
         case planted_fault::link_left_out:
         case planted_fault::torn_bits_start_over: each.with.grows = true; break;
         case planted_fault::home_left_out:

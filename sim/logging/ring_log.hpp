@@ -5,6 +5,7 @@
 #include <sim/base/planted.hpp>
 #include <sim/logging/log_ring.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -28,6 +29,10 @@ public:
     std::uint64_t units() const noexcept { return ring_.units(); }
     /// Units that can be appended without anybody freeing some.
     std::uint64_t room() const noexcept { return units() - (tail_ - head_); }
+    /// The same when all heads to come are there.
+    std::uint64_t room_to_come() const noexcept {
+        return units() - (tail_ - (freed_.empty() ? head_ : std::max(head_, freed_.back().to)));
+    }
     void grow(const port::log_region& region) {
         ring_.grow(region, tail_);
         slots_.resize(ring_.units());

@@ -159,6 +159,20 @@ TEST(LoggingHardware, WhoseScansOnlyLookAtTagsForcesNoLineAndCostsLess) {
     EXPECT_LT(looking->number("cycles"), forcing->number("cycles"));
 }
 
+TEST(LoggingHardware, HasOneWalkerWhoseScansFollowEachOtherHoweverShortTheLogRuns) {
+    machine_config config = test::small_machine();
+    ASSERT_FALSE(set(config, "log.bytes", "64KiB"));
+    ASSERT_FALSE(set(config, "log.scan_period_ns", "1200000"));
+    simulation_options options = test::small_run("hash", 8);
+    options.operations = 8000;
+    options.design = design::fwb;
+    const auto result = simulate(config, options, test::nobody_looks);
+    ASSERT_TRUE(result) << result.problem().text();
+    EXPECT_GT(result->number("log_scans_hurried"), 10);
+    constexpr double ps_per_cycle = 400;
+    EXPECT_LT(result->number("log_scanning_ps"), result->number("cycles") * ps_per_cycle * 1.02);
+}
+
 TEST(LoggingHardware, WhoseLogIsTooShortForWhatIsOpenWhenMeasuringBeginsIsAnErrorThatSaysSo) {
     for (const design what : {design::fwb, design::hwl}) {
         machine_config config = test::small_machine();

@@ -68,12 +68,8 @@ bool measured_phase::has_settled() const noexcept {
 }
 
 std::optional<problem> measured_phase::settle() {
-    const std::uint64_t most = settling_most(options_);
-    for (std::uint64_t done = 0; done < most && !has_settled();) {
-        done = std::min(done + settling_step, most);
-        if (auto failed = run_until(done)) return failed;
-    }
-    return std::nullopt;
+    const bool has_scans = hardware_ != nullptr && hardware_->has_scans();
+    return has_scans ? run_until(settling_transactions(options_)) : std::nullopt;
 }
 
 std::optional<problem> measured_phase::run(simulation_result& into) {

@@ -19,8 +19,12 @@ public:
     measured_phase(running_program& guest, simulated_machine& built, const logging_hardware* hardware,
                    const machine_config& config, const simulation_options& options);
 
-    /// The most transactions that are done before measuring begins.
-    static std::uint64_t settling_most(const simulation_options& options) noexcept { return options.operations / 2; }
+    /// Transactions that are done before measuring begins, if there are scans. Warming up leaves more dirty lines than
+    /// scans that follow each other in time, and the first ones take longer. As many for each machine: what differs in
+    /// its scans alone is measured at the same time.
+    static std::uint64_t settling_transactions(const simulation_options& options) noexcept {
+        return options.operations;
+    }
 
     /// Statistics and the trace go into `into`.
     std::optional<problem> run(simulation_result& into);
@@ -28,7 +32,6 @@ public:
 private:
     /// Two scans force what is dirty.
     static constexpr std::uint64_t scans_to_settle = 3;
-    static constexpr std::uint64_t settling_step = 64;
     /// A log that is larger never runs short in a run: nobody waits until it has gone around. That is 4 MiB.
     static constexpr std::uint64_t units_to_settle = 131'072;
 

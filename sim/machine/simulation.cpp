@@ -85,7 +85,7 @@ result<std::uint64_t> operations_of(const machine_config& config, simulation_opt
     options.design = design::non_pers;
     options.attach = nullptr;
     const std::uint64_t most = warm_up_most(config, options);
-    const std::uint64_t timed = options.operations + measured_phase::settling_most(options);
+    const std::uint64_t timed = options.operations + measured_phase::settling_transactions(options);
     const std::uint64_t most_operations = most + timed + options.operations / 4 + 1000;
     if (options.footprint_bytes <= config.caches.l2.bytes) return most_operations;
     const auto filled = fill_and_build(config, options, most_operations);
