@@ -30,9 +30,10 @@ public:
     std::string file(const std::string& name) const { return device_.file(name); }
     /// The power is cut: what was not durable is lost. Requires: nobody has the device open.
     void cut() const { device_.write_raw(0, medium_); }
-    /// What comes next is the first use of the device.
-    void forget() {
-        medium_.assign(medium_.size(), '\0');
+    /// What comes next finds an empty device, on which others have left something.
+    void leave_remains() {
+        medium_.assign(medium_.size(), 'x');
+        medium_.replace(0, persist::device_memory::name_bytes, persist::device_memory::name_bytes, '\0');
         device_.write_raw(0, medium_);
     }
     const std::string& medium() const { return medium_; }
@@ -218,9 +219,10 @@ TEST(DeviceCutOfPool, LeavesACopyWhole) {
         pool.close().value();
     }
     copy_raw(persist::file::open(device.path(), persist::file::access::read_only).value(), copy).value();
-    device.forget();
+    device.leave_remains();
     copy_raw(persist::file::open(copy, persist::file::access::read_only).value(), device.path()).value();
     device.cut();
+    EXPECT_EQ(device.medium().substr(0, 1 << 20).find("xxxxxxxx"), std::string::npos);
     auto pool = redo_pool::open(device.path(), on_device()).value();
     EXPECT_TRUE(holds(pool, 10));
 }

@@ -1,4 +1,5 @@
 // Pools on devices of persistent memory: each engine, kills, growth, copies, and what stands in the way of making one.
+#include <holdfast/engine/cc_htm.hpp>
 #include <holdfast/engine/engine_test_support.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/handle/check.hpp>
@@ -57,6 +58,23 @@ protected:
         return pool_->atomically([&] { return all.are_all(value); }).value();
     }
 
+    /// What an object abandons is in this process's memory still; a killed process leaves what is on the device.
+    void check_life_of_its_own_process() {
+        create();
+        commit(1);
+        pool_->close().value();
+        pool_.reset();
+        const int status = persist::test::run_in_child([this] {
+            open();
+            auto& all = root();
+            for (std::uint64_t value = 2; value <= 200; ++value) pool_->atomically([&] { all.set_all(value); }).value();
+            return ::raise(SIGKILL);
+        });
+        ASSERT_TRUE(WIFSIGNALED(status));
+        open();
+        EXPECT_TRUE(holds(200));
+    }
+
     stand_in_for_device device_;
     std::optional<pool> pool_;
 };
@@ -85,20 +103,12 @@ TYPED_TEST(DevicePool, HasWhatAKilledProcessCommitted) {
 }
 
 TYPED_TEST(DevicePool, HasWhatALifeOfItsOwnProcessCommitted) {
-    this->create();
-    this->commit(1);
-    this->pool_->close().value();
-    this->pool_.reset();
-    // What an object abandons is in this process's memory still; a killed one leaves what is on the device.
-    const int status = persist::test::run_in_child([this] {
-        this->open();
-        for (std::uint64_t value = 2; value <= 200; ++value) this->commit(value);
-        return ::raise(SIGKILL);
-    });
-    ASSERT_TRUE(WIFSIGNALED(status));
-    this->open();
-    EXPECT_TRUE(this->holds(200));
+    this->check_life_of_its_own_process();
 }
+
+/// Its homes are apart from the device.
+using DevicePoolOfCcHtm = DevicePool<cc_htm>;
+TEST_F(DevicePoolOfCcHtm, HasWhatALifeOfItsOwnProcessCommitted) { check_life_of_its_own_process(); }
 
 TYPED_TEST(DevicePool, GrowsWithinTheDevice) {
     this->create();
