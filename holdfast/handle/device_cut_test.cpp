@@ -1,12 +1,11 @@
 // What a device of persistent memory has after a power cut: the lines that were written back and fenced, nothing else.
-#include <holdfast/engine/engine_test_support.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/handle/check.hpp>
+#include <holdfast/handle/device_test_support.hpp>
 #include <holdfast/handle/line_pool.hpp>
 #include <holdfast/persist/observer.hpp>
 #include <holdfast/persist/test_device.hpp>
 #include <holdfast/pool/raw_copy.hpp>
-#include <holdfast/pool/stand_ins.hpp>
 #include <holdfast/pool/superblock.hpp>
 
 #include <fstream>
@@ -83,49 +82,16 @@ private:
     std::vector<std::pair<std::uint64_t, std::string>> taken_;
 };
 
-class another_boot {
-public:
-    another_boot() : before_(std::exchange(stand_ins_now.boot_id, "tuesday")) {}
-    ~another_boot() { stand_ins_now.boot_id = before_; }
-    another_boot(const another_boot&) = delete;
-    another_boot& operator=(const another_boot&) = delete;
-
-private:
-    const char* before_;
-};
-
-create_options on_device(level durability = level::power, std::uint64_t bytes = 1 << 20) {
-    create_options options;
-    options.bytes = bytes;
-    options.log_bytes = 64 << 10;
-    options.reserved_bytes = std::uint64_t{1} << 30;
-    options.base = HOLDFAST_TEST_BASE_ADDRESS;
-    options.durability = durability;
-    return options;
-}
-
-template <class Engine>
-struct numbers {
-    typename Engine::template field<std::uint64_t> at[64];
-
-    void set_all(std::uint64_t to) {
-        for (auto& each : at) each = to;
-    }
-    bool are_all(std::uint64_t value) const {
-        for (const auto& each : at)
-            if (each.get() != value) return false;
-        return true;
-    }
-};
+create_options small_on_device(level durability = level::power) { return on_device(1 << 20, durability); }
 
 template <class Engine>
 bool holds(basic_pool<Engine>& pool, std::uint64_t value) {
-    auto& all = *pool.template root<numbers<Engine>>("numbers").value();
+    auto& all = *pool.template root<numbers<Engine, 64>>("numbers").value();
     return pool.atomically([&] { return all.are_all(value); }).value();
 }
 template <class Engine>
 void commit(basic_pool<Engine>& pool, std::uint64_t value) {
-    auto& all = *pool.template root<numbers<Engine>>("numbers").value();
+    auto& all = *pool.template root<numbers<Engine, 64>>("numbers").value();
     pool.atomically([&] { all.set_all(value); }).value();
 }
 
@@ -139,43 +105,43 @@ TYPED_TEST_SUITE(DeviceCut, recovering_engines);
 
 TYPED_TEST(DeviceCut, LosesNothingThatWasCommittedAtPower) {
     {
-        auto pool = TestFixture::pool_type::create(this->device_.path(), on_device()).value();
+        auto pool = TestFixture::pool_type::create(this->device_.path(), small_on_device()).value();
         for (std::uint64_t value = 1; value <= 5; ++value) commit(pool, value);
         pool.abandon();
     }
     this->device_.cut();
-    const another_boot tuesday;
-    auto pool = TestFixture::pool_type::open(this->device_.path(), on_device()).value();
+    const boot_named tuesday("tuesday");
+    auto pool = TestFixture::pool_type::open(this->device_.path(), small_on_device()).value();
     EXPECT_TRUE(holds(pool, 5));
     commit(pool, 6);
     pool.abandon();
     this->device_.cut();
-    auto again = TestFixture::pool_type::open(this->device_.path(), on_device()).value();
+    auto again = TestFixture::pool_type::open(this->device_.path(), small_on_device()).value();
     EXPECT_TRUE(holds(again, 6));
 }
 
 TYPED_TEST(DeviceCut, LosesNothingOfAPoolThatWasClosedBelowPower) {
     {
-        auto pool = TestFixture::pool_type::create(this->device_.path(), on_device(level::process)).value();
+        auto pool = TestFixture::pool_type::create(this->device_.path(), small_on_device(level::process)).value();
         commit(pool, 7);
         pool.close().value();
     }
     this->device_.cut();
-    const another_boot tuesday;
-    auto pool = TestFixture::pool_type::open(this->device_.path(), on_device()).value();
+    const boot_named tuesday("tuesday");
+    auto pool = TestFixture::pool_type::open(this->device_.path(), small_on_device()).value();
     EXPECT_TRUE(holds(pool, 7));
 }
 
 TYPED_TEST(DeviceCut, LosesNothingOfAKilledLifeThatALaterOneHasSeen) {
     {
-        auto pool = TestFixture::pool_type::create(this->device_.path(), on_device(level::process)).value();
+        auto pool = TestFixture::pool_type::create(this->device_.path(), small_on_device(level::process)).value();
         commit(pool, 8);
         pool.abandon();
     }
-    TestFixture::pool_type::open(this->device_.path(), on_device()).value().abandon();
+    TestFixture::pool_type::open(this->device_.path(), small_on_device()).value().abandon();
     this->device_.cut();
-    const another_boot tuesday;
-    auto pool = TestFixture::pool_type::open(this->device_.path(), on_device()).value();
+    const boot_named tuesday("tuesday");
+    auto pool = TestFixture::pool_type::open(this->device_.path(), small_on_device()).value();
     EXPECT_TRUE(holds(pool, 8));
 }
 
@@ -183,27 +149,27 @@ using redo_pool = basic_pool<redo>;
 
 TEST(DeviceCutOfPool, LeavesANewPoolWhole) {
     cut_device device;
-    redo_pool::create(device.path(), on_device()).value().abandon();
+    redo_pool::create(device.path(), small_on_device()).value().abandon();
     device.cut();
-    const another_boot tuesday;
-    redo_pool::open(device.path(), on_device()).value().close().value();
+    const boot_named tuesday("tuesday");
+    redo_pool::open(device.path(), small_on_device()).value().close().value();
     EXPECT_TRUE(check_pool(device.path(), {}).value().sound());
 }
 
 TEST(DeviceCutOfPool, LeavesWhatItGrewByInALaterLife) {
     cut_device device;
-    redo_pool::create(device.path(), on_device()).value().close().value();
+    redo_pool::create(device.path(), small_on_device()).value().close().value();
     {
         std::ofstream(device.path(), std::ios::in | std::ios::binary).seekp(1 << 20) << std::string(1 << 20, 'x');
-        auto pool = redo_pool::open(device.path(), on_device()).value();
+        auto pool = redo_pool::open(device.path(), small_on_device()).value();
         pool.grow(2 << 20).value();
         commit(pool, 9);
         pool.abandon();
     }
     device.cut();
     EXPECT_EQ(device.medium().find('x', 1 << 20), std::string::npos) << "left behind by who had the device before";
-    const another_boot tuesday;
-    auto pool = redo_pool::open(device.path(), on_device()).value();
+    const boot_named tuesday("tuesday");
+    auto pool = redo_pool::open(device.path(), small_on_device()).value();
     EXPECT_EQ(pool.info().bytes, 2u << 20);
     EXPECT_TRUE(holds(pool, 9));
     pool.close().value();
@@ -214,7 +180,7 @@ TEST(DeviceCutOfPool, LeavesACopyWhole) {
     cut_device device;
     const std::string copy = device.file("copy");
     {
-        auto pool = redo_pool::create(device.path(), on_device()).value();
+        auto pool = redo_pool::create(device.path(), small_on_device()).value();
         commit(pool, 10);
         pool.close().value();
     }
@@ -223,7 +189,7 @@ TEST(DeviceCutOfPool, LeavesACopyWhole) {
     copy_raw(persist::file::open(copy, persist::file::access::read_only).value(), device.path()).value();
     device.cut();
     EXPECT_EQ(device.medium().substr(0, 1 << 20).find("xxxxxxxx"), std::string::npos);
-    auto pool = redo_pool::open(device.path(), on_device()).value();
+    auto pool = redo_pool::open(device.path(), small_on_device()).value();
     EXPECT_TRUE(holds(pool, 10));
 }
 
@@ -240,8 +206,8 @@ TEST(DeviceCutOfPool, NeverLeavesTheOlderSuperblockAlone) {
     for (const int lives : {1, 2}) {
         cut_device device;
         const std::string copy = device.file("copy");
-        redo_pool::create(device.path(), on_device(level::process)).value().abandon();
-        if (lives == 2) redo_pool::open(device.path(), on_device(level::process)).value().abandon();
+        redo_pool::create(device.path(), small_on_device(level::process)).value().abandon();
+        if (lives == 2) redo_pool::open(device.path(), small_on_device(level::process)).value().abandon();
         copy_raw(persist::file::open(device.path(), persist::file::access::read_only).value(), copy).value();
         const auto newest = read_superblock(*persist::file::open(copy, persist::file::access::read_only))->generation;
         int alone = 0;
@@ -267,22 +233,22 @@ TEST(DeviceCutOfPool, LeavesWhatAKilledSharerStoredAndTheLastOneClosed) {
     };
     using pairs = line_array<pair, 8>;
     {
-        auto pool = line_pool::create(device.path(), on_device()).value();
+        auto pool = line_pool::create(device.path(), small_on_device()).value();
         static_cast<void>(pool.root<pairs>("pairs").value());
         pool.close().value();
     }
-    auto last = line_pool::open_shared(device.path(), on_device()).value();
+    auto last = line_pool::open_shared(device.path(), small_on_device()).value();
     // Its lines are not written back, as far as this process's observer can see.
     const int status = persist::test::run_in_child([&] {
-        auto pool = line_pool::open_shared(device.path(), on_device()).value();
+        auto pool = line_pool::open_shared(device.path(), small_on_device()).value();
         (*pool.root<pairs>("pairs").value())[3].transact([](pair& active) { active = {1, 2}; });
         return ::raise(SIGKILL);
     });
     ASSERT_TRUE(WIFSIGNALED(status));
     last.close().value();
     device.cut();
-    const another_boot tuesday;
-    auto pool = line_pool::open(device.path(), on_device()).value();
+    const boot_named tuesday("tuesday");
+    auto pool = line_pool::open(device.path(), small_on_device()).value();
     EXPECT_EQ((*pool.root<pairs>("pairs").value())[3]->second, 2u);
 }
 

@@ -1,8 +1,8 @@
 // Pools on devices of persistent memory: each engine, kills, growth, copies, and what stands in the way of making one.
 #include <holdfast/engine/cc_htm.hpp>
-#include <holdfast/engine/engine_test_support.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/handle/check.hpp>
+#include <holdfast/handle/device_test_support.hpp>
 #include <holdfast/handle/line_pool.hpp>
 #include <holdfast/handle/repair.hpp>
 #include <holdfast/persist/addresses.hpp>
@@ -18,29 +18,6 @@ namespace {
 using namespace holdfast::test;
 using persist::test::stand_in_for_device;
 
-create_options on_device(std::uint64_t bytes = 4 << 20) {
-    create_options options;
-    options.bytes = bytes;
-    options.log_bytes = 64 << 10;
-    options.reserved_bytes = std::uint64_t{1} << 30;
-    if (HOLDFAST_TEST_BASE_ADDRESS != 0) options.base = HOLDFAST_TEST_BASE_ADDRESS;
-    return options;
-}
-
-template <class Engine>
-struct numbers {
-    typename Engine::template field<std::uint64_t> at[512];
-
-    void set_all(std::uint64_t to) {
-        for (auto& each : at) each = to;
-    }
-    bool are_all(std::uint64_t value) const {
-        for (const auto& each : at)
-            if (each.get() != value) return false;
-        return true;
-    }
-};
-
 template <class Engine>
 class DevicePool : public testing::Test {
 protected:
@@ -48,7 +25,7 @@ protected:
 
     void create() { pool_.emplace(pool::create(device_.path(), on_device()).value()); }
     void open() { pool_.emplace(pool::open(device_.path(), on_device()).value()); }
-    numbers<Engine>& root() { return *pool_->template root<numbers<Engine>>("numbers").value(); }
+    numbers<Engine, 512>& root() { return *pool_->template root<numbers<Engine, 512>>("numbers").value(); }
     void commit(std::uint64_t value) {
         auto& all = root();
         pool_->atomically([&] { all.set_all(value); }).value();
