@@ -1,7 +1,6 @@
 # The command, the examples, and the packages only they need.
 
-# Cross-compilers have none of those packages. Under sanitizers programs are compiled for the warnings;
-# of those only the library's part is instrumented, because the headers of the packages cost a compiler much.
+# Cross-compilers have none of those packages. Under sanitizers programs are checked for warnings and not linked.
 option(HOLDFAST_PROGRAMS "Build the command and the benchmarks" ON)
 set(HOLDFAST_COMMAND_DIRECTORY "${PROJECT_BINARY_DIR}/bin" CACHE PATH "Where the holdfast command is left")
 
@@ -31,12 +30,10 @@ endfunction()
 # holdfast_add_program(target name COMPONENT component sources...): a program that stands beside the `holdfast` command,
 # or is it. That one's target is holdfast_command, since `holdfast` is the library.
 function(holdfast_add_program target name)
-    cmake_parse_arguments(PARSE_ARGV 2 program "" "COMPONENT" "")
-    add_executable(${target} ${program_UNPARSED_ARGUMENTS})
+    holdfast_add_release_executable(${target} ${ARGN})
     holdfast_set_program_options(${target})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
                           RUNTIME_OUTPUT_DIRECTORY "${HOLDFAST_COMMAND_DIRECTORY}")
-    install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${program_COMPONENT})
 endfunction()
 
 # holdfast_find_rivals(): the libraries that benchmarks are measured against, as the imported
@@ -57,9 +54,12 @@ function(holdfast_add_example name)
     if(HOLDFAST_TEST_LABEL AND NOT HOLDFAST_TEST_LABEL IN_LIST example_LABELS)
         return()
     endif()
-    add_executable(example_${name} ${example_UNPARSED_ARGUMENTS})
-    holdfast_set_options(example_${name})
+    holdfast_add_release_executable(example_${name} ${example_UNPARSED_ARGUMENTS})
+    holdfast_set_warnings(example_${name})
     target_link_libraries(example_${name} PRIVATE holdfast)
+    if(HOLDFAST_SANITIZERS)
+        return()
+    endif()
     add_test(NAME example.${name}
              COMMAND "${PROJECT_SOURCE_DIR}/tests/in_empty_directory.sh" $<TARGET_FILE:example_${name}>)
     holdfast_set_test_properties(example.${name} "${example_LABELS}" "${example_TIMEOUT}")

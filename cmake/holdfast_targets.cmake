@@ -51,6 +51,35 @@ function(holdfast_set_options target)
     endif()
 endfunction()
 
+# holdfast_check_only(target): for objects that nothing links. clang reads them for its warnings and generates no code.
+function(holdfast_check_only target)
+    if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        return()
+    endif()
+    set(launcher "${PROJECT_SOURCE_DIR}/cmake/only_check.sh")
+    if(HOLDFAST_CCACHE)
+        # ccache starts it when it does not know the answer. It must not take these answers for objects.
+        set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_PREFIX=${launcher}" ${CMAKE_CXX_COMPILER_LAUNCHER})
+        target_compile_definitions(${target} PRIVATE HOLDFAST_CHECKED_ONLY=1)
+    endif()
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
+endfunction()
+
+# holdfast_add_release_executable(target sources... [COMPONENT component]): an executable, which `component` installs. No
+# sanitizer's stage runs it: there its sources are checked alone.
+function(holdfast_add_release_executable target)
+    cmake_parse_arguments(PARSE_ARGV 1 executable "" "COMPONENT" "")
+    if(HOLDFAST_SANITIZERS)
+        add_library(${target} OBJECT ${executable_UNPARSED_ARGUMENTS})
+        holdfast_check_only(${target})
+        return()
+    endif()
+    add_executable(${target} ${executable_UNPARSED_ARGUMENTS})
+    if(executable_COMPONENT)
+        install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${executable_COMPONENT})
+    endif()
+endfunction()
+
 # holdfast_add_precompiled(target): a target for precompiled headers, which others reuse. It must have a source.
 function(holdfast_add_precompiled target)
     set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
