@@ -360,6 +360,7 @@ static void write_record(struct hf_chunks *chunks, __u64 node, const struct hf_c
 int hf_chunks_make(struct hf_chunks *chunks, const struct hf_chunk_request *request, struct hf_chunk *made)
 {
 	__u64 bytes, node;
+	int failed;
 
 	if (!request->key || !request->bytes || request->mode & ~HF_MODE_BITS)
 		return -EINVAL;
@@ -373,9 +374,12 @@ int hf_chunks_make(struct hf_chunks *chunks, const struct hf_chunk_request *requ
 	node = best_free_node(chunks, bytes);
 	if (!node)
 		return -ENOSPC;
+	/* The halves that the chunk is taken from begin where it does, and while they are free it can be given up. */
+	failed = chunks->media.clear(chunks->media.context, offset_of(chunks, node), bytes);
+	if (failed)
+		return failed;
 	for (; bytes_of(chunks, node) > bytes; node *= 2)
 		set_node(chunks, node, NODE_SPLIT);
-	chunks->media.clear(chunks->media.context, offset_of(chunks, node), bytes);
 	write_record(chunks, node, request);
 	set_node(chunks, node, NODE_CHUNK);
 	describe(chunks, node, made);

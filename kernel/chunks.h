@@ -54,12 +54,13 @@ struct hf_chunk_record {
 
 /*
  * How the region is stored to. store: one aligned word, by one instruction; durable after persist. persist: returns
- * when these bytes are durable. clear: bytes of the region from an offset on are zero, durably.
+ * when these bytes are durable. clear: bytes of the region from an offset on are zero, durably; or a negative error,
+ * and they are anything.
  */
 struct hf_chunks_media {
 	void (*store)(void *context, __u64 *at, __u64 value);
 	void (*persist)(void *context, const void *begin, __u64 bytes);
-	void (*clear)(void *context, __u64 offset, __u64 bytes);
+	int (*clear)(void *context, __u64 offset, __u64 bytes);
 	void *context;
 };
 
@@ -132,7 +133,7 @@ int hf_chunks_check(const struct hf_chunks *chunks, struct hf_chunks_problem *pr
 /*
  * Makes a chunk, all zero, of the smallest size that holds what is asked for. What holds if the machine stops inside:
  * the chunk is there, whole, or not.
- * -EINVAL: key, bytes or mode; -EEXIST: the key is there; -ENOSPC.
+ * -EINVAL: key, bytes or mode; -EEXIST: the key is there; -ENOSPC; what clear returns, and then nothing has changed.
  */
 int hf_chunks_make(struct hf_chunks *chunks, const struct hf_chunk_request *request, struct hf_chunk *made);
 

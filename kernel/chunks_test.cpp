@@ -52,7 +52,9 @@ public:
             if (context != nullptr) static_cast<medium*>(context)->persisted(begin, size);
         };
         region.media.clear = [](void* context, __u64 offset, __u64 size) {
-            if (context != nullptr) static_cast<medium*>(context)->cleared.push_back({offset, size});
+            if (context == nullptr) return 0;
+            static_cast<medium*>(context)->cleared.push_back({offset, size});
+            return static_cast<medium*>(context)->clearing_ends_with;
         };
         region.media.context = of;
         return region;
@@ -64,6 +66,7 @@ public:
     /// A fault: what it is told to persist in pieces of this size is not durable before `settle`.
     __u64 loses_persists_of = 0;
     std::vector<range> cleared;
+    int clearing_ends_with = 0;
     std::uint64_t stores = 0, images = 0;
     workload::random random{1};
 
@@ -294,6 +297,16 @@ TEST_F(Region, BadRequestsAreRefusedAndChangeNothing) {
     EXPECT_EQ(medium_.now(), before);
     ASSERT_EQ(make(1, 1), 0);
     EXPECT_EQ(make(1, 1), -EEXIST);
+}
+
+TEST_F(Region, AMakerThatIsKilledWhileItClearsChangesNothing) {
+    const bytes before = medium_.now();
+    medium_.clearing_ends_with = -EINTR;
+    EXPECT_EQ(make(1, 3 * leaf_bytes), -EINTR);
+    EXPECT_EQ(medium_.cleared.size(), 1u);
+    EXPECT_EQ(medium_.now(), before);
+    medium_.clearing_ends_with = 0;
+    EXPECT_EQ(make(1, 3 * leaf_bytes), 0);
 }
 
 TEST_F(Region, AllOfItCanBeGivenOutAndIsOnePieceAgainAfterwards) {

@@ -295,7 +295,7 @@ static int holdfast_open(struct inode *inode, struct file *file)
 void hf_write_chunk_back(const struct hf_open_file *opened)
 {
 	if (opened->uses && hf_region.base && (opened->file->f_mode & FMODE_WRITE))
-		hf_persist(NULL, (char *)hf_region.base + opened->chunk.offset, opened->chunk.bytes);
+		hf_persist_in_pieces((char *)hf_region.base + opened->chunk.offset, opened->chunk.bytes);
 }
 
 /* msync as well. The whole chunk, whatever part of it is asked for. */

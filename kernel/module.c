@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/nd.h>
+#include <linux/sched/signal.h>
 
 static char *namespace = "";
 module_param(namespace, charp, 0444);
@@ -34,19 +35,34 @@ void hf_persist(void *context, const void *begin, __u64 bytes)
 	pmem_wmb();
 }
 
-static void clear_bytes(void *context, __u64 offset, __u64 bytes)
+/* Hundreds of gigabytes take minutes: in pieces, between which others run. */
+static const __u64 piece_bytes = 2 << 20;
+
+void hf_persist_in_pieces(const void *begin, __u64 bytes)
 {
-	/* Hundreds of gigabytes take minutes. */
-	const __u64 piece_bytes = 2 << 20;
+	const char *at = begin;
+	const char *end = at + bytes;
+
+	for (; at < end; at += piece_bytes) {
+		hf_persist(NULL, at, min_t(__u64, piece_bytes, end - at));
+		cond_resched();
+	}
+}
+
+static int clear_bytes(void *context, __u64 offset, __u64 bytes)
+{
 	__u64 end = offset + bytes;
 
 	for (; offset < end; offset += piece_bytes) {
 		__u64 piece = min_t(__u64, piece_bytes, end - offset);
 
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		memset((char *)hf_region.base + offset, 0, piece);
 		hf_persist(NULL, (char *)hf_region.base + offset, piece);
 		cond_resched();
 	}
+	return 0;
 }
 
 static int open_region(struct device *dev)

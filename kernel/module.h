@@ -51,6 +51,8 @@ extern bool hf_is_formatted;
 extern struct wait_queue_head hf_waiters; /* for the loss of registrations */
 
 void hf_persist(void *context, const void *begin, __u64 bytes);
+/* For any number of bytes; sleeps. */
+void hf_persist_in_pieces(const void *begin, __u64 bytes);
 bool hf_may_use(const struct hf_chunk *chunk, const struct file *file);
 __u32 hf_asking_user(void);
 bool hf_is_in_use(const struct hf_chunk *chunk); /* NULL: any */

@@ -90,7 +90,7 @@ inline void forget_shadow_of(const std::string& path) {
 inline bool bring_back_shadow_of(const std::string& path, std::size_t most_bytes, const lazy_memory& image) {
     const auto block = read_superblock(persist::file::open(path, persist::file::access::read_only).value()).value();
     if ((block.required_features & format::feature_shadow_log) == 0) return false;
-    std::uint64_t life = 0;
+    format::armed_life life;
     std::memcpy(&life, image.bytes().data() + block.log_offset + format::armed_life_offset, sizeof life);
     const auto shadow = powerfail::shadow_log::create(block, image.bytes().data(), life, 0).value();
     const auto kept = image.bytes().subspan(most_bytes);

@@ -27,9 +27,17 @@ struct truncation_slot {
 static_assert(sizeof(truncation_slot) == 16);
 inline constexpr std::uint64_t truncation_slot_offset[2] = {0, 512};
 
-/// In the header page, a word: a random number drawn whenever the pool is armed, which the log in memory has, too. It
-/// tells the log of this life from that of another one whose file was put back.
+/// In the header page: a random number drawn whenever the pool is armed, which the log in memory has, too. It tells the
+/// log of this life from that of another one whose file was put back. Twice, so that a flipped bit does not part them.
+struct armed_life {
+    std::uint64_t number = 0;
+    std::uint64_t complement = 0;  ///< ~number; 0 before the first
+};
+static_assert(sizeof(armed_life) == 16);
 inline constexpr std::uint64_t armed_life_offset = 1024;
+constexpr bool is_same(const armed_life& one, const armed_life& other) noexcept {
+    return one.number == other.number || (one.complement != 0 && one.complement == other.complement);
+}
 
 /// First line of a segment. Salt 0: the segment holds no records. In pools without feature_seals
 /// everything behind the salt is 0.

@@ -75,8 +75,9 @@ private:
         if (!torn) return torn.error();
         if (*torn) {
             is = verdict::damaged;
-            words += "; it was in use below power when the machine went down or a sync failed, or is a copy made "
-                     "meanwhile: it may be torn, and opening refuses it (accept_not_durable)";
+            words += "; it was in use below power when the machine went down or a sync failed, its log in memory is "
+                     "gone, or it is a copy or an older state of the pool: it may be torn, and opening refuses it "
+                     "(accept_not_durable)";
         }
         add("header", is, std::move(words));
         return true;

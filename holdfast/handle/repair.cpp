@@ -153,6 +153,8 @@ result<repair_report> repair_pool(const std::string& path, const contents_checke
         reason.path = path;
         return reason;
     }
+    // What is wrong is nothing that a mended copy would not have, such as a log in memory that is gone.
+    if (report.steps.empty()) return report;
     auto after = check_pool(copy->path(), contents);
     if (!after) return after.error();
     report.after = std::move(*after);

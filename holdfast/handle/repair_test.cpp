@@ -77,6 +77,27 @@ TEST(Repair, ACopyThatOpeningRefusesAsTornIsNotCalledSound) {
     EXPECT_TRUE(check_pool(scratch.file("pool"), nothing_known).value().sound()) << "it was only killed";
 }
 
+TEST(Repair, WhatNoMendedCopyHelpsKeepsItsFile) {
+    const persist::test::scratch_directory scratch("/dev/shm");
+    create_options options;
+    options.durability = level::process;
+    const contents_checker nothing_known = [](const auto&, const auto&) { return std::nullopt; };
+    const std::string copy = scratch.file("copy");
+    {
+        auto pool = redo::pool::create(scratch.file("pool"), options).value();
+        std::filesystem::copy_file(scratch.file("pool"), copy);
+        pool.abandon();
+    }
+    const auto file_at = [&] { return persist::file::open(copy, persist::file::access::read_only)->place()->inode; };
+    const auto inode = file_at();
+    const auto report = repair_pool(copy, nothing_known);
+    ASSERT_TRUE(report) << report.error().text();
+    EXPECT_TRUE(report->steps.empty());
+    EXPECT_FALSE(report->all_saved());
+    EXPECT_TRUE(report->backup.empty());
+    EXPECT_EQ(file_at(), inode);
+}
+
 TEST(Repair, SuperblocksThatNameNoPlaceForAHeapAreNotMended) {
     test_pool<redo> made;
     made->close().value();

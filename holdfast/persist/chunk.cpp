@@ -1,5 +1,6 @@
 #include <holdfast/persist/chunk.hpp>
 
+#include <holdfast/persist/lock_table.hpp>
 #include <holdfast/persist/system_error.hpp>
 
 #include <kernel/holdfast_chunks.h>
@@ -30,6 +31,7 @@ error chunk_error(const char* call, const chunk_name& name, int number) {
         reason.what = "the kernel module's region has no room for the chunk";
         break;
     case EBUSY: reason.code = errc::busy; break;
+    case EINTR: reason.what = "the process is being killed"; break;
     case ENOTEMPTY:
         reason.code = errc::busy;
         reason.what = "the chunk has a save of a power failure that nobody has acknowledged";
@@ -86,12 +88,14 @@ result<std::uint64_t> make_chunk(int descriptor, const chunk_name& name, std::ui
 }
 
 result<void> free_chunk(const chunk_name& name) {
-    const int node = ::open(name.node.c_str(), O_RDWR | O_CLOEXEC);
+    // Known to the lock table: closing a descriptor of the node drops the names of those who hold other chunks.
+    const int node =
+        detail::remember_opened([&] { return ::open(name.node.c_str(), O_RDWR | O_CLOEXEC); }, name.key);
     if (node < 0) return chunk_error("open", name, errno);
     holdfast_chunk about{};
     about.key = name.key;
     const int number = ::ioctl(node, HOLDFAST_FREE, &about) == 0 ? 0 : errno;
-    ::close(node);
+    detail::close_descriptor(node);
     if (number != 0) return chunk_error("ioctl(HOLDFAST_FREE)", name, number);
     return {};
 }

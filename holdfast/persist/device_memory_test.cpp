@@ -2,12 +2,16 @@
 #include <holdfast/persist/counters.hpp>
 #include <holdfast/persist/file.hpp>
 #include <holdfast/persist/lock_table.hpp>
+#include <holdfast/persist/missing_device.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/persist/sites.hpp>
 #include <holdfast/persist/storage.hpp>
 #include <holdfast/persist/test_device.hpp>
 
 #include <gtest/gtest.h>
+
+#include <sched.h>
+#include <sys/mount.h>
 
 namespace holdfast::persist {
 namespace {
@@ -345,6 +349,25 @@ TEST(DeviceMemory, HasOneIdentityInEveryBoot) {
     EXPECT_EQ(place.device, 0u);
     EXPECT_NE(place.inode, 0u);
     EXPECT_EQ(place.born_ns, 0u);
+}
+
+TEST(MissingDevice, IsNotWhatHasANameInTheMemoryOfDevShm) {
+    constexpr int right = 0, wrong = 1, not_allowed = 2;
+    const int status = test::run_in_child([] {
+        // A /dev of its own, in which shm is a directory like others, as sandboxes have it.
+        if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+            return not_allowed;
+        if (::mount("none", "/dev", "tmpfs", 0, nullptr) != 0) return not_allowed;
+        fs::create_directories("/dev/shm/caches");
+        fs::create_directories("/dev/net");
+        for (const char* const memory : {"/dev/shm/pool", "/dev/shm/caches/pool", "/dev/net/../shm/pool"})
+            if (missing_device(memory)) return wrong;
+        for (const char* const device : {"/dev/dax9.9", "/dev/net/pool", "/dev/shm/../pool"})
+            if (!missing_device(device)) return wrong;
+        return right;
+    });
+    if (test::exited_with(status, not_allowed)) GTEST_SKIP() << "this process may not make a namespace of mounts";
+    EXPECT_TRUE(test::exited_with(status, right));
 }
 
 }  // namespace

@@ -325,7 +325,12 @@ result<bool> file::is_at_path() const {
 }
 
 result<void> file::lock() {
-    return lock_result(detail::take_lock(descriptor_, access_ == access::read_write), path_);
+    auto locked = lock_result(detail::take_lock(descriptor_, access_ == access::read_write), path_);
+    if (!locked || access_ == access::read_write || !has_other_sharers()) return locked;
+    // They store while they share a lock with who only reads. While this has one nobody begins to share the file.
+    const pid_t holder = detail::holder_of(descriptor_);
+    unlock();
+    return held_elsewhere(path_, holder);
 }
 
 result<void> file::lock_shared() { return lock_result(detail::take_lock(descriptor_, false), path_); }

@@ -84,10 +84,11 @@ public:
     /// Whether the path still names this file. Errors: permission_denied, io.
     result<bool> is_at_path() const;
 
-    /// Acquires the holder's lock: exclusive, or for a read_only file shared among readers. A second open by the same
-    /// process is refused as well. A forked child never holds it, and a killed process leaves no lock behind. Held
-    /// until this object is destroyed; locking twice has no effect. Closing other descriptors of the file does not
-    /// release it; at most it hides the holder's process id from others.
+    /// Acquires the holder's lock: exclusive, or for a read_only file shared among readers. They are refused while the
+    /// file has sharers, who store to it. A second open by the same process is refused as well. A
+    /// forked child never holds it, and a killed process leaves no lock behind. Held until this object is destroyed;
+    /// locking twice has no effect. Closing other descriptors of the file does not release it; at most it hides the
+    /// holder's process id from others.
     /// Errors: busy (names the holder's process id where it is known, or says that it is this process), io.
     result<void> lock();
 

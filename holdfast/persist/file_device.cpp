@@ -45,11 +45,29 @@ error device_too_small(const std::string& path, std::uint64_t bytes) {
                  .found = std::to_string(bytes) + " bytes"};
 }
 
+/// Whether the directory is /dev, or below it in its file system, where devices have their nodes. Not where memory has
+/// names, wherever that is mounted.
+bool is_for_devices(std::string directory) {
+    struct stat status {}, devices {}, root {}, memory {};
+    if (::stat("/dev", &devices) != 0 || ::stat("/", &root) != 0) return false;
+    const auto is = [&](const struct stat& other) {
+        return status.st_dev == other.st_dev && status.st_ino == other.st_ino;
+    };
+    const bool has_memory = ::stat("/dev/shm", &memory) == 0;
+    constexpr int depth_at_most = 40;
+    for (int depth = 0; depth < depth_at_most; ++depth, directory += "/..") {
+        if (::stat(directory.c_str(), &status) != 0 || (has_memory && is(memory))) return false;
+        if (is(devices)) return true;
+        if (status.st_dev != devices.st_dev || is(root)) return false;
+    }
+    return false;
+}
+
 }  // namespace
 
 std::optional<error> missing_device(const std::string& path) {
     namespace fs = std::filesystem;
-    struct stat status {}, devices {}, root {};
+    struct stat status {};
     if (::stat(path.c_str(), &status) == 0 || find_device(path)) return std::nullopt;
     // Through links: what is missing may be what they point to.
     std::error_code ignored;
@@ -57,13 +75,7 @@ std::optional<error> missing_device(const std::string& path) {
     constexpr int links_at_most = 40;
     for (int links = 0; links < links_at_most && fs::is_symlink(fs::symlink_status(target, ignored)); ++links)
         target = fs::path(directory_of(target.string())) / fs::read_symlink(target, ignored);
-    if (::stat(directory_of(target.string()).c_str(), &status) != 0 || ::stat("/dev", &devices) != 0 ||
-        ::stat("/", &root) != 0)
-        return std::nullopt;
-    // Below /dev where that is a file system of its own, as /dev/shm is another.
-    const bool is_dev = status.st_dev == devices.st_dev && status.st_ino == devices.st_ino;
-    const bool is_below = status.st_dev == devices.st_dev && devices.st_dev != root.st_dev;
-    if (!is_dev && !is_below) return std::nullopt;
+    if (!is_for_devices(directory_of(target.string()))) return std::nullopt;
     return error{.code = errc::not_found,
                  .what = "there is no such device",
                  .path = path,

@@ -264,4 +264,6 @@ bool range_is_held(int descriptor, lock_range range) noexcept {
     return ask(descriptor, F_OFD_GETLK, request) == 0 && request.l_type != F_UNLCK;
 }
 
+pid_t holder_of(int descriptor) noexcept { return read_name(descriptor, bytes_of(descriptor)); }
+
 }  // namespace holdfast::persist::detail

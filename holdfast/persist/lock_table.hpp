@@ -84,5 +84,7 @@ lock_answer take_range(int descriptor, lock_range range, bool exclusive, bool wa
 void drop_range(int descriptor, lock_range range) noexcept;
 /// True when another descriptor has the range locked in whatever way.
 bool range_is_held(int descriptor, lock_range range) noexcept;
+/// A process that has left its name as a holder, other than this one; or unknown_holder.
+pid_t holder_of(int descriptor) noexcept;
 
 }  // namespace holdfast::persist::detail

@@ -9,7 +9,7 @@
 namespace holdfast::persist {
 
 /// The error of making something at a path in /dev where there is nothing: a file would lie in memory, and be gone with
-/// it. Nothing for other paths. Thread-safe.
+/// it. Nothing for other paths, and for those in /dev/shm, where that is meant. Thread-safe.
 std::optional<error> missing_device(const std::string& path);
 
 }  // namespace holdfast::persist

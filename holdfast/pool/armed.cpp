@@ -88,7 +88,13 @@ void mapped_pool::forget_saves() {
 void mapped_pool::forget_shadow_of(const format::superblock& before) noexcept {
     const bool is_own = (before.required_features & format::feature_shadow_log) != 0 &&
                         before.file_mark == superblock_.file_mark;
-    if (is_own && !shadow_) powerfail::shadow_log::remove(before);
+    if (!is_own || shadow_) return;
+    const auto log = powerfail::shadow_log::find(before);
+    format::armed_life life;
+    std::memcpy(&life, medium_ + superblock_.log_offset + format::armed_life_offset, sizeof life);
+    // That of a state of the file that somebody keeps, and may put back.
+    if (log && !is_same(log->life(), life)) return;
+    powerfail::shadow_log::remove(before);
 }
 
 /// Requires: recovered; no superblock of this life yet. Where nobody takes charge the pool stays at `power`.
@@ -108,7 +114,7 @@ void mapped_pool::arm() {
     // generation that this life begins with.
     forget_saves();
     const std::uintptr_t at = stand_ins_now.log_behind_pool ? superblock_.base + superblock_.reserved_bytes : 0;
-    const std::uint64_t life = begin_armed_life();
+    const format::armed_life life = begin_armed_life();
     auto shadow = powerfail::shadow_log::create(of, base_, life, at);
     if (!shadow) return;
     shadow_.emplace(std::move(*shadow));
@@ -137,8 +143,9 @@ void mapped_pool::arm() {
 
 /// The pool has a new number, durably: no log that an earlier life left is taken for this one's, nor this one's for
 /// that of a state of the file that is put back later.
-std::uint64_t mapped_pool::begin_armed_life() {
-    const std::uint64_t life = random_seed();
+format::armed_life mapped_pool::begin_armed_life() {
+    const std::uint64_t number = random_seed();
+    const format::armed_life life{number, ~number};
     std::byte* const place = medium_ + superblock_.log_offset + format::armed_life_offset;
     persist::copy(place, &life, sizeof life, site::armed_life);
     persist::write_back(lines_, place, sizeof life, site::armed_life);

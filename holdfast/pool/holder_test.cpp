@@ -182,6 +182,22 @@ TEST_F(PoolHolder, SeveralMayLookAtAPoolThatNobodyHolds) {
     EXPECT_EQ(bytes_of(path()), before) << "and changes nothing";
 }
 
+TEST_F(PoolHolder, NobodyLooksAtAPoolThatProcessesShare) {
+    make_closed(path(), options());
+    sleeping_child sharing([&] {
+        auto* pool = new result<pool_pointer>(open_pool::open_shared(path(), redo_like, options()));
+        return pool->has_value() ? pool : nullptr;
+    });
+    ASSERT_TRUE(sharing.ready());
+    const auto looked = open_pool::inspect(path());
+    ASSERT_EQ(code_of(looked), errc::busy);
+    const std::string process = "process " + std::to_string(sharing.process());
+    EXPECT_NE(looked.error().found.find(process), std::string::npos) << looked.error().text();
+    EXPECT_TRUE(open_pool::open_shared(path(), redo_like, options())) << "which leaves no lock";
+    sharing.kill();
+    EXPECT_TRUE(open_pool::inspect(path()));
+}
+
 TEST_F(PoolHolder, TheLastOfSeveralSharersThatCloseTogetherMarksThePoolClean) {
     make_closed(path(), options());
     for (int round = 0; round < 300; ++round) {

@@ -104,7 +104,7 @@ private:
     void forget_saves();
     void arm();
     void forget_shadow_of(const format::superblock& before) noexcept;
-    std::uint64_t begin_armed_life();
+    format::armed_life begin_armed_life();
     void become_ready();
     std::function<bool()> lost_call();
     void seal_next(const format::superblock& now);

@@ -101,8 +101,9 @@ public:
 
     /// Opens for several processes at once, for an engine whose objects need neither log nor recovery (lines). The
     /// first process recovers the pool alone; later ones only map it. There are no transactions, no growth and no
-    /// snapshots. The last process to close marks the pool clean, even if several close together. Opening waits up to
-    /// two seconds for a process that is recovering; closing waits for one that is opening or closing.
+    /// snapshots. The last process to close marks the pool clean, even if several close together. Opening waits for
+    /// a process that is recovering, up to two seconds and 200 ms for each GiB of the file or device; closing waits for
+    /// one that is opening or closing.
     /// What holds if the process dies inside, or later: the others continue.
     /// Errors: as open, and busy (a process has it exclusively; or this process has it), level_unavailable (the others
     /// have it at another level; an ordinary file at `power`, whose homes would be private).

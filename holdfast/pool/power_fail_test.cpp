@@ -147,6 +147,41 @@ TEST_F(PowerFail, TheLogOfALaterLifeIsNotThatOfAStateThatIsPutBack) {
     EXPECT_EQ(found(), "7");
 }
 
+TEST_F(PowerFail, AFlippedBitInTheNumberOfTheLifeLosesNothing) {
+    test_handler handler;
+    const std::uint64_t number = format::log_offset + format::armed_life_offset;
+    for (const std::uint64_t byte : {number, number + sizeof(std::uint64_t)}) {
+        make_unclean(path(), armed(), redo_like, 6);
+        auto bytes = bytes_of(path());
+        bytes[byte + 3] ^= std::byte{0x10};
+        put_back(bytes);
+        EXPECT_EQ(found(), "6") << byte;
+        std::filesystem::remove(path());
+    }
+}
+
+TEST_F(PowerFail, AStateOfAnotherLifeDoesNotTakeTheLogOfThisOneAway) {
+    test_handler handler;
+    {
+        auto pool = make();
+        commit_word(*pool, 5, false);
+        handler.fail_power();
+        pool->abandon();
+    }
+    const auto saved = bytes_of(path());
+    {
+        auto pool = open(armed());
+        ASSERT_TRUE(pool) << pool.error().text();
+        commit_word(**pool, 6, false);
+        (*pool)->abandon();
+    }
+    const auto killed = bytes_of(path());
+    put_back(saved);
+    EXPECT_EQ(found(small_nvram_pool(level::power)), "5");
+    put_back(killed);
+    EXPECT_EQ(found(), "6");
+}
+
 TEST_F(PowerFail, ALogThatIsGoneFromMemoryInTheSameBootIsMissed) {
     test_handler handler;
     make_unclean(path(), armed(), redo_like, 6);

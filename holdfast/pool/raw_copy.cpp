@@ -4,14 +4,20 @@
 #include <holdfast/pool/superblock.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace holdfast {
 namespace {
 
 /// Were the older superblock there alone, a pool that is refused might be taken for one that was closed before.
 std::uint64_t newest_superblock_in(const persist::file& pool) {
-    const auto block = read_superblock(pool);
-    return block ? format::superblock_offset[block->generation % 2] : 0;
+    const auto age = [&](unsigned copy) -> std::uint64_t {
+        const auto block = read_superblock_copy(pool, copy);
+        if (block) return block->generation;
+        // Of a newer library: what this one wrote is older.
+        return block.error().code == errc::feature_unsupported ? std::numeric_limits<std::uint64_t>::max() : 0;
+    };
+    return format::superblock_offset[age(1) > age(0) ? 1 : 0];
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace holdfast {
 /// copied as the pool has, or all where one of its superblocks is damaged. A pool that was in use below `power` is
 /// refused in its copy. Returns the bytes copied. Requires: locked.
 /// If the process dies inside: `path` has nothing or all of it; on a device the newest superblock may be there without
-/// the older one. Errors: those of persist::copy_to.
+/// the older one, or be torn. Errors: those of persist::copy_to.
 result<std::uint64_t> copy_raw(const persist::file& from, const std::string& path);
 
 /// Makes the device empty, durably: the pool is lost. If the process dies inside: the device is empty, or the pool is

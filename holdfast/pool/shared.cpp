@@ -24,8 +24,14 @@
 namespace holdfast {
 namespace {
 
-constexpr std::chrono::milliseconds recovery_takes_at_most{2000};
 constexpr std::chrono::milliseconds between_tries{5};
+
+/// How long another process may take to recover the pool, or to close it as the last one. Either may write all of a
+/// device back, at 50 ms a GiB; four times that, as several may share the way to it.
+std::chrono::milliseconds patience_for(std::uint64_t bytes) {
+    constexpr std::chrono::milliseconds at_least{2000}, a_gibibyte{200};
+    return at_least + a_gibibyte * static_cast<std::int64_t>(bytes >> 30);
+}
 
 error unavailable(const std::string& path, std::string what, std::string expected, std::string found) {
     return error{.code = errc::level_unavailable,
@@ -51,7 +57,7 @@ result<void> check_shareable(const persist::file& file, const open_options& opti
 result<std::unique_ptr<open_pool>> open_pool::open_shared(const std::string& path, const engine_description& engine,
                                                           const open_options& options) {
     const cancellation_held uncancelled;
-    const auto give_up = std::chrono::steady_clock::now() + recovery_takes_at_most;
+    const auto began = std::chrono::steady_clock::now();
     for (;;) {
         auto file = persist::file::open(path, persist::file::access::read_write);
         if (!file) return file.error();
@@ -69,7 +75,9 @@ result<std::unique_ptr<open_pool>> open_pool::open_shared(const std::string& pat
                                 : mapped_pool::join(std::move(*file), engine, options);
             if (shared || alone || shared.error().code != errc::busy) return as_open_pool(std::move(shared));
         }
-        if (std::chrono::steady_clock::now() > give_up) return tried.error();
+        const auto bytes = file->size();
+        if (!bytes) return bytes.error();
+        if (std::chrono::steady_clock::now() > began + patience_for(*bytes)) return tried.error();
         std::this_thread::sleep_for(between_tries);
     }
 }

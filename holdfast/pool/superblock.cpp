@@ -144,8 +144,8 @@ std::uint64_t number_of(const void* bytes, std::size_t count) noexcept {
     return number;
 }
 
-result<std::uint64_t> armed_life_of(const superblock& block, const persist::file& in) {
-    std::uint64_t life = 0;
+result<format::armed_life> armed_life_of(const superblock& block, const persist::file& in) {
+    format::armed_life life;
     if (auto read = in.read_at(block.log_offset + format::armed_life_offset, &life, sizeof life); !read)
         return read.error();
     return life;
@@ -165,7 +165,7 @@ result<std::optional<powerfail::shadow_log>> log_in_memory(const superblock& blo
     const auto life = armed_life_of(block, in);
     if (!life) return life.error();
     // An older state of the file was put back over it, by whoever kept a copy.
-    if (shadow->life() != *life) return none;
+    if (!is_same(shadow->life(), *life)) return none;
     return std::optional(std::move(*shadow));
 }
 
@@ -193,7 +193,7 @@ result<powerfail::shadow_log> log_saved_by_module(const superblock& block, const
     if (!saved) return saved;
     const auto life = armed_life_of(block, in);
     if (!life) return life.error();
-    if (saved->life() != *life)
+    if (!is_same(saved->life(), *life))
         return error{.code = errc::not_found, .what = "the save is of a life that another state of the file had"};
     return saved;
 }

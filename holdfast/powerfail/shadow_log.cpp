@@ -47,7 +47,7 @@ bool is_of(const void* log, std::uint64_t bytes, const superblock& pool) noexcep
 
 }  // namespace
 
-result<shadow_log> shadow_log::create(const superblock& of, const std::byte* pool, std::uint64_t life,
+result<shadow_log> shadow_log::create(const superblock& of, const std::byte* pool, format::armed_life life,
                                       std::uintptr_t at) {
     if (of.file_mark == 0)
         return error{.code = errc::level_unavailable, .what = "the pool's file cannot be told from its copies"};
@@ -62,10 +62,10 @@ result<shadow_log> shadow_log::create(const superblock& of, const std::byte* poo
     return shadow_log(std::move(*memory));
 }
 
-std::uint64_t shadow_log::life() const noexcept {
-    std::uint64_t number = 0;
-    std::memcpy(&number, first_ + format::shadow_log_offset + format::armed_life_offset, sizeof number);
-    return number;
+format::armed_life shadow_log::life() const noexcept {
+    format::armed_life life;
+    std::memcpy(&life, first_ + format::shadow_log_offset + format::armed_life_offset, sizeof life);
+    return life;
 }
 
 result<shadow_log> shadow_log::find(const superblock& of) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/base/result.hpp>
+#include <holdfast/format/log_record.hpp>
 #include <holdfast/format/shadow_log.hpp>
 #include <holdfast/persist/named_memory.hpp>
 #include <holdfast/powerfail/kernel_module.hpp>
@@ -24,7 +25,7 @@ public:
     /// this opening, with its boot and file mark; `pool`: where the pool is mapped; `life`: the number that the pool
     /// has at armed_life_offset. What an earlier life left under the name is gone.
     /// Errors: those of named_memory; level_unavailable (the file cannot be told from its copies).
-    static result<shadow_log> create(const format::superblock& of, const std::byte* pool, std::uint64_t life,
+    static result<shadow_log> create(const format::superblock& of, const std::byte* pool, format::armed_life life,
                                      std::uintptr_t at);
     /// What a life of the pool of this superblock left in this boot; `life` says which.
     /// Errors: not_found; permission_denied, io.
@@ -38,7 +39,7 @@ public:
 
     format::shadow_header& header() const noexcept { return *reinterpret_cast<format::shadow_header*>(first_); }
     /// Of the life that it belongs to.
-    std::uint64_t life() const noexcept;
+    format::armed_life life() const noexcept;
     bool is_saved() const noexcept { return !saved_.empty(); }
     /// From here on this is what a save writes last. Requires: `seal` has its checksum and says `saved`; one thread at
     /// a time. A save at any moment takes the one before, or this one.
