@@ -99,14 +99,15 @@ std::string short_runs(const simulated_runs& runs, const std::vector<std::string
         if (one.design != forced_design || !is_shown) continue;
         if (one.settings != paper_machine() && one.settings != safe_machine()) continue;
         const auto periods = runs.value(one, "scan_periods");
-        if (!periods || *periods >= enough) continue;
-        text += fmt::format("{}{}, {}, {} with {} thread{}: {:.1f}", text.empty() ? "" : "; ", one.workload,
+        const bool is_settled = runs.value(one, "settled").value_or(1) != 0;
+        if (!periods || (*periods >= enough && is_settled)) continue;
+        text += fmt::format("{}{}, {}, {} with {} thread{}: {:.1f}{}", text.empty() ? "" : "; ", one.workload,
                             one.element, one.settings == paper_machine() ? "faithful" : "safe", one.threads,
-                            one.threads == 1 ? "" : "s", *periods);
+                            one.threads == 1 ? "" : "s", *periods, is_settled ? "" : ", not settled");
     }
     if (text.empty()) return "";
-    return fmt::format("<p>These runs of fwb are shorter than {:.0f} periods of scans, so they say little of scans: "
-                       "{}.</p>\n", enough, text);
+    return fmt::format("<p>These runs of fwb are shorter than {:.0f} periods of scans, or began to be measured before "
+                       "their scans had settled, so they say little of scans: {}.</p>\n", enough, text);
 }
 
 }  // namespace

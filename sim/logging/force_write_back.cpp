@@ -11,6 +11,9 @@ void force_write_back::restart() noexcept {
     due_ = log_.config().period();
     at_begin_ = at_last_begin_ = log_.cut();
     counters_ = {};
+    ended_.clear();
+    past_ = {};
+    took_.clear();
 }
 
 void force_write_back::reached_in_warm_up() {
@@ -39,18 +42,21 @@ void force_write_back::write_homes() {
 // ---- 1.
 
 void force_write_back::reached(time now) {
+    for (; !ended_.empty() && ended_.front().end <= now; ended_.pop_front())
+        past_ += ended_.front().end - ended_.front().begin;
     // So that two scans are through before the log is full.
     const bool runs_short = log_.config().safety == log_safety::safe && log_.runs_short(4) &&
                             !is_planted(planted_fault::room_not_awaited);
-    // There is one walker: while the log runs short its scans are ahead of the time that is told.
-    if (!scanning_ && (now >= std::max(due_, walked_until_) || runs_short))
-        begin_scan(std::max(now, walked_until_), runs_short);
-    if (scanning_ && runs_short && log_.runs_short(8)) {
+    // There is one walker: its scans follow each other, also where they are ahead of the time that is told.
+    const bool hurries = runs_short && log_.config().scans_force && log_.may_be_freed();
+    if (!scanning_ && (now >= std::max(due_, walked_until_) || hurries))
+        begin_scan(std::max(now, walked_until_), hurries);
+    if (scanning_ && runs_short && log_.is_nearly_full()) {
         // Harts will wait for room before they meet the walker.
         while (next_set_ < sets()) walk_one(hurried_);
     }
     while (scanning_ && next_set_ < sets() && walked_until_ <= now + ahead) walk_one(hurried_);
-    if (scanning_ && next_set_ == sets()) end_scan();
+    if (scanning_ && next_set_ == sets()) end_scan(now);
 }
 
 void force_write_back::begin_scan(time at, bool hurried) {
@@ -87,14 +93,40 @@ void force_write_back::walk_one(bool all) {
 
 // ---- 4.
 
-void force_write_back::end_scan() {
+void force_write_back::end_scan(time now) {
     scanning_ = false;
-    counters_.scanning += walked_until_ - began_;
+    ended_.push_back({began_, walked_until_});
+    took_.push_back(walked_until_ - began_);
     if (!log_.config().scans_force) return;
     const bool early = is_planted(planted_fault::head_before_home);
-    const time home = early ? walked_until_ : memory_.nvram().push_out(walked_until_);
+    // What others sent before leaves now, in their time.
+    const time home = early ? walked_until_ : std::max(walked_until_, memory_.nvram().push_out(now));
     const bool all_are_home = hurried_ || is_planted(planted_fault::head_a_scan_early);
-    log_.move_heads(all_are_home ? at_begin_ : at_last_begin_, home);
+    log_.expect_heads(all_are_home ? at_begin_ : at_last_begin_, home);
+}
+
+scan_counters force_write_back::counters_until(time moment) const {
+    const auto part = [moment](const interval& of) {
+        return std::clamp(moment, of.begin, of.end) - of.begin;
+    };
+    scan_counters made = counters_;
+    made.scanning = past_;
+    for (const interval& each : ended_) made.scanning += part(each);
+    if (scanning_) made.scanning += part({began_, walked_until_});
+    return made;
+}
+
+bool force_write_back::is_steady() const {
+    const std::size_t third = took_.size() / 3;
+    if (third == 0) return false;
+    const auto sum = [this](std::size_t from, std::size_t to) {
+        std::uint64_t all_ps = 0;
+        for (std::size_t i = from; i < to; ++i) all_ps += took_[i].picoseconds;
+        return all_ps;
+    };
+    const std::size_t end = took_.size();
+    const std::uint64_t before_ps = sum(end - 2 * third, end - third), after_ps = sum(end - third, end);
+    return std::max(before_ps, after_ps) * 2 <= std::min(before_ps, after_ps) * 3;
 }
 
 }  // namespace holdfast::sim

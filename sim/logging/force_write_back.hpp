@@ -2,8 +2,9 @@
 // III-C and IV-D, Figure 5). The state of a line is its dirty bit and one bit more, the paper's fwb.
 //
 //   1. A scan visits every set of every DL1 and of L2. It begins when a period has passed since the last one began, or
-//      when the log runs short, and not before that one has ended. It takes the tags for a time, and waits until memory
-//      has accepted what it forces.
+//      when the log runs short and a scan would free some of it, and not before that one has ended. It takes the tags
+//      for a time, and waits until memory has accepted what it forces. It is walked as time passes. Where the log is
+//      nearly full the rest is walked at once: harts will wait for its end, and only then.
 //   2. A dirty line whose fwb bit is not set: set it. The caches clear it when the line becomes clean, and pass it on
 //      with the line from a DL1 to L2.
 //   3. A dirty line whose fwb bit is set, so that it was dirty in the scan before: force it to memory, through L2.
@@ -20,13 +21,16 @@
 #include <sim/cache/tag_walker.hpp>
 #include <sim/logging/hardware_log.hpp>
 
+#include <deque>
+#include <vector>
+
 namespace holdfast::sim {
 
 struct scan_counters {
     std::uint64_t scans = 0;
     std::uint64_t hurried = 0;  ///< of them, since the log ran short
     std::uint64_t lines_forced = 0;
-    time scanning{};            ///< from beginnings to ends
+    time scanning{};            ///< while a scan was under way
     time late{};                ///< that scans began after their period was over
 
     template <class Self, class Visitor>
@@ -54,9 +58,15 @@ public:
     /// The first scan begins a period from now on.
     void restart() noexcept;
 
-    const scan_counters& counters() const noexcept { return counters_; }
+    /// Of scans until then, also of a part of one. Requires: no earlier time than the last one that was told.
+    scan_counters counters_until(time moment) const;
+    /// Whether the last third of the scans took as long as the third before, within a half: a few vary by that much.
+    bool is_steady() const;
 
 private:
+    struct interval {
+        time begin{}, end{};
+    };
     /// Harts run ahead of the time that is told, and shall meet the walker.
     static constexpr time ahead = ns(50);
     /// Of the log; that of a period differs from program to program, and does not grow with a log of any size.
@@ -66,7 +76,7 @@ private:
     std::uint64_t sets() const noexcept { return cores_ * walker_.data_sets() + walker_.l2_sets(); }
     void begin_scan(time at, bool hurried);
     void walk_one(bool all);
-    void end_scan();
+    void end_scan(time now);
 
     hierarchy& caches_;
     tag_walker walker_;
@@ -79,7 +89,10 @@ private:
     time began_{}, due_{};
     log_cut at_begin_{}, at_last_begin_{};
     std::uint64_t warm_up_units_ = 0;  ///< of the logs, when the last scan of the warm-up began
-    scan_counters counters_{};
+    scan_counters counters_{};        ///< but for the time of scanning
+    time past_{};                     ///< of scans that have ended in the time that was told
+    std::deque<interval> ended_{};    ///< in the walker's time only
+    std::vector<time> took_{};        ///< each scan
 };
 
 }  // namespace holdfast::sim

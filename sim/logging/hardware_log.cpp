@@ -143,6 +143,7 @@ time hardware_log::flush_all(time at) {
 }
 
 void hardware_log::settle(time now) {
+    while (!expected_.empty() && expected_.front().home <= now) move_next_heads(now);
     bool is_short = false;
     for (ring_log& each : logs_) {
         if (each.partial && each.partial->since + config_.partial_line_limit <= now)
@@ -272,6 +273,7 @@ void hardware_log::restart() {
     last_left_ = {};
     counters_ = {};
     truncated_.commits = commits_;
+    expected_.clear();
     if (logs_.size() > 1) write_header(logs_.front(), offsetof(log_header, home), commits_, time{});
     for (std::size_t log = 0; log < logs_.size(); ++log) {
         check_open_ones(log);

@@ -105,9 +105,14 @@ public:
     // For whoever frees the rings.
     log_cut cut() const;
     /// Whether a log has less room than its `part`-th part, also when all is free that scans so far free.
-    bool runs_short(std::uint64_t part) const noexcept;
-    /// All lines stored to before the cut are home, durably, at `at`: heads move there then, or as far as they may.
-    void move_heads(const log_cut& to, time at);
+    bool runs_short(std::uint64_t part) const;
+    /// Whether a log may be full before time is told again; otherwise as above.
+    bool is_nearly_full() const;
+    /// Whether a head would move if all lines were home now: not where a transaction that is open holds them all.
+    bool may_be_freed() const { return may_move_heads(cut()); }
+    /// All lines stored to before the cut are home, durably, at `home`: heads move there when it is that late, or when
+    /// somebody waits for room; as far as they may.
+    void expect_heads(const log_cut& to, time home);
 
     // Of all logs together, in units.
     std::uint64_t units() const noexcept;
@@ -157,6 +162,9 @@ private:
     position head_at(std::size_t log, const log_cut& to) const;
     bool may_move_heads(const log_cut& to) const;
     void free_truncated(time at);
+    void move_heads(const log_cut& to, time at);
+    void move_next_heads(time at);
+    std::uint64_t room_to_come(std::size_t log) const;
     void stop_for_length(std::size_t log);
     void check_open_ones(std::size_t log);
 
@@ -166,6 +174,11 @@ private:
     memory_system& memory_;
     std::vector<ring_log> logs_{};  ///< one, or one of each hart
     log_cut truncated_{};           ///< the last log_truncate
+    struct heads_to_come {
+        log_cut to{};
+        time home{};
+    };
+    std::deque<heads_to_come> expected_{};
     std::uint64_t commits_ = 0;     ///< numbers that were drawn
     std::deque<time> in_buffer_{};  ///< when records leave it, the last `buffer_entries`
     time last_left_{};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace holdfast::sim {
 
@@ -15,9 +16,26 @@ log_cut hardware_log::cut() const {
     return made;
 }
 
-bool hardware_log::runs_short(std::uint64_t part) const noexcept {
-    return std::any_of(logs_.begin(), logs_.end(),
-                       [part](const ring_log& each) { return each.room_to_come() < each.units() / part; });
+/// Units that can be appended without any more scan.
+std::uint64_t hardware_log::room_to_come(std::size_t log) const {
+    const ring_log& of = logs_[log];
+    position head = of.head_to_come();
+    for (const heads_to_come& each : expected_) head = std::max(head, head_at(log, each.to));
+    return of.units() - (of.tail() - head);
+}
+
+bool hardware_log::runs_short(std::uint64_t part) const {
+    for (std::size_t log = 0; log < logs_.size(); ++log)
+        if (room_to_come(log) < logs_[log].units() / part) return true;
+    return false;
+}
+
+bool hardware_log::is_nearly_full() const {
+    // Time is told each 64 instructions, all of which may store: twice as many of the largest records.
+    constexpr std::uint64_t at_once = 256;
+    for (std::size_t log = 0; log < logs_.size(); ++log)
+        if (room_to_come(log) < std::min(logs_[log].units() / 8, at_once)) return true;
+    return false;
 }
 
 std::uint64_t hardware_log::units() const noexcept {
@@ -50,6 +68,8 @@ time hardware_log::wait_for_room(std::size_t number, std::uint64_t units, time a
         } else if (!log.freed().empty()) {
             at = std::max(at, log.freed().front().at);
             log.take_freed();
+        } else if (!expected_.empty()) {
+            move_next_heads(at);
         } else if (head_at(number, truncated_) > log.head()) {
             free_truncated(at);
         } else if (config_.safety == log_safety::safe) {
@@ -125,6 +145,18 @@ void hardware_log::free_truncated(time at) {
 
 void hardware_log::write_header(const ring_log& of, std::size_t offset, std::uint64_t value, time at) {
     memory_.nvram().append(of.ring().head_place() + offset, std::as_bytes(std::span(&value, 1)), at, of.number());
+}
+
+void hardware_log::expect_heads(const log_cut& to, time home) {
+    if (may_move_heads(to)) expected_.push_back({to, home});
+}
+
+/// Where the walker is ahead, what is at home in its time is not yet in that of others: the head's own write, and the
+/// lines of the log that go before it, would be in front of theirs.
+void hardware_log::move_next_heads(time at) {
+    const heads_to_come next = std::move(expected_.front());
+    expected_.pop_front();
+    move_heads(next.to, std::max(at, next.home));
 }
 
 void hardware_log::move_heads(const log_cut& to, time at) {

@@ -154,6 +154,26 @@ TEST(HardwareLog, WhatIsStoredInNoTransactionIsNotLogged) {
     EXPECT_EQ(machine.hardware.log().counters().stores_outside, 1u);
 }
 
+TEST(ForceWriteBack, AScanThatBeginsLateIsCountedAndTheNextPeriodBeginsWithIt) {
+    log_config config;
+    config.scan_period = ns(10'000);
+    logged_machine machine(design::fwb, config);
+    const auto scans_at = [&](time now) {
+        machine.settle(now);
+        return machine.hardware.scans_until(now).scans;
+    };
+    EXPECT_EQ(scans_at(ns(9'999)), 0u);
+    EXPECT_EQ(scans_at(ns(10'300)), 1u);
+    // It is walked as time passes, and takes its own.
+    EXPECT_EQ(scans_at(ns(20'299)), 1u);
+    const time took = machine.hardware.scans_until(ns(20'299)).scanning;
+    EXPECT_GT(took, time{});
+    EXPECT_LT(took, ns(9'999));
+    EXPECT_EQ(scans_at(ns(20'300)), 2u);
+    EXPECT_EQ(machine.hardware.scans_until(ns(20'300)).late, ns(300));
+    EXPECT_EQ(machine.hardware.scans_until(ns(20'300)).scanning, took) << "the second one has just begun";
+}
+
 TEST(ForceWriteBack, ALineThatStaysDirtyIsForcedByTheSecondScanAndTheHeadMovesOverItsRecord) {
     log_config log = plain_log();
     log.scan_period = ns(1'000'000);
@@ -163,16 +183,16 @@ TEST(ForceWriteBack, ALineThatStaysDirtyIsForcedByTheSecondScanAndTheHeadMovesOv
     const auto scans_until = [&](std::uint64_t wanted, time from) {
         for (time now = from;; now += ns(1000)) {
             machine.settle(now);
-            if (machine.hardware.scans().scans == wanted && machine.hardware.scans().scanning > time{} &&
-                now > log.scan_period * wanted + ns(900'000))
+            const scan_counters scans = machine.hardware.scans_until(now);
+            if (scans.scans == wanted && scans.scanning > time{} && now > log.scan_period * wanted + ns(900'000))
                 return now;
         }
     };
     const time first = scans_until(1, ns(1000));
-    EXPECT_EQ(machine.hardware.scans().lines_forced, 0u) << "it was dirty for the first time";
+    EXPECT_EQ(machine.hardware.scans_until(first).lines_forced, 0u) << "it was dirty for the first time";
     const std::uint64_t room = machine.hardware.log().room();
     const time second = scans_until(2, first);
-    EXPECT_EQ(machine.hardware.scans().lines_forced, 1u);
+    EXPECT_EQ(machine.hardware.scans_until(second).lines_forced, 1u);
     EXPECT_EQ(word_in(machine.memory.nvram().image(), machine.word(0)), 5u);
     machine.settle(second + ns(10'000));
     EXPECT_GT(machine.hardware.log().room(), room);

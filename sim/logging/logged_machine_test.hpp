@@ -113,7 +113,7 @@ public:
         machine_.settle(furthest_behind().now);
         if (const auto& why = machine_.hardware.log().failure()) ADD_FAILURE() << why->text();
         counters = machine_.hardware.log().counters();
-        scans = machine_.hardware.scans();
+        scans = machine_.hardware.scans_until(cut_);
         return machine_.memory.nvram().crash(cut_);
     }
 

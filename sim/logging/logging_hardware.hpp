@@ -35,7 +35,8 @@ public:
 
     bool has_scans() const noexcept { return what_ == design::fwb; }
     const hardware_log& log() const noexcept { return log_; }
-    const scan_counters& scans() const noexcept { return scans_.counters(); }
+    scan_counters scans_until(time moment) const { return scans_.counters_until(moment); }
+    bool scans_are_steady() const { return scans_.is_steady(); }
     const port::log_region& region() const noexcept { return region_; }
 
 private:

@@ -29,10 +29,8 @@ public:
     std::uint64_t units() const noexcept { return ring_.units(); }
     /// Units that can be appended without anybody freeing some.
     std::uint64_t room() const noexcept { return units() - (tail_ - head_); }
-    /// The same when all heads to come are there.
-    std::uint64_t room_to_come() const noexcept {
-        return units() - (tail_ - (freed_.empty() ? head_ : std::max(head_, freed_.back().to)));
-    }
+    /// Where the head is when all that is freed so far has gone.
+    position head_to_come() const noexcept { return freed_.empty() ? head_ : std::max(head_, freed_.back().to); }
     void grow(const port::log_region& region) {
         ring_.grow(region, tail_);
         slots_.resize(ring_.units());
@@ -83,7 +81,7 @@ public:
         time at{};
     };
     const std::deque<freed_part>& freed() const noexcept { return freed_; }
-    bool may_move_head(position to) const { return to > head_ && (freed_.empty() || to > freed_.back().to); }
+    bool may_move_head(position to) const { return to > head_to_come(); }
     /// From `at` on the head is there.
     void free(position to, time at);
     void take_freed() {

@@ -46,6 +46,22 @@ struct Life : testing::Test {
     const hart_id first{0}, second{1};
 };
 
+TEST_F(Life, ThatHoldsAllOfTheLogHurriesNoScanThatWouldFreeNothing) {
+    begin(second, 6);
+    store(second, 512, 1);
+    while (machine.hardware.log().room() > ring_records() / 16) commit_two_words();
+    const auto computes = [this] {
+        for (int telling = 0; telling < 400; ++telling, now = now + ns(25)) machine.settle(now);
+        return machine.hardware.scans_until(now).hurried;
+    };
+    const std::uint64_t hurried = computes();
+    EXPECT_EQ(computes(), hurried);
+    EXPECT_LT(machine.hardware.log().room(), ring_records() / 4);
+    commit(second);
+    EXPECT_GT(computes(), hurried);
+    EXPECT_GT(machine.hardware.log().room(), ring_records() / 2);
+}
+
 TEST_F(Life, OfATransactionThatIsLongerThanTheLogEndsBeforeARecordIsOverwritten) {
     begin(second, 6);
     store(second, 512, 1);

@@ -60,11 +60,11 @@ std::optional<problem> measured_phase::failure() const {
     return hardware_ != nullptr ? hardware_->log().failure() : std::nullopt;
 }
 
-bool measured_phase::has_settled() const noexcept {
+bool measured_phase::has_settled() const {
     if (hardware_ == nullptr || !hardware_->has_scans()) return true;
     const hardware_log& log = hardware_->log();
     const std::uint64_t lap = std::min(log.units(), units_to_settle);
-    return hardware_->scans().scans >= scans_to_settle && log.appended() - log_begins_ >= lap;
+    return hardware_->scans_are_steady() && log.appended() - log_begins_ >= lap;
 }
 
 std::optional<problem> measured_phase::settle() {
@@ -145,7 +145,7 @@ measured_phase::counted measured_phase::counted_at(cycle at) const {
     made.below = counters_of(built_);
     if (hardware_ != nullptr) {
         made.log.add("log_", hardware_->log().counters());
-        made.log.add("log_", hardware_->scans());
+        made.log.add("log_", hardware_->scans_until(memory_.clock().time_of(at)));
     }
     made.energy = energy_until_now();
     return made;

@@ -30,8 +30,6 @@ public:
     std::optional<problem> run(simulation_result& into);
 
 private:
-    /// Two scans force what is dirty.
-    static constexpr std::uint64_t scans_to_settle = 3;
     /// A log that is larger never runs short in a run: nobody waits until it has gone around. That is 4 MiB.
     static constexpr std::uint64_t units_to_settle = 131'072;
 
@@ -44,7 +42,7 @@ private:
     };
 
     std::optional<problem> run_until(std::uint64_t transactions);
-    bool has_settled() const noexcept;
+    bool has_settled() const;
     std::optional<problem> settle();
     std::optional<problem> failure() const;
     trace_window trace_window_from(cycle began_at) const noexcept;
