@@ -41,14 +41,11 @@ void expect_fences(const json& one) {
     const bool commits = params["level"] == "power" && params["mode"] != "notx" && one["case"] != "read";
     if (!commits) {
         EXPECT_EQ(fences, 0) << one.dump();
-    } else if (one["case"] != "write") {
-        // A busy machine makes batches short: of 81 commits of 4 KiB each, a truncation's two fences are 2.5 percent.
-        EXPECT_GE(fences, 1) << one.dump();
-        EXPECT_LT(fences, params["bytes"] == 4096 ? 1.1 : 1.02) << one.dump();
     } else {
-        // A write of many elements fills much of the log.
+        // A batch is as short as a busy machine makes it: of one commit behind which the log is truncated, with two fences
+        // more. Of a fixed number of commits DnvProgram counts them.
         EXPECT_GE(fences, 1) << one.dump();
-        EXPECT_LT(fences, 1.5) << one.dump();
+        EXPECT_LE(fences, 3) << one.dump();
     }
 }
 
