@@ -42,8 +42,8 @@ void expect_fences(const json& one) {
     if (!commits) {
         EXPECT_EQ(fences, 0) << one.dump();
     } else {
-        // A batch is as short as a busy machine makes it: of one commit behind which the log is truncated, with two fences
-        // more. Of a fixed number of commits DnvProgram counts them.
+        // A batch is as short as a busy machine makes it: of one commit, behind which the log is truncated with two
+        // fences more. Of a fixed number of commits DnvProgram counts them.
         EXPECT_GE(fences, 1) << one.dump();
         EXPECT_LE(fences, 3) << one.dump();
     }
