@@ -139,14 +139,14 @@ std::string statements::log_waits(unsigned threads) const {
                        percent_of_time(threads, safe_machine(), "log_commit_wait_ps", true), bandwidth.value_or(0));
 }
 
-std::string statements::waits_at(end which, const of_run& what) const {
+std::string statements::waits_at(extreme which, const of_run& what) const {
     std::string text;
     for (const auto& [name, machine] : {std::pair{"Faithful", &paper_machine()}, {"Safe", &safe_machine()}}) {
         std::optional<simulated_run> found;
         std::optional<double> there;
         of_all(forced_design, machine, 0, [&](const simulated_run& one) {
             const auto ours = what(one);
-            if (ours && (!there || (which == end::least ? *ours < *there : *ours > *there))) {
+            if (ours && (!there || (which == extreme::least ? *ours < *there : *ours > *there))) {
                 there = ours;
                 found = one;
             }
@@ -159,7 +159,7 @@ std::string statements::waits_at(end which, const of_run& what) const {
         text += fmt::format("{}, {} is {}, {}, with {} thread{}: scans are under way {:.0f} % of the time; of a "
                             "hart's time {:.0f} % goes to places in the log buffer, {:.0f} % to room in the log and "
                             "{:.0f} % to durable commits. ",
-                            name, which == end::least ? "least" : "most", found->workload, found->element,
+                            name, which == extreme::least ? "least" : "most", found->workload, found->element,
                             found->threads, found->threads == 1 ? "" : "s",
                             percent("log_scanning_ps", false), percent("log_buffer_wait_ps", true),
                             percent("log_room_wait_ps", true), percent("log_commit_wait_ps", true));
@@ -210,7 +210,7 @@ std::vector<statement> statements::of_throughput() const {
             directed(on_both(logged_design, 1, gain, geometric_mean), "hwl alone over the better of the two, 1 thread",
                      "above 1", "hwl writes each line back, too."),
             remarked(on_both(forced_design, 0, of_ideal, least), "fwb over non-pers, least", "0.73", 0.73,
-                     waits_at(end::least, of_ideal)),
+                     waits_at(extreme::least, of_ideal)),
             remarked(worst, "software over non-pers, least (its column is that of safe)", "0.41", 0.41,
                      instructions_of_a_word() + " Three fences a transaction wait for the NVRAM's array."),
             directed({"", "", {}, ratio(simple.faithful, complex.faithful), ratio(simple.safe, complex.safe), ""},
@@ -274,9 +274,9 @@ std::vector<statement> statements::of_kernels() const {
         return ratio(better_fencing(runs_, one, measure::energy), value_of(runs_, one, measure::energy));
     };
     return {remarked(on_both(forced_design, 0, gain, largest), "fwb over the better of redo and undo logging, most",
-                     "2.7", 2.7, waits_at(end::most, gain)),
+                     "2.7", 2.7, waits_at(extreme::most, gain)),
             remarked(on_both(forced_design, 0, of_ideal, least), "fwb over non-pers, least", "0.73", 0.73,
-                     waits_at(end::least, of_ideal)),
+                     waits_at(extreme::least, of_ideal)),
             remarked(on_both(forced_design, 0, saved, largest), "NVRAM energy saved against software, most", "2.43",
                      2.43, writes_of_each())};
 }

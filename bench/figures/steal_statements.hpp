@@ -39,9 +39,9 @@ private:
                            bool of_each_hart) const;
     /// What the time of fwb goes to.
     std::string log_waits(unsigned threads) const;
+    enum class extreme : bool { least, most };
     /// The same of the runs that have the least of something, or the most.
-    enum class end : bool { least, most };
-    std::string waits_at(end which, const of_run& what) const;
+    std::string waits_at(extreme which, const of_run& what) const;
     std::string writes_of_each() const;
     std::string instructions_of_a_word() const;
 

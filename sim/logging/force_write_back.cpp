@@ -47,10 +47,11 @@ void force_write_back::reached(time now) {
     // So that two scans are through before the log is full.
     const bool runs_short = log_.config().safety == log_safety::safe && log_.runs_short(4) &&
                             !is_planted(planted_fault::room_not_awaited);
-    // There is one walker: its scans follow each other, also where they are ahead of the time that is told.
-    const bool hurries = runs_short && log_.config().scans_force && log_.may_be_freed();
-    if (!scanning_ && (now >= std::max(due_, walked_until_) || hurries))
-        begin_scan(std::max(now, walked_until_), hurries);
+    if (!scanning_) {
+        // There is one walker: its scans follow each other, also where they are ahead of the time that is told.
+        const bool hurries = runs_short && log_.config().scans_force && log_.may_be_freed();
+        if (now >= std::max(due_, walked_until_) || hurries) begin_scan(std::max(now, walked_until_), hurries);
+    }
     if (scanning_ && runs_short && log_.is_nearly_full()) {
         // Harts will wait for room before they meet the walker.
         while (next_set_ < sets()) walk_one(hurried_);
