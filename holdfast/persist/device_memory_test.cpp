@@ -216,6 +216,7 @@ TEST(DeviceMemory, IsErasedDurablyAndOnlyAlone) {
     const auto text = device.file("a file");
     { std::ofstream(text) << "precious"; }
     EXPECT_EQ(code_of(file::erase_device(text, nobody_knows)), errc::invalid_argument);
+    EXPECT_EQ(code_of(file::erase_device("/dev/dax9.9", nobody_knows)), errc::not_found);
 }
 
 TEST(DeviceMemory, WritesBackEveryLineThatIsSyncedAndWaitsForAFence) {

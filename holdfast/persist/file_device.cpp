@@ -106,12 +106,14 @@ result<file> file::prepare_device(const std::string& path, device_description ab
 
 result<void> file::erase_device(const std::string& path, std::uint64_t (*newest_in)(const file&)) {
     auto about = find_device(path);
-    if (!about)
+    if (!about) {
+        if (auto missing = missing_device(path)) return *std::move(missing);
         return error{.code = errc::invalid_argument,
                      .what = "only a device is erased; a file is removed",
                      .path = path,
                      .expected = "a device of persistent memory",
                      .found = "something else"};
+    }
     const auto chunk = about->chunk;
     {
         auto opened = open_device(path, *std::move(about), access::read_write);

@@ -89,12 +89,9 @@ void mapped_pool::forget_shadow_of(const format::superblock& before) noexcept {
     const bool is_own = (before.required_features & format::feature_shadow_log) != 0 &&
                         before.file_mark == superblock_.file_mark;
     if (!is_own || shadow_) return;
-    const auto log = powerfail::shadow_log::find(before);
     format::armed_life life;
     std::memcpy(&life, medium_ + superblock_.log_offset + format::armed_life_offset, sizeof life);
-    // That of a state of the file that somebody keeps, and may put back.
-    if (log && !is_same(log->life(), life)) return;
-    powerfail::shadow_log::remove(before);
+    powerfail::shadow_log::remove(before, life);
 }
 
 /// Requires: recovered; no superblock of this life yet. Where nobody takes charge the pool stays at `power`.

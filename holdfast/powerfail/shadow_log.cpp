@@ -101,6 +101,17 @@ void shadow_log::remove(const superblock& of) noexcept {
     }
 }
 
+void shadow_log::remove(const superblock& of, const format::armed_life& life) noexcept {
+    try {
+        const auto log = find(of);
+        if (log && !is_same(log->life(), life)) return;
+    } catch (...) {
+        // Without memory nobody knows whose it is.
+        return;
+    }
+    remove(of);
+}
+
 void shadow_log::publish(const superblock& seal) {
     shadow_header& shadow = header();
     const std::uint64_t next = shadow.sealed == 1 ? 2 : 1;

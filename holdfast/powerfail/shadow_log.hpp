@@ -36,6 +36,9 @@ public:
     static result<shadow_log> find_saved(const format::superblock& of, const save_name& name);
     /// Frees the name.
     static void remove(const format::superblock& of) noexcept;
+    /// The same if it is of that life. That of another one belongs to a state of the file that somebody keeps, and may
+    /// put back.
+    static void remove(const format::superblock& of, const format::armed_life& life) noexcept;
 
     format::shadow_header& header() const noexcept { return *reinterpret_cast<format::shadow_header*>(first_); }
     /// Of the life that it belongs to.
