@@ -27,17 +27,16 @@ endif()
 # name, or HOLDFAST_TEST_ROOM where a folder with several rooms sets it.
 #   OBSERVED   links the library with the seam's observer.
 #   EXPLORED   links the library that the crash explorer runs.
-#   ENGINES    has cases for each engine, which are many and short: compiled without optimization, with the pools of all
-#              engines precompiled.
+#   ENGINES    has cases for each engine: compiled with the pools of all engines precompiled.
 #   PROPERTY   links RapidCheck, whose headers need it; left out where it does not exist (aarch64).
-#   OPTIMIZED  is compiled with HOLDFAST_TEST_OPTIMIZATION although it is fast.
+#   OPTIMIZED  is compiled with HOLDFAST_TEST_OPTIMIZATION, as EXPLORED tests are: it runs for seconds, of which that saves
+#              more than the compiler takes for it. All others are compiled without optimization.
 #   COMMAND    builds the holdfast command and its programs first and defines HOLDFAST_COMMAND, a string, as its path.
 #   DIRECTORY  defines HOLDFAST_TEST_DIRECTORY, a string: the source directory of the room. It makes what is compiled
 #              depend on where the project stands, which a compiler cache does not like.
 #   ALONE      runs while no other test does: for what measures time.
 #   LIBRARIES  what it links besides.
-#   LABELS     fast: milliseconds, though compiled without optimization, unless it is observed, explored or concurrent;
-#              runs in `make check`, under ASan+UBSan, Clang and qemu as well;
+#   LABELS     fast: milliseconds; runs in `make check`, under ASan+UBSan, Clang and qemu as well;
 #              concurrent: runs under ThreadSanitizer as well, with its pools at
 #              HOLDFAST_TEST_BASE_ADDRESS, since the usual addresses do not exist there; soak: runs in `make soak` only.
 #              Without a label it runs in `make test`, once.
@@ -45,7 +44,7 @@ endif()
 # Under sanitizers and emulation HOLDFAST_FEW_PLACES is defined: run on fewer engines; and under sanitizers properties are
 # tried in fewer cases.
 # The sources also have HOLDFAST_TEST_BASE_ADDRESS, an address that is free in every build.
-set(HOLDFAST_TEST_OPTIMIZATION "-O1" CACHE STRING "How long test programs are compiled, whatever the library is")
+set(HOLDFAST_TEST_OPTIMIZATION "-O1" CACHE STRING "How test programs are compiled that run for seconds")
 
 # What many tests include, compiled once: holdfast_precompile_test_headers(target set_options optimization headers...),
 # where set_options is the function that gives those tests their options.
@@ -76,18 +75,18 @@ if(HOLDFAST_SANITIZERS)
     holdfast_precompile_test_headers(holdfast_checked_test_headers holdfast_set_warnings -O0)
 endif()
 
-# How a test of these options is compiled: at the library's own level of optimization tests would cost a compiler many
-# minutes. A macro: it reads what its caller was told.
+# How a test of these options is compiled: the compiler takes longer for most tests than they run. A macro: it reads what
+# its caller was told.
 macro(holdfast_set_test_optimization target)
-    set(optimization ${HOLDFAST_TEST_OPTIMIZATION})
-    set(headers holdfast_test_headers)
+    set(optimization -O0)
+    set(headers ${fast_test_headers})
     if(test_ENGINES)
-        set(optimization -O0)
         set(headers holdfast_engine_test_headers)
-    elseif("fast" IN_LIST test_LABELS AND NOT "concurrent" IN_LIST test_LABELS AND NOT test_OBSERVED
-           AND NOT test_EXPLORED AND NOT test_PROPERTY AND NOT test_OPTIMIZED)
-        set(optimization -O0)
-        set(headers ${fast_test_headers})
+    elseif(test_OPTIMIZED OR test_EXPLORED)
+        # Of the templates that a test and the explored library both use, the test's copies are taken. Those of a test
+        # without optimization would be nearly all, and none of them instrumented.
+        set(optimization ${HOLDFAST_TEST_OPTIMIZATION})
+        set(headers holdfast_test_headers)
     endif()
     target_compile_options(${target} PRIVATE ${optimization})
     target_precompile_headers(${target} REUSE_FROM ${headers})

@@ -77,6 +77,15 @@ CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 ENGINES = "holdfast/engine/engines.hpp"
 
+# Names of the standard headers that the library's sources have precompiled (cmake/holdfast_targets.cmake): where one is
+# missing the compiler does not notice.
+PRECOMPILED = {
+    "atomic": r"std::atomic\w*\b|std::memory_order", "cstring": r"std::(?:mem(?:cpy|move|set|cmp|chr)|str(?:len|cmp|ncmp|chr|error))\(",
+    "memory": r"std::(?:unique_ptr|shared_ptr|make_unique|make_shared|addressof|construct_at|destroy_at)\b",
+    "optional": r"std::(?:optional|nullopt)\b", "span": r"std::span\b", "string": r"std::(?:string|to_string)\b",
+    "string_view": r"std::string_view\b", "utility": r"std::(?:move|exchange|pair|forward|swap)\b", "vector": r"std::vector\b",
+}
+
 
 class Finding:
     def __init__(self, path, line, rule, text, amount=None):
@@ -198,6 +207,33 @@ def check_includes(path, text):
             yield Finding(path, number, "workload", f"workloads do without <{include.group(2)}>")
 
 
+def check_precompiled(paths):
+    """Each source of the library includes what it names, or a header of ours that does."""
+    closures = {}
+
+    def read(path):
+        with open(path, encoding="utf-8") as file:
+            return without_comments(file.read(), keep_strings=False)
+
+    def standard_headers(path):
+        """All that `path` includes, at any depth of headers that are ours."""
+        if path not in closures:
+            closures[path] = set()
+            for name in re.findall(r"#\s*include\s*<([^>]+)>", read(path)):
+                closures[path] |= standard_headers(name) if os.path.exists(name) else {name}
+        return closures[path]
+
+    for path in paths:
+        if not re.match(r"holdfast/.*\.cpp$", path) or "test" in os.path.basename(path):
+            continue
+        text = read(path)
+        for header, names in PRECOMPILED.items():
+            found = re.search(names, text) if header not in standard_headers(path) else None
+            if found:
+                yield Finding(path, text.count("\n", 0, found.start()) + 1, "include",
+                              f"{found.group(0)} without <{header}>")
+
+
 def check_machine(path, text):
     if MACHINE_EXEMPT.search(path):
         return
@@ -306,6 +342,7 @@ def main():
     text_files = [path for path in paths if path.endswith(TEXT_SUFFIXES) or os.path.basename(path) in TEXT_NAMES]
     findings = [finding for path in text_files for finding in check_file(path)]
     findings += check_rooms(paths)
+    findings += check_precompiled(paths)
     findings = list(apply_ratchet(findings, read_ratchet()))
     for finding in findings:
         print(finding)

@@ -49,6 +49,8 @@ BREACHES = {
     "front door from inside": ({"holdfast/heap/a.hpp": "#pragma once\n#include <holdfast/holdfast.hpp>\n"}, "floor",
                                "holdfast/heap/a.hpp:2"),
     "quoted include": ({"holdfast/log/a.hpp": '#pragma once\n#include "b.hpp"\n'}, "include", "holdfast/log/a.hpp:2"),
+    "name without its header": ({"holdfast/base/a.cpp": "#include <holdfast/base/a.hpp>\n\nstd::vector<int> one;\n"}, "include",
+                                "holdfast/base/a.cpp:3"),
     "fence outside the seam": ({"holdfast/log/a.hpp": "#pragma once\ninline void f() { _mm_sfence(); }\n"}, "machine",
                                "holdfast/log/a.hpp:2"),
     "assembly outside the seam": ({"holdfast/log/a.hpp": '#pragma once\ninline void f() { asm("clwb (%0)"); }\n'},

@@ -3,6 +3,7 @@
 #include <crash/cut/image_memory.hpp>
 #include <crash/cut/lazy_memory.hpp>
 #include <crash/record/source_lines.hpp>
+#include <crash/subjects/chosen_pairs_test_support.hpp>
 #include <crash/subjects/load_trap.hpp>
 #include <crash/subjects/subject.hpp>
 
@@ -12,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -154,26 +154,6 @@ bool is_tried(const subject& what, const model& how) {
     return how.name == (what.knows(*model_named("x86-torn")) ? "x86-torn" : "x86");
 }
 
-/// A structure is the same source under each engine, and an engine recovers each structure alike. So a short run takes
-/// a third of their pairs: every structure under two engines or more, and every engine with three structures.
-class chosen_pairs {
-public:
-    explicit chosen_pairs(const std::vector<std::unique_ptr<subject>>& all) {
-        for (const auto& what : all) ++engines_of_[what->name()];
-    }
-    /// Once for each subject.
-    bool takes(const subject& what) {
-        constexpr std::size_t many = 6;
-        if (holdfast::test::at_full_length() || engines_of_[what.name()] < many) return true;
-        const std::size_t structure = structures_.try_emplace(what.name(), structures_.size()).first->second;
-        const std::size_t engine = engines_.try_emplace(what.engine(), engines_.size()).first->second;
-        return (structure + engine) % 3 == 0;
-    }
-
-private:
-    std::map<std::string_view, std::size_t> engines_of_, structures_, engines_;  ///< by names, which subjects keep
-};
-
 TEST(LoadTrap, EveryLoadAndStoreOfRecoveryAndItsChecksIsReportedFirst) {
     totals all;
     const std::vector<std::unique_ptr<subject>> subjects = all_subjects();
@@ -183,7 +163,7 @@ TEST(LoadTrap, EveryLoadAndStoreOfRecoveryAndItsChecksIsReportedFirst) {
         for (const model& how : models) {
             if (!is_tried(*what, how)) continue;
             totals of_model;
-            run_workload(*what, how, {0, what->universe() - 1}, reads_all(*what) ? 1 : 2, of_model);
+            run_workload(*what, how, {0, what->universe() - 1}, holdfast::test::at_full_length() ? 2 : 1, of_model);
             EXPECT_LE(of_model.refused, what->engine() == "cc_htm" && how.is_file ? 1u : 0u)
                 << what->engine() << " " << what->name() << " " << how.name;
             EXPECT_GT(of_model.loads, 100u) << what->engine() << " " << what->name() << " " << how.name;

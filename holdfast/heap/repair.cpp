@@ -28,7 +28,8 @@ public:
         const std::size_t freed = done_.freed.size();
         for (std::uint64_t index = 0; index < shape_.page_count;) index += mend_blocks(index);
         if (believed_ && done_.freed.size() != freed)
-            done_.lost.push_back("certainty about a pointer: an owner named what was free, and other blocks had none");
+            done_.lost.emplace_back(
+                "certainty about a pointer: an owner named what was free, and other blocks had none");
     }
 
 private:
@@ -175,7 +176,7 @@ private:
         }
         // More than a byte: whatever did that may have gone on into the blocks, which nothing vouches for.
         if (damage > 1)
-            done_.lost.push_back("certainty about the contents of the blocks in the slab" + at_offset(slab) +
+            done_.lost.emplace_back("certainty about the contents of the blocks in the slab" + at_offset(slab) +
                                  ": more than a bit of their states was damaged");
     }
 
