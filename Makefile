@@ -18,7 +18,7 @@
 # Stages share two cores and some directories: make itself runs them one after another.
 .NOTPARALLEL:
 
-suites ?= floor sps hash btree rbtree ssca2 open bounded-buffer lines wrap intset itm stamp dnv-list cache cchtm ecc memory
+suites ?= floor sps hash btree rbtree ssca2 open bounded-buffer lines wrap intset itm stamp dnv-list cache cchtm ecc memory powerfail
 
 build:
 	@cmake/packages.sh build

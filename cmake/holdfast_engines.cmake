@@ -3,10 +3,10 @@
 set(list "${PROJECT_SOURCE_DIR}/holdfast/engine/engines.hpp")
 set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
 file(READ "${list}" text)
-string(REGEX MATCHALL "\n +X\\([a-z_]+\\)" HOLDFAST_ENGINES "${text}")
-list(TRANSFORM HOLDFAST_ENGINES REPLACE ".*\\(([a-z_]+)\\)" "\\1")
-string(REGEX MATCHALL "<holdfast/engine/[a-z_]+\\.hpp>" HOLDFAST_ENGINE_SOURCES "${text}")
-list(TRANSFORM HOLDFAST_ENGINE_SOURCES REPLACE "<holdfast/engine/([a-z_]+)\\.hpp>" "\\1.cpp")
+string(REGEX MATCHALL "\n +X\\([a-z0-9_]+\\)" HOLDFAST_ENGINES "${text}")
+list(TRANSFORM HOLDFAST_ENGINES REPLACE ".*\\(([a-z0-9_]+)\\)" "\\1")
+string(REGEX MATCHALL "<holdfast/engine/[a-z0-9_]+\\.hpp>" HOLDFAST_ENGINE_SOURCES "${text}")
+list(TRANSFORM HOLDFAST_ENGINE_SOURCES REPLACE "<holdfast/engine/([a-z0-9_]+)\\.hpp>" "\\1.cpp")
 
 # holdfast_source_of_each_engine(VARIABLE TEMPLATE [MORE...]): sets it to sources made of the template, `@engine@`
 # replaced by each engine of the list and by the others that are named.

@@ -142,12 +142,7 @@ void close_gate() noexcept {
     private_pages* const pages = the_space.pool->pages_of_homes();
     if (pages == nullptr) return;
     making.gate = new (making.room_for_gate) private_pages::storing(*pages);
-    const std::uint64_t* at = payload();
-    for (const std::uint64_t* const end = at + making.payload_words(); at != end;) {
-        const format::entry each = format::entry_of(*at);
-        making.gate->note(each.offset, each.words * sizeof *at, making.group);
-        at += 1 + each.words;
-    }
+    making.gate->note_all(payload(), making.payload_words(), making.group);
 }
 
 }  // namespace

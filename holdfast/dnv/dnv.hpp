@@ -71,7 +71,7 @@ void dnv_on_uncorrectable_in_this_thread(holdfast::dnv::damage_handler handler);
 
 /// What the open pool has done so far.
 struct dnv_statistics {
-    holdfast::level durability{};  ///< that it has now: `power` if `on_power_fail` was asked for and nobody would save
+    holdfast::level durability{};  ///< in force: `power` if `on_power_fail` was requested and no handler armed the pool
     std::uint64_t mended_words = 0;  ///< words whose flipped bits were corrected
     std::uint64_t mended_bits = 0;
     std::uint64_t mended_words_of_life = 0;  ///< with those of earlier openings; a kill loses the last of them

@@ -234,12 +234,7 @@ void cc_htm_commit::close_gate() noexcept {
     private_pages* const pages = pool_->pages_of_homes();
     if (pages == nullptr) return;
     gate_.emplace(*pages);
-    const std::uint64_t* at = record_.payload();
-    for (const std::uint64_t* const end = at + record_.payload_words; at != end;) {
-        const format::entry each = format::entry_of(*at);
-        gate_->note(each.offset, each.words * sizeof *at, group_);
-        at += 1 + each.words;
-    }
+    gate_->note_all(record_.payload(), record_.payload_words, group_);
 }
 
 /// Others join only now: whoever holds the order at a barrier finds every home stored whose record is in a group.

@@ -150,9 +150,9 @@ struct basic_cc_htm : engine_interface<basic_cc_htm<Isolation>> {
 using cc_htm = basic_cc_htm<detail::isolation_by_value>;
 /// By the algorithm `versioned`: a lock and a version for each line.
 using cc_htm_versioned = basic_cc_htm<detail::isolation_by_version>;
-/// By transactions of the processor, and where those come to nothing alone; so too where it has none
-/// (htm::obstacle_here()), and on a file at `power` and `lag`. The function may then begin again without an exception:
-/// what it stored outside of the pool in a transaction of the processor never was, either.
+/// By hardware transactions; alone if those keep aborting or are not available (htm::obstacle_here()), and on a file at
+/// `power` and `lag`. The function may begin again without an exception: the abort of a hardware transaction also takes
+/// back what it stored outside of the pool.
 using cc_htm_hardware = basic_cc_htm<detail::isolation_by_hardware>;
 
 }  // namespace holdfast

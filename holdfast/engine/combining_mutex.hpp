@@ -13,8 +13,8 @@
 // instructions for an answer. A line takes about as long to another core as half a fence.
 //   a. A thread whose last call another one has run does not look at the lock: it posts the next call in its record of
 //      the list, and looks at that alone.
-//   b. Who begins a group looks at the records once, and fetches what a posted one names. A record that the group
-//      before answered is left out: its thread cannot be back yet, and looking would take the line away from it.
+//   b. The thread that begins a group reads the records once, and fetches what a posted one names. A record that the
+//      group before answered is left out: its thread cannot be back yet, and looking would take the line away from it.
 //   c. Only the holder takes a call from a record, so that needs no locked instruction; and only the thread that
 //      posted it empties the record, or the holder that finds the thread on the chain.
 //   d. The answer is a store to the record: its thread does not sleep. If none comes within a few microseconds, the

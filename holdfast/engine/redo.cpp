@@ -3,13 +3,14 @@
 // Protocol, byte-addressable media
 //   1. Stores go to the write set in DRAM, already in the form of the record; loads look there first (write_aside.hpp).
 //      Homes stay as they are, so rolling back is forgetting.
-//   2. Take a lane and make room in the log: the last step that can fail.
+//   2. Take a lane and make room in the log: the last step that can fail. Truncation, if there is no room, has fences
+//      of its own (log/lanes.hpp, step 4).
 //   3. Draw the sequence, with the caller's locks held: replay order is lock order.
 //   4. Fresh blocks, which the record does not name, become durable. A FENCE, if there are any.
 //   5. Seal the record and send it: streamed, or stored and written back, whichever the processor likes better.
 //   6. FENCE. Orders the record before the home stores of step 7: a home line may be evicted at any time, and were it
 //      durable without its record, a cut would tear the transaction. It is also what the commit waits for; nothing else
-//      is needed for durability, so it is the only one.
+//      is needed for durability, so it is the only one of a commit that finds room and has no fresh blocks.
 //   7. Store the homes, without write-back: the log carries them until it is truncated.
 //   8. Give the lane back; truncation may pass.
 // At `process` the same without write-backs and fences: program order is what a kill keeps.

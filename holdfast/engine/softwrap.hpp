@@ -73,7 +73,7 @@ struct softwrap : engine_interface<softwrap> {
     using wrapped = basic_wrapped<softwrap, T>;
     static constexpr bool has_shared_aliases = true;
 
-    /// Copies bytes of an open pool as the commits so far left them, overlaid with the stores of this thread's open
+    /// Copies bytes of an open pool as of the last commit, overlaid with the stores of this thread's open
     /// wraps and transaction. Requires: the caller's locks guard them; without locks each word is from some commit,
     /// perhaps not the last one. Bytes in no open pool are copied as they are.
     static void read(const void* home, void* to, std::size_t bytes);

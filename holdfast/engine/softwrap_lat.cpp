@@ -19,7 +19,7 @@
 //      each thread, whose homes nothing has fenced yet. Persist S with a FENCE: without it a freed segment might be
 //      written over while recovery still replays from an older S. Trimming is by stamp over all buckets: were a newer
 //      record trimmed while an older one of the same word is not, replay would bring back the older value.
-// The listing's second PCOMMIT in step 6, per wrap or per batch, is the next close's fence.
+// The second PCOMMIT, with which the paper's text ends a close or a batch, is the next close's fence.
 // At `process` without streams, write-backs and fences: the record is stored, the homes, then it is taken back.
 // On a file at `power`: the record joins the open group, as in redo.
 //

@@ -44,7 +44,7 @@ struct check_report {
 
 /// Checks the pool at `path` without changing it, as recovery would leave it: both copies of the superblock, the log
 /// and its truncation point, roots, heap metadata, and the contents with their owners as far as `contents` knows them.
-/// Later parts rely on earlier ones: the first that cannot be read ends the check. `on_finding` is told of each.
+/// Later parts rely on earlier ones: the first that cannot be read ends the check. It calls `on_finding` for each.
 /// Errors: what keeps the pool from being looked at (not_found, permission_denied, busy, not_a_pool,
 /// version_unsupported, feature_unsupported, address_taken, io); damage is a finding.
 result<check_report> check_pool(const std::string& path, const contents_checker& contents,

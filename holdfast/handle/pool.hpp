@@ -73,7 +73,7 @@ public:
     /// is unknown. f may run more than once under some engines, and must not swallow everything with catch (...).
     /// std::bad_alloc, of f or of the commit, rolls back and propagates. The result of f is moved once more after the
     /// commit; the move must not throw.
-    /// An engine that isolates (cc_htm) needs no lock, runs f again after a conflict, and wants try_lock of the locks.
+    /// An engine that isolates (cc_htm) needs no lock, runs f again after a conflict, and requires locks with try_lock.
     /// What holds if the process dies inside: nothing of f or all of it; all of it once the call has returned, but at
     /// level lag, where the last lag.commits that have returned may be missing.
     /// Errors: transaction_too_large, out_of_space, misuse, aborted, outcome_unknown, poisoned.
@@ -121,10 +121,10 @@ public:
         if (auto entered = detail::check_entry(core_.get(), refused_inside); !entered) return entered;
         return core_->fence();
     }
-    /// The same, and calls f() while no transaction commits: what it reads of the pool is what all transactions so far
-    /// have left, and is so on the medium, too. Private memory of homes is given back. Transactions that are open wait
-    /// at their end. Several threads may call it; f runs for one at a time, and only reads: a transaction on a pool of
-    /// this engine, and every other call that would wait, is misuse there.
+    /// The same, and calls f() while no transaction commits: what it reads of the pool is the state after all
+    /// transactions so far, and the medium has the same state. Private memory of homes is given back. Transactions that
+    /// are open wait at their end. Several threads may call it; f runs for one at a time, and only reads: a transaction
+    /// on a pool of this engine, and every other call that would wait, is misuse there.
     /// What holds if the process dies inside: as for commits before. Errors: as fence, and what f throws.
     /// Source: TXBarrier, cc-HTM, section 3.2.
     template <class F>

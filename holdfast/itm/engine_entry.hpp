@@ -105,8 +105,8 @@ public:
         one_lock::free_at_commit(address, bytes, alignment, back);
     }
 
-    /// A block that joined has ended: what it registered runs when it is known what becomes of the transaction. False:
-    /// none of the engine is open.
+    /// A block that joined has ended: what it registered runs after the transaction commits or rolls back. False: none
+    /// of the engine is open.
     static bool take_actions(const grown<user_action>& commit, const grown<user_action>& undo) noexcept {
         transaction* const open = open_transaction_of<Engine>;
         if (open == nullptr) return false;

@@ -41,6 +41,14 @@ std::uint64_t private_pages::prepare(const std::uint64_t* payload, std::uint64_t
     return missing;
 }
 
+void private_pages::storing::note_all(const std::uint64_t* payload, std::uint64_t words, std::uint64_t group) noexcept {
+    for (std::uint64_t at = 0; at < words;) {
+        const format::entry each = format::entry_of(payload[at]);
+        note(each.offset, each.words * sizeof *payload, group);
+        at += 1 + each.words;
+    }
+}
+
 void private_pages::put(std::uint64_t page, std::uint64_t group) noexcept {
     HOLDFAST_ASSERT(chunks_[page / chunk_pages].load(std::memory_order_relaxed) != nullptr,
                     "a page is prepared before it is noted");

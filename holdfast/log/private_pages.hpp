@@ -58,6 +58,8 @@ public:
         void note(std::uint64_t offset, std::uint64_t bytes, std::uint64_t group) noexcept {
             pages_.note(offset, bytes, group);
         }
+        /// The same of everything that a record's payload names.
+        void note_all(const std::uint64_t* payload, std::uint64_t words, std::uint64_t group) noexcept;
 
     private:
         private_pages& pages_;

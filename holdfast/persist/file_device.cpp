@@ -29,7 +29,7 @@ error no_pool_on_device(const std::string& path) {
 
 error device_in_use(const std::string& path) {
     return error{.code = errc::already_exists,
-                 .what = "there is something on the device already",
+                 .what = "the device is not empty",
                  .path = path,
                  .expected = "an empty device, whose first " + std::to_string(device_memory::name_bytes) +
                              " bytes are zeros",
@@ -39,7 +39,7 @@ error device_in_use(const std::string& path) {
 
 error device_too_small(const std::string& path, std::uint64_t bytes) {
     return error{.code = errc::not_a_pool,
-                 .what = "the device is too small for anything",
+                 .what = "the device is smaller than the smallest pool",
                  .path = path,
                  .expected = "at least " + std::to_string(device_memory::name_bytes) + " bytes",
                  .found = std::to_string(bytes) + " bytes"};

@@ -44,7 +44,7 @@ struct wrap_options {
     bool logs = true;
 };
 
-/// Who brings homes to the medium later than the commit.
+/// Which thread stores homes on the medium after the commit.
 enum class retiring : std::uint8_t {
     automatic,    ///< a thread where this process may use more than two processors; otherwise the threads that commit
     cooperative,  ///< the threads that commit, when too many commits wait
@@ -116,7 +116,7 @@ struct create_options : open_options {
 
 /// For `snapshot`.
 struct snapshot_options {
-    /// Progress callback: bytes done, of how many in total. Must not use the pool.
+    /// Progress callback: bytes copied so far, and the total. Must not use the pool.
     std::function<void(std::uint64_t done, std::uint64_t total)> progress;
     /// How long to wait for a moment at which no transaction of an undo engine is storing.
     std::chrono::milliseconds patience{10'000};

@@ -20,9 +20,9 @@ struct charge {
     std::byte* pool = nullptr;
     persist::line_path lines;
     save_name name;  ///< for a handler that keeps saves apart from the pool
-    std::uint64_t log_bytes = 0;   ///< a save copies at most this
+    std::uint64_t log_bytes = 0;   ///< upper bound of the bytes that a save copies
     std::uint64_t reserved_bytes = 0;  ///< of addresses from `pool` on, as far as it may grow
-    std::uint64_t pool_bytes = 0;  ///< and writes back this, when the pool was opened; it may have grown since
+    std::uint64_t pool_bytes = 0;  ///< that a save writes back, as of opening; the pool may have grown since
     /// The handler calls it when it can no longer save the pool, and of a pool on an ordinary file when the power is
     /// about to fail: from then on the pool is at `power`, all of it durable, and is disarmed.
     /// Returns whether this is so now. If not (the pool is being opened, or a write failed), call it again as long as
@@ -40,7 +40,7 @@ public:
     /// the power lasts.
     virtual bool arm(charge& taken) = 0;
     /// The same of a pool on an ordinary file, whose commits are in the page cache. True: the handler calls `lost` in
-    /// time, which syncs the file: it hears of a power failure seconds before. What a sync takes grows with what the
+    /// time, which syncs the file: it is told seconds before the power fails. What a sync takes grows with what the
     /// pool has changed since the last one, at most `pool_bytes`.
     virtual bool arm_on_file(charge& /*taken*/) { return false; }
     /// The pool has grown to `pool_bytes`, which a save writes back from now on. A handler for which this is too much

@@ -22,22 +22,21 @@ struct process_handler_options {
     std::chrono::microseconds hold_up{10'000};
     /// How much of that the handler may plan for: the scheduler takes the rest.
     double share = 0.5;
-    /// A process that still runs so long after a save has power; longer than `hold_up`, or no pool is armed but those
-    /// on ordinary files. 0: only the daemon can say so, or `when_saved` by `power_is_back`: all else that could is
-    /// stopped.
+    /// If the process still runs this long after a save, the power has stayed. Must exceed `hold_up`; otherwise only
+    /// pools on ordinary files are armed. 0: only the daemon, or `when_saved` by calling `power_is_back`, can report
+    /// that the power has stayed, since everything else is stopped.
     std::chrono::milliseconds stays_after{1000};
-    /// The budget counts as many threads to stop, or those that there are, if these are more.
+    /// Minimum number of threads for which the budget is computed.
     unsigned threads = 16;
-    /// False: nothing is stopped. For programs that see to it themselves that nothing stores to a pool when they call
-    /// `fail_power`.
+    /// False: nothing is stopped. For programs that themselves prevent stores to a pool when they call `fail_power`.
     bool parks = true;
 
-    // What tells it that the power fails. `fail_power` does so besides.
+    // What tells it that the power fails. `fail_power` is always available.
     bool on_sigpwr = true;     ///< SIGPWR, which init and uninterruptible power supplies' daemons send
     std::string carrier{};     ///< a serial line whose carrier drops, such as /dev/ttyS0
     std::string button{};      ///< an input device with a power key, such as /dev/input/event0
     std::string daemon{};      ///< the socket of `holdfast powerd`, such as `usual_daemon_socket`
-    /// After so long without a heartbeat of the daemon, which sends one every 20 ms, all pools continue at `power`.
+    /// After this time without a heartbeat of the daemon, which sends one every 20 ms, all pools continue at `power`.
     std::chrono::milliseconds daemon_silence{75};
 
     /// Called when all is saved, while all threads are still stopped. It must not lock or allocate: a stopped thread
@@ -55,7 +54,7 @@ struct save_budget {
     std::uint64_t sum_us() const noexcept { return park_us + copy_us + write_back_us; }
 };
 
-/// What came of one alarm. Times count from when it was known.
+/// Result of one alarm. Times are measured from its detection.
 struct alarm_report {
     using time = std::chrono::nanoseconds;
     std::uint64_t number = 0;  ///< of the alarm, from 1
@@ -89,7 +88,7 @@ struct alarm_report {
 class process_handler final : public handler {
 public:
     /// Measures what copies and stopping threads take, in some milliseconds, and takes the signals. Threads are started
-    /// when the first pool is armed. What cannot be had is what `ready` says.
+    /// when the first pool is armed. `ready` reports triggers that are not available.
     explicit process_handler(process_handler_options options = {});
     /// Requires: no pool is armed.
     ~process_handler() override;
@@ -114,14 +113,14 @@ public:
     /// Of all armed pools together.
     save_budget budget() const;
 
-    /// The power fails, says the program: as any trigger does. Returns when all threads run on. Requires: the caller is
+    /// Reports a power failure, as a trigger does. Returns when all threads run on. Requires: the caller is
     /// no signal handler. Errors: misuse (no pool was ever armed in this process).
     result<alarm_report> fail_power();
     /// The power has stayed: threads may run on. Async-signal-safe. While all threads are stopped only `when_saved` can
     /// call it.
     void power_is_back() noexcept;
-    /// From now on nobody saves: all pools go on at `power`. Returns whether all do. It is called by itself when the
-    /// daemon falls silent, when a pool has grown too large, and when a thread could not be stopped. Requires: as
+    /// Stops saving: all pools go on at `power`. Returns whether all do. The handler calls it itself when the daemon
+    /// falls silent, when a pool has grown too large, and when a thread could not be stopped. Requires: as
     /// `charge::lost`.
     bool give_up();
     /// Of the last alarm.
