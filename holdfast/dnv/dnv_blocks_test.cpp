@@ -336,6 +336,89 @@ void touch_object_and_cancel() {
     }
 }
 
+[[gnu::transaction_safe]] static void add_one_to_each(const two_arrays& of) {
+    for (std::size_t at = 0; at < of.words; ++at) {
+        ++of.ordinary[at];
+        ++of.kept[at];
+    }
+    ++*reinterpret_cast<unsigned char*>(of.ordinary + of.words);
+    auto* const parts = reinterpret_cast<unsigned char*>(of.kept + of.words);
+    ++parts[3];
+    ++parts[5];
+}
+[[gnu::transaction_safe]] static bool all_are(const two_arrays& of, std::uint64_t expected) {
+    for (std::size_t at = 0; at < of.words; ++at)
+        if (of.ordinary[at] != expected || of.kept[at] != expected) return false;
+    const auto* const parts = reinterpret_cast<const unsigned char*>(of.kept + of.words);
+    return (of.ordinary[of.words] & 0xFF) == (expected & 0xFF) && parts[3] == parts[5];
+}
+[[gnu::transaction_pure, gnu::noinline]] static void call_if_any(void (*what)()) {
+    if (what != nullptr) what();
+}
+
+bool add_to_both(const two_arrays& of, void (*inside)()) {
+    bool right = false;
+    __transaction_atomic {
+        const std::uint64_t before = of.ordinary[0];
+        add_one_to_each(of);
+        call_if_any(inside);
+        right = all_are(of, before + 1);
+    }
+    return right;
+}
+
+bool add_to_both_behind_a_new_block(const two_arrays& of, void (*inside)()) {
+    bool right = false;
+    __transaction_atomic {
+        auto* const block = static_cast<std::uint64_t*>(dnv_malloc(64));
+        *block = 1;
+        const std::uint64_t before = of.ordinary[0];
+        add_one_to_each(of);
+        call_if_any(inside);
+        right = all_are(of, before + 1) && *block == 1;
+        dnv_free(block);
+    }
+    return right;
+}
+
+void add_to_both_and_cancel(const two_arrays& of) {
+    __transaction_atomic {
+        add_one_to_each(of);
+        if (of.words != 0) __transaction_cancel;
+    }
+}
+
+result<void> try_to_add_to_both(const two_arrays& of) {
+    return dnv_atomically([&] { add_one_to_each(of); });
+}
+
+void add_to_both_behind_cancelled_block(const two_arrays& of) {
+    __transaction_atomic {
+        __transaction_atomic {
+            add_one_to_each(of);
+            if (of.words != 0) __transaction_cancel;
+        }
+        add_one_to_each(of);
+    }
+}
+
+void add_to_both_irrevocably(const two_arrays& of, void (*inside)()) {
+    __transaction_relaxed {
+        add_one_to_each(of);
+        inside();
+        add_one_to_each(of);
+    }
+}
+
+bool are_equal_in_block(const two_arrays& both) {
+    bool equal = false;
+    __transaction_atomic {
+        const std::size_t last = both.words - 1;
+        equal = both.ordinary[0] == both.kept[last] && both.ordinary[last] == both.kept[0];
+    }
+    return equal;
+}
+
 void make_counters() {
     __transaction_atomic {
         if (bank == nullptr) {

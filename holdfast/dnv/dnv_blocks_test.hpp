@@ -80,6 +80,26 @@ object_state touch_object();
 /// Makes it, and cancels.
 void touch_object_and_cancel();
 
+/// Adds one to each word of two arrays in turns, of which one is in ordinary memory, and to single bytes of a last word
+/// of each; looks at what it has stored, and calls `inside`. Whether all was as it had stored it.
+struct two_arrays {
+    std::uint64_t* ordinary;
+    std::uint64_t* kept;
+    std::size_t words;  ///< but for the last one
+};
+bool add_to_both(const two_arrays& of, void (*inside)() = nullptr);
+/// The same, behind an allocation that it gives back.
+bool add_to_both_behind_a_new_block(const two_arrays& of, void (*inside)());
+/// The same, ending in other ways: cancelled; failing as a value, where it fails; with the first half in a block of its
+/// own that is cancelled; becoming irrevocable in the middle.
+void add_to_both_and_cancel(const two_arrays& of);
+result<void> try_to_add_to_both(const two_arrays& of);
+void add_to_both_behind_cancelled_block(const two_arrays& of);
+void add_to_both_irrevocably(const two_arrays& of, void (*inside)());
+
+/// Whether both arrays have the same at both ends.
+bool are_equal_in_block(const two_arrays& both);
+
 /// Moves one between two counters of 64 that are in the pool.
 void make_counters();
 void transfer(unsigned from, unsigned to);

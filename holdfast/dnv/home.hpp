@@ -21,7 +21,8 @@ namespace holdfast::dnv {
 
 /// A home of stm/. Words outside the window are ordinary memory.
 struct home {
-    static constexpr bool stores_early = false;
+    static constexpr bool keeps_words = true;
+    static constexpr bool stores_early = true;
     static constexpr bool counts_attempts = true;
     static constexpr bool numbers_commits = false;
     static constexpr bool privatises = true;

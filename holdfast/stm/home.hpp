@@ -40,9 +40,11 @@ class write_log;
 ///   store_range(to, from, bytes)   the same for a block that it keeps, in whatever bytes
 ///   between_attempts()        optional: what happens between two attempts, with nothing open. False: there is no
 ///                             other attempt, and the transaction is left as if it had been cancelled
-///   stores_early              whether a large transaction may store before its commit
+///   keeps_words               whether there are words that it keeps
+///   stores_early              whether a large transaction may store before its commit what the home does not keep
 ///   counts_attempts           whether attempts have numbers
 struct plain_home {
+    static constexpr bool keeps_words = false;
     static constexpr bool stores_early = true;
     static constexpr bool counts_attempts = false;
     static constexpr bool numbers_commits = false;

@@ -56,6 +56,70 @@ TEST(WriteLog, HoldsWhatAMapHoldsAndStoresItHomeHoweverOftenItIsEmptied) {
     log.release();
 }
 
+/// Keeps half of all lines, in a pattern of 64.
+struct some_lines : plain_home {
+    static constexpr bool keeps_words = true;
+    static inline std::uint64_t chosen = 0;
+    static bool keeps(const void* home) noexcept {
+        return (chosen >> (reinterpret_cast<std::uintptr_t>(home) / sizeof(line) % 64) & 1) != 0;
+    }
+};
+
+/// Between words of other lines, every second word of a line needs no slot of its own; alone it does.
+TEST(WriteLog, HasRoomForTheWordsThatItKeepsWhateverSlotsTheyHad) {
+    std::vector<line> lines(20'000);
+    write_log log;
+    some_lines::chosen = 0x5555'5555'5555'5555;
+    for (std::size_t at = 0; at < lines.size(); at += 2)
+        for (unsigned word = 0; word < 8; word += 2)
+            for (std::size_t line : {at, at + 1}) log.put(&lines[line].words[word], line * 8 + word, 0xFF);
+    ASSERT_EQ(log.size(), 80'000u);
+    const std::size_t kept = log.words_kept_by<some_lines>();
+    EXPECT_EQ(kept, 40'000u);
+    ASSERT_TRUE(log.make_room_to_keep(kept));
+    log.keep_only_words_of<some_lines>();
+    ASSERT_EQ(log.size(), kept);
+    for (std::size_t line = 0; line < lines.size(); ++line)
+        for (unsigned word = 0; word < 8; ++word) {
+            const write_log::entry* const found = log.find(&lines[line].words[word]);
+            ASSERT_EQ(found != nullptr, word % 2 == 0 && some_lines::keeps(&lines[line]));
+            if (found == nullptr) continue;
+            ASSERT_EQ(found->value, line * 8 + word);
+        }
+    log.release();
+}
+
+TEST(WriteLog, HoldsTheLinesThatItDoesNotForgetInTheirOrder) {
+    write_log log;
+    std::vector<line> lines(3'000);
+    std::mt19937_64 random(7);
+    for (int round = 0; round < 200; ++round) {
+        std::map<word*, word> model;
+        const std::size_t count = random() % 2'000;
+        for (std::size_t i = 0; i < count; ++i) {
+            word* const home = &lines[random() % (1 + count / 4)].words[random() % 8];
+            log.put(home, model[home] = random(), 0xFF);
+        }
+        some_lines::chosen = random();
+        std::vector<word*> order;
+        for (const write_log::entry& each : log)
+            if (some_lines::keeps(each.home())) order.push_back(each.home());
+        ASSERT_EQ(log.words_kept_by<some_lines>(), order.size());
+        ASSERT_TRUE(log.make_room_to_keep(order.size()));
+        log.keep_only_words_of<some_lines>();
+        ASSERT_EQ(log.size(), order.size());
+        for (std::size_t at = 0; at < order.size(); ++at) ASSERT_EQ(log.begin()[at].home(), order[at]);
+        for (const auto& [home, what] : model) {
+            const write_log::entry* const found = log.find(home);
+            ASSERT_EQ(found != nullptr, some_lines::keeps(home));
+            if (found == nullptr) continue;
+            ASSERT_EQ(found->value, what);
+        }
+        log.clear();
+    }
+    log.release();
+}
+
 /// In a table where pages overlap a walk by short strides through full pages would take as many steps as there are
 /// words.
 TEST(WriteLog, LargeSetsInTheOrderOfMemoryAreFoundWhereverTheyBegin) {

@@ -32,7 +32,9 @@ namespace holdfast::stm {
     X(old_values_lost, "rolling back what was stored home at once leaves it there")                         \
     X(value_number_again, "value: rolling back what was stored home at once brings the old number back")    \
     X(versioned_numbered_late, "versioned: a commit draws its number when it has validated")              \
-    X(run_unvalidated, "value: a run of words that was read is not compared")
+    X(run_unvalidated, "value: a run of words that was read is not compared")                               \
+    X(kept_stored_early, "a word that the home keeps is stored home at once like an ordinary one")          \
+    X(kept_forgotten, "what is stored home at once takes the words that the home keeps out of the write set")
 
 enum class fault : unsigned char {
     nothing,

@@ -1,6 +1,7 @@
 // Every fault of planted.hpp is caught: what looks for it passes without the fault and fails with it. Each look is a
 // process of its own, because a fault may leave locks behind, or never come to an end.
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/stm/keeping_test.hpp>
 #include <holdfast/stm/numbers_test.hpp>
 #include <holdfast/stm/scheduled_test.hpp>
 
@@ -36,6 +37,14 @@ template <class A>
 bool is_opaque_for_long_at_home() {
     large_write_set = 1;
     return is_opaque_for_long<A>();
+}
+
+/// Words that the home keeps are stored by commits that have logged them.
+template <class A>
+bool is_kept_for_long() {
+    large_write_set = 1;
+    std::string what;
+    return !first_seed_not_kept<A>(planted_now == fault::nothing ? 100 : programs_to_try, &what).has_value();
 }
 
 /// A run of words that was read, and a commit that changes one of them before the next load.
@@ -191,6 +200,10 @@ const planting plantings[] = {
     HOLDFAST_STM_PLANTING(value_number_again, is_opaque_for_long_at_home<value>),
     HOLDFAST_STM_PLANTING(versioned_numbered_late, numbers_are_right_for_long<numbered_versions>),
     HOLDFAST_STM_PLANTING(run_unvalidated, runs_are_compared<value>),
+    HOLDFAST_STM_PLANTING(kept_stored_early, is_kept_for_long<keeping_values>),
+    HOLDFAST_STM_PLANTING(kept_stored_early, is_kept_for_long<keeping_versions>),
+    HOLDFAST_STM_PLANTING(kept_forgotten, is_kept_for_long<keeping_values>),
+    HOLDFAST_STM_PLANTING(kept_forgotten, is_kept_for_long<keeping_versions>),
 };
 #undef HOLDFAST_STM_PLANTING
 

@@ -15,7 +15,7 @@
 //      stored so far is written back. From here on stores go home at once, with the old value kept for a roll-back,
 //      and no read is kept (TML: Dalessandro, Dice, Scott, Shavit, Spear, Euro-Par 2010). A roll-back puts the old
 //      values back and makes the counter the even number *above*: a load that met a value in between must not find its
-//      old snapshot. Not where the home logs its commits.
+//      old snapshot. Words that the home keeps stay in the write set, since the commit logs them.
 //   5. commit without stores: nothing to do; all loads are of one state. With stores: the counter goes from the
 //      snapshot to the odd number above it by compare-and-swap; where that fails, 3. and again. Then write back, then
 //      the counter goes to the even number above.
@@ -192,12 +192,11 @@ bool basic_value<Home>::commit_stores() noexcept {
     if (keeps_old_values_) [[unlikely]] {
         replaced_.clear();
         keeps_old_values_ = false;
-    } else {
-        Home::log();
-        writes_.template write_back<Home>();
-        Home::retire();
-        if constexpr (!Home::numbers_commits) writes_.clear();
     }
+    Home::log();
+    writes_.template write_back<Home>();
+    Home::retire();
+    if constexpr (!Home::numbers_commits) writes_.clear();
     ++snapshot_;
     if (!is_planted(fault::value_released_early)) sequence_.now.store(snapshot_, std::memory_order_release);
     alone_ = false;
@@ -228,6 +227,8 @@ bool basic_value<Home>::become_irrevocable() noexcept {
         had_conflict_ = true;
         return false;
     }
+    if (!writes_.make_room_to_keep(writes_.template words_kept_by<Home>()))
+        stop("an irrevocable transaction", "there is no memory for what it has stored");
     store_rest_home();
     replaced_.clear();
     keeps_old_values_ = false;
@@ -238,20 +239,16 @@ bool basic_value<Home>::become_irrevocable() noexcept {
     return true;
 }
 
-/// What was stored so far, but for the words whose home keeps them: those change at the commit, all together.
+/// What was stored so far, but for the words whose home keeps them: those change at the commit, all together. Requires:
+/// room to keep them.
 template <class Home>
 void basic_value<Home>::store_rest_home() noexcept {
-    grown_array<write_log::entry> kept;
     for (const write_log::entry& each : writes_) {
-        if (Home::keeps(each.home()))
-            kept.push(each);
-        else
-            detail::store_home(each.home(), each.value, each.mask());
+        let_others_run();
+        if (!Home::keeps(each.home())) detail::store_home(each.home(), each.value, each.mask());
     }
-    writes_.clear();
-    for (const write_log::entry& each : kept) writes_.put(each.home(), each.value, each.mask());
-    loads_ = kept.empty() ? loads::plainly : loads::own;
-    kept.release();
+    writes_.template keep_only_words_of<Home>();
+    loads_ = writes_.empty() ? loads::plainly : loads::own;
 }
 
 template <class Home>
@@ -308,7 +305,8 @@ void basic_value<Home>::begin_slowly(const start& how) noexcept {
 /// Home, where nobody else can see it or all others wait; otherwise into the write set.
 template <class Home>
 void basic_value<Home>::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
-    if (keeps_old_values_ && byte_mask == 0xFF && replaced_.note_at_once(home, byte_mask)) [[likely]]
+    const bool is_kept = Home::keeps(home) && !is_planted(fault::kept_stored_early);
+    if (keeps_old_values_ && byte_mask == 0xFF && !is_kept && replaced_.note_at_once(home, byte_mask)) [[likely]]
         return detail::store_home(home, what, 0xFF);
     store_elsewhere(home, what, byte_mask);
 }
@@ -316,46 +314,51 @@ void basic_value<Home>::store_where_it_belongs(word* home, word what, std::uint8
 /// Apart, so that the usual case above saves no register.
 template <class Home>
 void basic_value<Home>::store_elsewhere(word* home, word what, std::uint8_t byte_mask) {
-    if (keeps_old_values_) {
-        replaced_.note(home, byte_mask);
-        return detail::store_home(home, what, byte_mask);
-    }
     if (Home::keeps(home)) {
         if (!active_) return Home::refuse_store(home);
         if (blocks_.fresh().holds(home)) return Home::store_fresh(home, what, byte_mask);
         return put(home, what, byte_mask);
     }
+    if (keeps_old_values_) {
+        replaced_.note(home, byte_mask);
+        return detail::store_home(home, what, byte_mask);
+    }
     if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
     put(home, what, byte_mask);
 }
 
-/// A part of a word that its home keeps: the whole word is read, and stored.
+/// A part of a word that its home keeps: the whole word is read, and stored. The next part finds it whole.
 template <class Home>
 void basic_value<Home>::put_part(word* home, word what, std::uint8_t byte_mask) {
+    if (loads_ == loads::own && writes_.add(home, what, byte_mask)) return;
     put(home, merged(load(home), what, byte_mask), 0xFF);
 }
 
 /// The line was stored to before, or the write set has become large.
 template <class Home>
 void basic_value<Home>::put_further(word* home, word what, std::uint8_t byte_mask) {
-    if (Home::stores_early && writes_.is_at_stop() && store_home_at_once())
-        return store_where_it_belongs(home, what, byte_mask);
+    if (Home::stores_early && writes_.is_at_stop()) {
+        if (store_home_at_once()) return store_where_it_belongs(home, what, byte_mask);
+        if (!active_) return;
+    }
     writes_.put_further(home, what, byte_mask);
 }
 
 /// From here on, and what was stored so far, if nobody has to wait for it now. False: not so. A conflict restarts.
 template <class Home>
 bool basic_value<Home>::store_home_at_once() {
-    if (registry_.others_are_active(slot_)) return false;
+    if (keeps_old_values_ || irrevocable_ || registry_.others_are_active(slot_)) return false;
+    // Not for a few words among many that stay in the write set: whoever comes now has to wait.
+    const std::size_t kept = writes_.template words_kept_by<Home>();
+    if (kept > writes_.size() / 2) return false;
     // Memory first: a failure changes nothing, and the write set goes on.
-    if (!replaced_.make_room(writes_.size())) return false;
+    if (!replaced_.make_room(writes_.size()) || !writes_.make_room_to_keep(kept)) return false;
     if (!alone_ && !take_sequence()) return conflict(), false;
-    for (const write_log::entry& each : writes_) replaced_.note(each.home(), each.mask());
-    writes_.template write_back<Home>();
-    writes_.clear();
+    for (const write_log::entry& each : writes_)
+        if (!Home::keeps(each.home())) replaced_.note(each.home(), each.mask());
+    store_rest_home();
     forget_reads();
     keeps_reads_ = false;
-    loads_ = loads::plainly;
     keeps_old_values_ = some_go_home_ = true;
     return true;
 }
@@ -461,7 +464,7 @@ void basic_value<Home>::read_range(void* to, const void* from, std::size_t bytes
         may_hold_some(first, bytes / sizeof(word)))
         return detail::read_range(*this, to, from, bytes);
     // Who has stored makes the counter odd in any case. Earlier, a large run need not be kept.
-    if (Home::stores_early && loads_ == loads::own && bytes / sizeof(word) >= large_write_set &&
+    if (Home::stores_early && loads_ == loads::own && bytes / sizeof(word) >= large_write_set && !Home::keeps(from) &&
         store_home_at_once()) {
         std::memcpy(to, from, bytes);
         return;

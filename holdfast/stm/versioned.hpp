@@ -178,7 +178,7 @@ private:
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
         keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         last_noted_ = nullptr;
-        some_go_home_ = Home::stores_early && registry_.has_one_thread();
+        some_go_home_ = Home::stores_early && !Home::keeps_words && registry_.has_one_thread();
         if constexpr (Home::counts_attempts) ++attempts_;
         active_ = true;
     }

@@ -17,7 +17,8 @@
 //      unless it is held already; note the version it had. The word goes into the write set.
 //   4a. at the first store, while no other thread has a slot, and when the write set has become large
 //      (large_write_set) while none is in one: put the mark as in 8., validate, and let stores go home at once
-//      from here on, with the old values kept for a roll-back. No lock is taken, and no read kept, any more.
+//      from here on, with the old values kept for a roll-back. No lock is taken, and no read kept, any more. Words that
+//      the home keeps stay in the write set, since the commit logs them; with such a home, not at the first store.
 //   5. commit without stores: nothing to do. With stores: add 2 to the clock, which gives the commit's version; where
 //      others committed since the snapshot, validate as in 3. Write back. Release each lock with the commit's version.
 //   6. quiescence: retract the slot, then wait until every other slot is inactive or has a snapshot not below the
@@ -265,27 +266,24 @@ typename basic_versioned<Home>::alone basic_versioned<Home>::try_alone() noexcep
     return holds ? alone::yes : alone::conflict;
 }
 
-/// Requires: alone, and what was read still holds. Words that their home keeps change at the commit, all together.
+/// Requires: alone, what was read still holds, and room to keep the words that the home keeps: these change at the
+/// commit, all together.
 template <class Home>
 void basic_versioned<Home>::store_home_from_now_on() noexcept {
-    grown_array<write_log::entry> kept;
     if (!held_.empty()) {
         const std::uint64_t version = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
         for (const write_log::entry& each : writes_) {
-            if (Home::keeps(each.home()))
-                kept.push(each);
-            else
-                detail::store_home(each.home(), each.value, each.mask());
+            let_others_run();
+            if (!Home::keeps(each.home())) detail::store_home(each.home(), each.value, each.mask());
         }
-        writes_.clear();
+        writes_.template keep_only_words_of<Home>();
         release_locks(version);
     }
     reads_.clear();
     keeps_reads_ = false;
     some_go_home_ = true;
     snapshot_ = above_all_versions;
-    for (const write_log::entry& each : kept) put(each.home(), each.value, each.mask());
-    kept.release();
+    for (const write_log::entry& each : writes_) lock_line_of(each.home());
 }
 
 template <class Home>
@@ -295,6 +293,8 @@ bool basic_versioned<Home>::become_irrevocable() noexcept {
         had_conflict_ = true;
         return false;
     }
+    if (!writes_.make_room_to_keep(writes_.template words_kept_by<Home>()))
+        stop("an irrevocable transaction", "there is no memory for what it has stored");
     store_home_from_now_on();
     if (keeps_old_values_) replaced_.clear();
     keeps_old_values_ = false;
@@ -306,12 +306,17 @@ bool basic_versioned<Home>::become_irrevocable() noexcept {
 /// From here on, and what was stored so far. False: another one is alone, or waits for it. A conflict restarts.
 template <class Home>
 bool basic_versioned<Home>::store_home_at_once() {
+    if (keeps_old_values_ || irrevocable_) return false;
+    // Not for a few words among many that stay in the write set: whoever comes now has to wait.
+    const std::size_t kept = writes_.template words_kept_by<Home>();
+    if (kept > writes_.size() / 2) return false;
     // Memory first: a failure changes nothing, and the write set goes on.
-    if (!replaced_.make_room(writes_.size())) return false;
+    if (!replaced_.make_room(writes_.size()) || !writes_.make_room_to_keep(kept)) return false;
     const alone is = alone_ ? alone::yes : try_alone();
     if (is == alone::somebody_else) return false;
     if (is == alone::conflict) return conflict(), false;
-    for (const write_log::entry& each : writes_) replaced_.note(each.home(), each.mask());
+    for (const write_log::entry& each : writes_)
+        if (!Home::keeps(each.home())) replaced_.note(each.home(), each.mask());
     store_home_from_now_on();
     keeps_old_values_ = true;
     return true;
@@ -327,8 +332,10 @@ void basic_versioned<Home>::put_slowly(word* home, word what, std::uint8_t byte_
 /// The line was stored to before, or the write set has become large.
 template <class Home>
 void basic_versioned<Home>::put_further(word* home, word what, std::uint8_t byte_mask) {
-    if (Home::stores_early && writes_.is_at_stop() && !registry_.others_are_active(slot_) && store_home_at_once())
-        return store_where_it_belongs(home, what, byte_mask);
+    if (Home::stores_early && writes_.is_at_stop() && !registry_.others_are_active(slot_)) {
+        if (store_home_at_once()) return store_where_it_belongs(home, what, byte_mask);
+        if (!active_) return;
+    }
     writes_.put_further(home, what, byte_mask);
 }
 
@@ -387,14 +394,16 @@ void basic_versioned<Home>::begin_after_serial() noexcept {
 /// Home, where nobody else can see it or all others wait; otherwise into the write set.
 template <class Home>
 void basic_versioned<Home>::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
-    if (keeps_old_values_ && byte_mask == 0xFF && replaced_.note_at_once(home, byte_mask)) [[likely]]
+    const bool is_kept = Home::keeps(home) && !is_planted(fault::kept_stored_early);
+    if (keeps_old_values_ && byte_mask == 0xFF && !is_kept && replaced_.note_at_once(home, byte_mask)) [[likely]]
         return detail::store_home(home, what, 0xFF);
     store_elsewhere(home, what, byte_mask);
 }
 
-/// A part of a word that its home keeps: the whole word is read, and stored.
+/// A part of a word that its home keeps: the whole word is read, and stored. The next part finds it whole.
 template <class Home>
 void basic_versioned<Home>::put_part(word* home, word what, std::uint8_t byte_mask) {
+    if (writes_.add(home, what, byte_mask)) return;
     put(home, merged(load(home), what, byte_mask), 0xFF);
 }
 
@@ -416,7 +425,7 @@ bool basic_versioned<Home>::goes_home(const word* home) noexcept {
     if (keeps_old_values_ || irrevocable_ || !active_) return true;
     if (!some_go_home_) return false;
     if (blocks_.fresh().holds(home)) return true;
-    return Home::stores_early && registry_.has_one_thread() && store_home_at_once();
+    return Home::stores_early && !Home::keeps_words && registry_.has_one_thread() && store_home_at_once();
 }
 
 template <class Home>

@@ -96,8 +96,7 @@ void write_log::index(const word* home, std::size_t number) noexcept {
 /// Half of the slots stay free. While entries need none, the limit only moves on.
 void write_log::make_room() {
     if (size() == capacity_) grow_entries();
-    const std::size_t slots = slot_mask_ + 1;
-    if (slots_ == nothing_ || size() - without_slot_ + slots / 16 >= slots / 2) grow_slots();
+    if (has_few_slots_for(size() - without_slot_)) grow_slots();
     limit_ = begin_ + nearest_limit();
 }
 
@@ -124,6 +123,16 @@ void write_log::grow_slots() {
     without_slot_ = 0;
     for (std::size_t number = 0; number < size(); ++number) index(begin_[number].home(), number);
     next_ = generation_ | size() << number_shift;
+}
+
+/// A word that is put again may need a slot that it did not need between others.
+bool write_log::make_room_to_keep(std::size_t words) noexcept {
+    try {
+        while (words != 0 && has_few_slots_for(words)) grow_slots();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
 }
 
 void write_log::wipe() noexcept {

@@ -63,6 +63,13 @@ public:
         return find_in_slots(home);
     }
 
+    /// Stores a part of what was stored to `home` before. False: nothing was.
+    bool add(const word* home, word value, std::uint8_t mask) noexcept {
+        const entry* const found = find(home);
+        if (found == nullptr) return false;
+        const_cast<entry*>(found)->add(value, mask);
+        return true;
+    }
     void put(word* home, word value, std::uint8_t mask) {
         if (!put_at_once(home, value, mask)) put_further(home, value, mask);
     }
@@ -93,6 +100,29 @@ public:
         for (const entry* each = begin_; each != end_; ++each) {
             let_others_run();
             Home::store(each->home(), each->value, each->mask());
+        }
+    }
+
+    /// How many words `Home` keeps.
+    template <class Home>
+    std::size_t words_kept_by() const noexcept {
+        std::size_t kept = 0;
+        if constexpr (Home::keeps_words)
+            for (const entry* each = begin_; each != end_; ++each) kept += Home::keeps(each->home()) ? 1u : 0u;
+        return kept;
+    }
+    /// So that keep_only_words_of() with that many words allocates nothing. False: there is no memory.
+    bool make_room_to_keep(std::size_t words) noexcept;
+    /// Forgets every word that `Home` does not keep. Requires: make_room_to_keep(words_kept_by<Home>()).
+    template <class Home>
+    void keep_only_words_of() noexcept {
+        const std::size_t count = size();
+        clear();
+        // The entries lie where they were.
+        for (std::size_t number = 0; Home::keeps_words && number < count; ++number) {
+            const entry each = begin_[number];
+            const bool is_kept = Home::keeps(each.home()) && !is_planted(fault::kept_forgotten);
+            if (is_kept) put(each.home(), each.value, each.mask());
         }
     }
 
@@ -161,6 +191,10 @@ private:
     [[gnu::always_inline]] void append(word* home, word value, std::uint8_t mask) noexcept {
         next_ += one_number;
         *end_++ = entry(home, value, mask);
+    }
+    bool has_few_slots_for(std::size_t words) const noexcept {
+        const std::size_t slots = slot_mask_ + 1;
+        return slots_ == nothing_ || words + slots / 16 >= slots / 2;
     }
     /// How many entries there is room for, if all that are still to come take a slot.
     std::size_t nearest_limit() const noexcept {
