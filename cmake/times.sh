@@ -34,5 +34,6 @@ rm -rf build
 timed "make build, from nothing" make build
 rm -rf build
 timed "make test, from nothing" make test
+grep '^== ' "$table.log" | sed 's/.*/|   &/' | tee -a "$table"
 timed "redo.cpp edited, until its tests are green" one_edit
 rm -f "$table.log"
