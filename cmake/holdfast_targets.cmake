@@ -85,6 +85,13 @@ function(holdfast_add_precompiled target)
     set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
     file(CONFIGURE OUTPUT "${source}" CONTENT "")
     add_library(${target} OBJECT EXCLUDE_FROM_ALL "${source}")
+    # By #pragma once a compiler knows headers again by what they held, comments too, while ccache takes two for the same
+    # that differ in comments only. Here it must ask the headers themselves; under a name of its own, as answers that it
+    # already has may be the wrong ones.
+    if(HOLDFAST_CCACHE)
+        set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+            "${CMAKE_COMMAND};-E;env;CCACHE_DEPEND=1;CCACHE_NAMESPACE=precompiled;${CMAKE_CXX_COMPILER_LAUNCHER}")
+    endif()
 endfunction()
 
 # Standard headers, compiled once: nearly every source of the library includes them, and they take a third of a
