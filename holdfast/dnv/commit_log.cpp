@@ -122,11 +122,7 @@ void send_record() noexcept {
     lane_log& log = *pool.lanes();
     const std::uint64_t sequence = log.draw_sequence(*making.lane);
     log.append(*making.lane, making.words.begin(), making.payload_words(), sequence, format::record_kind::redo);
-    if (pool.persists_lines()) {
-        persist::fence(pool.lines(), persist::site::log_commit_fence);
-    } else {
-        persist::order_for_kill();
-    }
+    persist::fence_or_order(pool.persists_lines(), pool.lines(), persist::site::log_commit_fence);
     HOLDFAST_ASSERT(log.is_sent(*making.lane, sequence), "a home is stored after its record is sealed");
 }
 

@@ -82,6 +82,72 @@ TEST_P(OrdinaryMemoryOf, DoesNotTearTheBlockOfAKilledProcess) {
     expect_sound_pool(1);
 }
 
+TEST_F(OrdinaryMemory, IsCopiedToThePoolBehindStoresToBoth) {
+    open();
+    make(100);
+    add_to_both_and_copy(both_, true);
+    expect_all_are(0);
+    ASSERT_TRUE(add_to_both_and_copy(both_, false));
+    EXPECT_EQ(sum_of_words(both_.kept, 1), 0u);
+    EXPECT_EQ(sum_of_words(both_.kept, 100), 99u);
+    const std::uint64_t* const kept = both_.kept;
+    reopen();
+    EXPECT_EQ(sum_of_words(kept, 100), 99u);
+    expect_sound_pool(1);
+}
+
+/// Small blocks, those of a new chunk, and those with chunks of their own.
+TEST_F(OrdinaryMemory, IsStoredToAtOnceByBlocksThatAllocateBehind) {
+    for (const std::size_t words : {2u, 100u, 5'000u, 60'000u}) {
+        open();
+        make(100);
+        void* const freed = dnv_malloc(words * sizeof(std::uint64_t));
+        for (int times = 0; times < 3; ++times) {
+            add_to_both_and_allocate(both_, words, freed, true);
+            expect_all_are(0);
+            expect_sound_pool(2);
+        }
+        ASSERT_TRUE(add_to_both_and_allocate(both_, words, freed, false));
+        expect_all_are(1);
+        expect_sound_pool(2);
+        reopen();
+        expect_sound_pool(2);
+        ASSERT_TRUE(dnv_close());
+        fs::remove(path());
+    }
+}
+
+TEST_F(OrdinaryMemory, IsAsItWasWhereABlockMeetsDamage) {
+    open();
+    make(100);
+    ASSERT_TRUE(add_to_both(both_));
+    place_of(both_.kept + 98)->word ^= 1;
+    ASSERT_TRUE(add_to_both(both_)) << "one bit is corrected on the way";
+    expect_all_are(2);
+    place_of(both_.kept + 98)->word ^= 0x0000'0F0F'0F0F'0000;
+    dnv_on_uncorrectable([](const damage&) { return verdict::leave(); });
+    const auto left = try_to_add_to_both(both_);
+    ASSERT_FALSE(left);
+    EXPECT_EQ(left.error().code, errc::corrupt) << left.error().text();
+    dnv_on_uncorrectable([](const damage&) { return verdict::supply(2); });
+    expect_all_are(2);
+    ASSERT_TRUE(add_to_both(both_));
+    expect_all_are(3);
+    dnv_on_uncorrectable(nullptr);
+}
+
+TEST_F(OrdinaryMemory, OfAThreadThatEndsBehindALargeBlockIsHome) {
+    open();
+    make(100);
+    for (std::uint64_t times = 1; times <= 20; ++times) {
+        std::thread([&] {
+            EXPECT_TRUE(add_to_both(both_));
+            add_to_both_and_cancel(both_);
+        }).join();
+        expect_all_are(times);
+    }
+}
+
 static const std::uint64_t* looked_at;
 static std::uint64_t seen_inside;
 

@@ -276,11 +276,7 @@ void cc_htm_commit::put_in_log(log_lane& lane) {
         pool_->retiring()->finished(sequence_, record_);
         std::this_thread::yield();
     }
-    if (pool_->persists_lines()) {
-        persist::fence(pool_->lines(), persist::site::log_commit_fence);
-    } else {
-        persist::order_for_kill();
-    }
+    persist::fence_or_order(pool_->persists_lines(), pool_->lines(), persist::site::log_commit_fence);
     HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a number is finished when its record is in the log");
     if (!is_early) pool_->retiring()->finished(sequence_, record_);
 }

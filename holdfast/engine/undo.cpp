@@ -128,11 +128,7 @@ void undo_transaction_base::fence_records() {
     send_gathered();
     if (!fence_owed_) return;
     fence_owed_ = false;
-    if (pool_->persists_lines()) {
-        persist::fence(pool_->lines(), site::undo_record_fence);
-    } else {
-        persist::order_for_kill();
-    }
+    persist::fence_or_order(pool_->persists_lines(), pool_->lines(), site::undo_record_fence);
 }
 
 void undo_transaction_base::store_word(pool_word* home, std::uint64_t value, std::uint8_t mask) {
@@ -214,17 +210,11 @@ void undo_transaction_base::finish(lane_log& log) {
         fresh_.for_each_stored([&](const std::byte* at, std::size_t bytes) {
             persist::write_back(pool_->lines(), at, bytes, site::undo_write_back);
         });
-        persist::fence(pool_->lines(), site::undo_home_fence);  // 5
-    } else {
-        persist::order_for_kill();
     }
+    persist::fence_or_order(pool_->persists_lines(), pool_->lines(), site::undo_home_fence);  // 5
     std::uint64_t record[format::record_bytes(0) / 8] = {};
     log.append(*lane_, record, 0, sequence_, format::record_kind::undo_end);  // 6
-    if (pool_->persists_lines()) {
-        persist::fence(pool_->lines(), site::undo_commit_fence);  // 7
-    } else {
-        persist::order_for_kill();
-    }
+    persist::fence_or_order(pool_->persists_lines(), pool_->lines(), site::undo_commit_fence);  // 7
     log.release(*lane_);  // 8
     lane_ = nullptr;
 }

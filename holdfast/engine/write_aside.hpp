@@ -108,11 +108,7 @@ protected:
     }
     /// FENCES what was streamed to the log; at `process` it orders for a kill.
     void fence_record() {
-        if (pool_->persists_lines()) {
-            persist::fence(pool_->lines(), persist::site::log_commit_fence);
-        } else {
-            persist::order_for_kill();
-        }
+        persist::fence_or_order(pool_->persists_lines(), pool_->lines(), persist::site::log_commit_fence);
     }
     /// The transaction is over: forgets its stores.
     void clear() noexcept {

@@ -231,12 +231,8 @@ void alias_buffers::bring_table_home(unsigned table) {
         options_.wait_for_log(its.last_sequence.load(std::memory_order_acquire));
     if (is_planted(planted::state_flipped_too_soon)) empty_and_trim();
     store_homes(table);
-    if (options_.persists) {
-        touched_.write_back();
-        persist::fence(options_.lines, site::retire_home_fence);
-    } else {
-        persist::order_for_kill();
-    }
+    if (options_.persists) touched_.write_back();
+    persist::fence_or_order(options_.persists, options_.lines, site::retire_home_fence);
     if (!is_planted(planted::state_flipped_too_soon)) empty_and_trim();
 }
 

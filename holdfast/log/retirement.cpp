@@ -189,13 +189,9 @@ void retirement::bring_batch_home(std::uint64_t first, std::uint64_t last) {
         retired_.store(last, std::memory_order_release);
         lanes_.trim();
     }
-    if (options_.persists) {
-        touched_.write_back();
-        // Orders the homes before the truncation that may drop their records.
-        persist::fence(options_.lines, site::retire_home_fence);
-    } else {
-        persist::order_for_kill();
-    }
+    if (options_.persists) touched_.write_back();
+    // Orders the homes before the truncation that may drop their records.
+    persist::fence_or_order(options_.persists, options_.lines, site::retire_home_fence);
 }
 
 /// The entries of a batch's records, one behind the other.

@@ -58,11 +58,11 @@ public:
                 written_back_ns_[size][round] = time_round(path, sizes[size]);
             }
     }
-    std::uint32_t streamed_from() {
+    std::uint32_t cheapest() {
+        std::array<record_times, sizes.size()> medians;
         for (std::size_t size = 0; size < sizes.size(); ++size)
-            if (median(written_back_ns_[size]) > clearly * median(streamed_ns_[size]))
-                return size == 0 ? 0 : sizes[size];
-        return never_streamed;
+            medians[size] = {sizes[size], median(streamed_ns_[size]), median(written_back_ns_[size])};
+        return streamed_from(medians);
     }
 
 private:
@@ -103,7 +103,7 @@ std::uint32_t measure_streamed_from(line_path path, std::span<std::byte> scratch
     both.lap(path);
     both.lap(path);
     detail::this_thread = before;
-    return both.streamed_from();
+    return both.cheapest();
 }
 
 }  // namespace
@@ -114,6 +114,12 @@ std::optional<record_way> record_way_named(std::string_view name) noexcept {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) return std::nullopt;
     return static_cast<record_way>(found - names.begin());
+}
+
+std::uint32_t streamed_from(std::span<const record_times> measured) noexcept {
+    for (const record_times& each : measured)
+        if (each.written_back_ns > clearly * each.streamed_ns) return &each == measured.data() ? 0 : each.bytes;
+    return never_streamed;
 }
 
 std::uint32_t choose_streamed_from(record_way wanted, const line_path& path, std::span<std::byte> scratch) noexcept {

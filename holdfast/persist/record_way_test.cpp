@@ -52,6 +52,14 @@ TEST(RecordWay, MeasuringLeavesEveryByteAndCountsNothing) {
     }
 }
 
+TEST(RecordWay, RecordsAreStreamedFromTheFirstSizeOnThatWritingBackDoesNotMakeClearlyCheaper) {
+    using sizes = std::vector<record_times>;
+    EXPECT_EQ(streamed_from(sizes{{64, 100, 96}, {256, 100, 50}, {1024, 100, 50}}), 0u);
+    EXPECT_EQ(streamed_from(sizes{{64, 100, 94}, {256, 100, 96}, {1024, 100, 50}}), 256u);
+    EXPECT_EQ(streamed_from(sizes{{64, 100, 94}, {256, 100, 94}, {1024, 100, 200}}), 1024u);
+    EXPECT_EQ(streamed_from(sizes{{64, 100, 94}, {256, 100, 94}, {1024, 100, 94}}), never_streamed);
+}
+
 TEST(RecordWay, WithoutPlacesToMeasureRecordsAreStreamed) {
     std::vector<line> little = filled(12'000);
     EXPECT_EQ(choose(record_way::measured, {}, little), 0u);

@@ -193,4 +193,13 @@ inline void tell_committed() noexcept(noexcept_seam) {
 /// in program order.
 inline void order_for_kill() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
+/// FENCES where a pool makes lines durable; at `process` it orders for a kill.
+inline void fence_or_order(bool persists_lines, const line_path& path, site_id where) noexcept(noexcept_seam) {
+    if (persists_lines) {
+        fence(path, where);
+    } else {
+        order_for_kill();
+    }
+}
+
 }  // namespace holdfast::persist

@@ -71,13 +71,52 @@ inline planned_transaction transaction_of(std::uint64_t seed, std::uint64_t thre
     return planned;
 }
 
+/// A std::queue that can be compared element by element.
+struct model_queue : std::deque<std::uint64_t> {
+    void push(std::uint64_t value) { push_back(value); }
+    void pop() { pop_front(); }
+};
+
+/// Takes one step in the containers of a thread, standard ones or those of a pool.
+template <class State>
+void take_step(State& its, const step& one) {
+    switch (one.what) {
+        case action::put_number: its.numbers.insert_or_assign(one.key, one.value); break;
+        case action::erase_number: its.numbers.erase(one.key); break;
+        case action::put_word: its.words.insert_or_assign(word_key(one.key), word_text(one.value)); break;
+        case action::erase_word: its.words.erase(word_key(one.key)); break;
+        case action::append: its.list.push_back(one.value); break;
+        case action::chop:
+            if (!its.list.empty()) its.list.pop_back();
+            break;
+        case action::replace:
+            if (!its.list.empty()) its.list[one.key % its.list.size()] = one.value;
+            break;
+        case action::push: its.line.push(one.value); break;
+        case action::pop:
+            if (!its.line.empty()) its.line.pop();
+            break;
+        case action::fill_table:
+            for (std::uint64_t i = 0; i < table_part; ++i) its.table.push_back(one.value + i);
+            break;
+        case action::change_table:
+            for (std::uint64_t i = 0; i < changes_of_table && !its.table.empty(); ++i)
+                its.table[(one.key + i * change_stride) % its.table.size()] = one.value;
+            break;
+        case action::drop_table:
+            its.table.clear();
+            its.table.shrink_to_fit();
+            break;
+    }
+}
+
 /// What one thread's containers must hold.
 struct thread_model {
     std::uint64_t done = 0;
     std::map<std::uint64_t, std::uint64_t> numbers;
     std::map<std::string, std::string> words;
     std::vector<std::uint64_t> list;
-    std::deque<std::uint64_t> line;
+    model_queue line;
     std::vector<std::uint64_t> table;
     std::uint64_t shared_count = 0;
     std::uint64_t shared_latest = 0;
@@ -88,36 +127,7 @@ struct thread_model {
             ++shared_count;
             shared_latest = done;
         }
-        for (const step& each : planned.steps) run(each);
-    }
-
-private:
-    void run(const step& one) {
-        switch (one.what) {
-            case action::put_number: numbers[one.key] = one.value; break;
-            case action::erase_number: numbers.erase(one.key); break;
-            case action::put_word: words[word_key(one.key)] = word_text(one.value); break;
-            case action::erase_word: words.erase(word_key(one.key)); break;
-            case action::append: list.push_back(one.value); break;
-            case action::chop:
-                if (!list.empty()) list.pop_back();
-                break;
-            case action::replace:
-                if (!list.empty()) list[one.key % list.size()] = one.value;
-                break;
-            case action::push: line.push_back(one.value); break;
-            case action::pop:
-                if (!line.empty()) line.pop_front();
-                break;
-            case action::fill_table:
-                for (std::uint64_t i = 0; i < table_part; ++i) table.push_back(one.value + i);
-                break;
-            case action::change_table:
-                for (std::uint64_t i = 0; i < changes_of_table && !table.empty(); ++i)
-                    table[(one.key + i * change_stride) % table.size()] = one.value;
-                break;
-            case action::drop_table: table.clear(); break;
-        }
+        for (const step& each : planned.steps) take_step(*this, each);
     }
 };
 

@@ -25,37 +25,6 @@ struct thread_state {
     vector<std::uint64_t, Engine> list;
     queue<std::uint64_t, Engine> line;
     vector<std::uint64_t, Engine> table;
-
-    void run(const step& one) {
-        switch (one.what) {
-            case action::put_number: numbers.insert_or_assign(one.key, one.value); break;
-            case action::erase_number: numbers.erase(one.key); break;
-            case action::put_word: words.insert_or_assign(word_key(one.key), word_text(one.value)); break;
-            case action::erase_word: words.erase(word_key(one.key)); break;
-            case action::append: list.push_back(one.value); break;
-            case action::chop:
-                if (!list.empty()) list.pop_back();
-                break;
-            case action::replace:
-                if (!list.empty()) list[one.key % list.size()] = one.value;
-                break;
-            case action::push: line.push(one.value); break;
-            case action::pop:
-                if (!line.empty()) line.pop();
-                break;
-            case action::fill_table:
-                for (std::uint64_t i = 0; i < table_part; ++i) table.push_back(one.value + i);
-                break;
-            case action::change_table:
-                for (std::uint64_t i = 0; i < changes_of_table && !table.empty(); ++i)
-                    table[(one.key + i * change_stride) % table.size()] = one.value;
-                break;
-            case action::drop_table:
-                table.clear();
-                table.shrink_to_fit();
-                break;
-        }
-    }
 };
 
 /// Changed by all threads, under one lock.

@@ -70,7 +70,7 @@ private:
     void run(thread_state<Engine>& state, const planned_transaction& planned, std::uint64_t thread,
              std::uint64_t number) {
         const auto all = [&] {
-            for (const step& each : planned.steps) state.run(each);
+            for (const step& each : planned.steps) take_step(state, each);
             state.done = number;
             if (!planned.shared) return;
             shared_->count += 1;
@@ -92,7 +92,7 @@ private:
     void take_back(thread_state<Engine>& state, const planned_transaction& planned) {
         try {
             static_cast<void>(pool_.atomically([&] {
-                for (const step& each : planned.steps) state.run(each);
+                for (const step& each : planned.steps) take_step(state, each);
                 throw taken_back();
             }));
         } catch (const taken_back&) {
