@@ -13,14 +13,18 @@
 namespace holdfast::workload {
 namespace {
 
-TEST(StampBlocks, OneThreadHasTheResultOfTheBareProgramAndTwoThreadsARightOne) {
+TEST(StampBlocks, OneThreadHasTheResultOfTheBareProgram) {
     each_stamp_set([](const auto& set) {
         if (set.size != std::string_view("small")) return;
         const ::testing::ScopedTrace trace(__FILE__, __LINE__, set.name);
         const auto expected = test::run_stamp(plain_access(), set.parameters, 1);
         EXPECT_EQ(test::run_stamp(itm::itm_access(), set.parameters, 1), expected);
-        test::run_stamp(itm::itm_access(), set.parameters, 2);
     });
+}
+
+TEST(StampBlocks, ThreadsHaveARightResult) {
+    test::each_shared_run(
+        [](const auto& given, unsigned threads) { test::run_stamp(itm::itm_access(), given, threads); });
 }
 
 }  // namespace

@@ -47,6 +47,15 @@ TEST_P(StampInDnv, IsSoundAfterAKillAndFinishesWithARightResult) {
     });
 }
 
+TEST_P(StampInDnv, ThreadsHaveARightResult) {
+    // Room for the largest sets, which take none before they use it.
+    if (holdfast::test::at_full_length()) options_.bytes = std::uint64_t{6} << 30;
+    each_shared_run([&](const auto& given, unsigned threads) {
+        auto lives = children("shared", given, threads);
+        lives.live();
+    });
+}
+
 /// vacation in a pool that has no room for its tables. What is wrong, or nullptr.
 const char* begin_without_room() {
     vacation_program<dnv::dnv_access> program(

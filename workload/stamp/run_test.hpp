@@ -1,11 +1,16 @@
 // Runs of STAMP programs in tests.
 #pragma once
 
-#include <workload/stamp/frame.hpp>
+#include <workload/stamp/programs.hpp>
+
+#include <holdfast/base/test_run.hpp>
 
 #include <gtest/gtest.h>
 
 #include <barrier>
+#include <cstdio>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -61,6 +66,23 @@ stamp_outcome run_stamp(const Access& memory, const Parameters& given, std::uint
     EXPECT_TRUE(program.end());
     expect_untouched(&root, sizeof(root));
     return outcome;
+}
+
+/// Calls f(parameters, threads) for each small set on two threads; at full length for those of all sizes on four and
+/// eight, too. Where a test tries few places one set of each program is enough.
+template <class F>
+void each_shared_run(F&& f) {
+    each_stamp_set([&](const auto& set) {
+#ifdef HOLDFAST_FEW_PLACES
+        if (std::string_view(set.name).ends_with("-high")) return;
+#endif
+        const ::testing::ScopedTrace trace(__FILE__, __LINE__, std::string(set.name) + " " + set.size);
+        if (set.size == std::string_view("small")) f(set.parameters, 2u);
+        if (!holdfast::test::at_full_length()) return;
+        std::printf("%s %s\n", set.name, set.size);
+        std::fflush(stdout);
+        for (const unsigned threads : {4u, 8u}) f(set.parameters, threads);
+    });
 }
 
 }  // namespace holdfast::workload::test
