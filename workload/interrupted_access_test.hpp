@@ -8,16 +8,19 @@
 
 namespace holdfast::workload {
 
-/// Lets other threads run in the middle of a transaction, after each `Every`th store, so that threads meet also on few
-/// processors.
+/// Lets other threads run in the middle of a transaction, after each `Every`th store of a thread, so that threads meet
+/// also on few processors.
 template <class Algorithm, unsigned Every>
 class interrupted_access : public stm::stm_access<Algorithm> {
 public:
+    /// `Every` to begin with. Changed while no thread uses an Access of this type.
+    static inline unsigned stores_between = Every;
+
     template <class T>
     void store(T* home, const std::type_identity_t<T>& value) const {
         static constinit thread_local unsigned stores = 0;
         stm::stm_access<Algorithm>::store(home, value);
-        if (++stores % Every == 0) std::this_thread::yield();
+        if (++stores % stores_between == 0) std::this_thread::yield();
     }
 };
 

@@ -48,7 +48,7 @@ TEST_P(StampInDnv, IsSoundAfterAKillAndFinishesWithARightResult) {
 }
 
 TEST_P(StampInDnv, ThreadsHaveARightResult) {
-    // Room for the largest sets, which take none before they use it.
+    // Room for the largest sets.
     if (holdfast::test::at_full_length()) options_.bytes = std::uint64_t{6} << 30;
     each_shared_run([&](const auto& given, unsigned threads) {
         auto lives = children("shared", given, threads);
