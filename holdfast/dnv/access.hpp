@@ -5,7 +5,7 @@
 // function (noipa): g++ 12 would move its load out of the block, to the caller. In a block transaction_wrap has g++
 // take another function instead, which is inlined there as a plain load: the compiler makes one barrier of it, of
 // several that follow each other too, or none where it knows the word already. Without optimization nothing is inlined,
-// and it is the barrier.
+// and it is the barrier; with -Og g++ 12 refuses to compile it.
 #pragma once
 
 #include <holdfast/dnv/dnv.hpp>
