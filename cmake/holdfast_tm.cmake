@@ -1,19 +1,23 @@
 # Sources with `__transaction_atomic { … }`; docs/guide/atomic-blocks.md says what may stand in a block.
 
-# Flags for a source or target that contains atomic blocks. The first five are what correctness depends on. To g++
-# 12's partial redundancy elimination the begin of a block changes no memory, so it moves loads of a block before it,
-# or, behind an inner block's end, puts loads of the outer one that no barrier is made of. Where loops store or copy
-# words it calls memset and memcpy, too late for a barrier; and of a function that loads through its argument in a
-# block it makes one that is given the value, loaded by the caller. Memory that a function allocated stays the
-# thread's own in its blocks, and is loaded there without barriers, although a callee that keeps no pointer to it has
-# stored to it with them. The header cannot see such flags, hence the definition. On the sixth the compiler's life
-# depends: where it sees that a pointer may be null it puts a trap, which it cannot instrument in a block
-# (expand_call_tm). Optimization at link time drops the tables of instrumented functions, so such sources take no part
-# in it; and the checked forms of memcpy and its relatives do not compile in a block. The two warnings do not
-# understand a begin that returns twice, and the sized delete that the compiler declares itself.
+# Flags for a source or target that contains atomic blocks. Correctness depends on the first six with g++ 12:
+#   -fno-code-hoisting, -fno-tree-pre        A block's begin changes no memory in the compiler's eyes, so it moves loads
+#                                            before it, or behind an inner block's end without a barrier.
+#   -fno-tree-loop-distribute-patterns       A loop that stores or copies words becomes a call of memset or memcpy, too
+#                                            late for a barrier.
+#   -fno-ipa-sra                             A function that loads through its argument in a block is given the value,
+#                                            which its caller has loaded outside of the block.
+#   -fno-ipa-modref                          Memory that the function has allocated is loaded without barriers, although
+#                                            a function that it calls, and that keeps no pointer, has stored to it.
+#   -fno-tree-loop-vectorize                 Masked and gathered words (AVX2) and interleaved ones (aarch64) have no
+#                                            barriers. Loops outside of blocks are not vectorized either.
+# The header cannot see flags, hence the definition. Without the seventh the compiler crashes (expand_call_tm): where a
+# pointer may be null it puts a trap, which has no form for a block. Optimization at link time drops the tables of
+# instrumented functions, and the checked forms of memcpy and its relatives do not compile in a block. The two warnings
+# do not understand a begin that returns twice, and the sized delete that the compiler declares itself.
 set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fno-tree-loop-distribute-patterns -fno-ipa-sra
-    -fno-ipa-modref -fno-isolate-erroneous-paths-dereference -fgnu-tm -fno-lto -U_FORTIFY_SOURCE -Wno-clobbered
-    -Wno-mismatched-new-delete)
+    -fno-ipa-modref -fno-tree-loop-vectorize -fno-isolate-erroneous-paths-dereference -fgnu-tm -fno-lto
+    -U_FORTIFY_SOURCE -Wno-clobbered -Wno-mismatched-new-delete)
 set(HOLDFAST_TM_DEFINITIONS HOLDFAST_TM_FLAGS=1)
 
 # holdfast_find_tm_check(found): the plugin that refuses what g++ makes wrong in blocks and gives static variables of pools

@@ -13,14 +13,15 @@ namespace holdfast::workload {
 template <class Algorithm, unsigned Every>
 class interrupted_access : public stm::stm_access<Algorithm> {
 public:
-    /// `Every` to begin with. Changed while no thread uses an Access of this type.
-    static inline unsigned stores_between = Every;
+    /// How many of those stores pass without an interruption for one with. Changed while no thread uses an Access of
+    /// this type.
+    static inline unsigned spared = 0;
 
     template <class T>
     void store(T* home, const std::type_identity_t<T>& value) const {
-        static constinit thread_local unsigned stores = 0;
+        static constinit thread_local unsigned stores = 0, passed = 0;
         stm::stm_access<Algorithm>::store(home, value);
-        if (++stores % stores_between == 0) std::this_thread::yield();
+        if (++stores % Every == 0 && passed++ % (spared + 1) == 0) std::this_thread::yield();
     }
 };
 

@@ -410,31 +410,35 @@ void add_to_both_irrevocably(const two_arrays& of, void (*inside)()) {
     }
 }
 
-bool add_to_both_and_copy(const two_arrays& of, bool cancels) {
+bool add_to_both_and_copy(const two_arrays& of, const std::uint64_t* from, bool cancels) {
     bool right = false;
     __transaction_atomic {
         add_one_to_each(of);
-        std::memcpy(of.kept, of.ordinary, of.words * sizeof(std::uint64_t));
+        std::memcpy(of.kept, from, of.words * sizeof(std::uint64_t));
         std::memmove(of.kept + 1, of.kept, (of.words - 1) * sizeof(std::uint64_t));
         std::memset(of.kept, 0, sizeof(std::uint64_t));
         right = of.kept[0] == 0;
-        for (std::size_t at = 1; at < of.words; ++at) right = right && of.kept[at] == of.ordinary[at];
+        for (std::size_t at = 1; at < of.words; ++at) right = right && of.kept[at] == from[at - 1];
         if (cancels) __transaction_cancel;
     }
     return right;
 }
 
-bool add_to_both_and_allocate(const two_arrays& of, std::size_t words, void* freed, bool cancels) {
+bool add_to_both_and_allocate(const two_arrays& of, std::size_t words, std::uint64_t*& kept, bool cancels) {
     bool right = false;
+    std::uint64_t* const before = kept;
     __transaction_atomic {
         add_one_to_each(of);
         auto* const first = static_cast<std::uint64_t*>(dnv_malloc(words * sizeof(std::uint64_t)));
-        dnv_free(freed);
+        first[0] = before[0];
+        first[words - 1] = before[words - 1];
+        dnv_free(before);
         auto* const second = static_cast<std::uint64_t*>(dnv_malloc(words * sizeof(std::uint64_t)));
-        first[0] = first[words - 1] = of.ordinary[0];
-        second[0] = second[words - 1] = first[0] + 1;
-        right = first[words - 1] == of.kept[0] && second[words - 1] == of.kept[0] + 1;
+        second[0] = first[0] + 1;
+        second[words - 1] = first[words - 1] + 1;
+        right = second != first && second[0] == first[0] + 1;
         dnv_free(first);
+        kept = second;
         if (cancels) __transaction_cancel;
     }
     return right;

@@ -96,12 +96,12 @@ void add_to_both_and_cancel(const two_arrays& of);
 result<void> try_to_add_to_both(const two_arrays& of);
 void add_to_both_behind_cancelled_block(const two_arrays& of);
 void add_to_both_irrevocably(const two_arrays& of, void (*inside)());
-/// The same, behind which it copies the words of the ordinary array over those of the pool, and in the pool by one word
-/// to the right. Both arrays are alike before, and all but the pool's first word, which is 0, are behind.
-bool add_to_both_and_copy(const two_arrays& of, bool cancels);
-/// The same, behind which it allocates a block of the pool, gives back `freed`, and allocates again. Whether what it
-/// stored to the blocks is there. Only the last block is kept.
-bool add_to_both_and_allocate(const two_arrays& of, std::size_t words, void* freed, bool cancels);
+/// The same, behind which it copies `from` over the words of the pool, then moves those by one word to the right, and
+/// clears the first.
+bool add_to_both_and_copy(const two_arrays& of, const std::uint64_t* from, bool cancels);
+/// The same, behind which it allocates two blocks of the pool, and gives back `kept` and the first of them. The second
+/// one, whose ends are the sums of `kept`'s ends and 1, becomes `kept`.
+bool add_to_both_and_allocate(const two_arrays& of, std::size_t words, std::uint64_t*& kept, bool cancels);
 
 /// Whether both arrays have the same at both ends.
 bool are_equal_in_block(const two_arrays& both);

@@ -3,7 +3,9 @@
 #include <holdfast/dnv/dnv_test_support.hpp>
 
 #include <cstdint>
-#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
 
 namespace holdfast::dnv::test {
 namespace {
@@ -85,33 +87,41 @@ TEST_P(OrdinaryMemoryOf, DoesNotTearTheBlockOfAKilledProcess) {
 TEST_F(OrdinaryMemory, IsCopiedToThePoolBehindStoresToBoth) {
     open();
     make(100);
-    add_to_both_and_copy(both_, true);
+    std::vector<std::uint64_t> from(100);
+    std::iota(from.begin(), from.end(), 1000);
+    add_to_both_and_copy(both_, from.data(), true);
     expect_all_are(0);
-    ASSERT_TRUE(add_to_both_and_copy(both_, false));
-    EXPECT_EQ(sum_of_words(both_.kept, 1), 0u);
-    EXPECT_EQ(sum_of_words(both_.kept, 100), 99u);
+    ASSERT_TRUE(add_to_both_and_copy(both_, from.data(), false));
     const std::uint64_t* const kept = both_.kept;
-    reopen();
-    EXPECT_EQ(sum_of_words(kept, 100), 99u);
-    expect_sound_pool(1);
+    for (int life = 0; life < 2; ++life) {
+        EXPECT_EQ(sum_of_words(kept, 1), 0u);
+        for (std::size_t at = 1; at < 100; ++at) ASSERT_EQ(sum_of_words(kept + at, 1), from[at - 1]) << at;
+        expect_sound_pool(1);
+        if (life == 0) reopen();
+    }
+    for (std::size_t at = 0; at < 100; ++at) ASSERT_EQ(ordinary_[at], 1u);
 }
 
 /// Small blocks, those of a new chunk, and those with chunks of their own.
-TEST_F(OrdinaryMemory, IsStoredToAtOnceByBlocksThatAllocateBehind) {
+TEST_F(OrdinaryMemory, AndThePoolAreRightWhereALargeBlockAllocatesAndFreesBehind) {
     for (const std::size_t words : {2u, 100u, 5'000u, 60'000u}) {
         open();
         make(100);
-        void* const freed = dnv_malloc(words * sizeof(std::uint64_t));
-        for (int times = 0; times < 3; ++times) {
-            add_to_both_and_allocate(both_, words, freed, true);
-            expect_all_are(0);
+        auto* kept = static_cast<std::uint64_t*>(dnv_malloc(words * sizeof(std::uint64_t)));
+        fill_words(kept, 1, 10);
+        fill_words(kept + words - 1, 1, 20);
+        for (std::uint64_t times = 1; times <= 3; ++times) {
+            std::uint64_t* const before = kept;
+            add_to_both_and_allocate(both_, words, kept, true);
+            EXPECT_EQ(kept, before);
+            expect_all_are(times - 1);
+            ASSERT_TRUE(add_to_both_and_allocate(both_, words, kept, false));
+            expect_all_are(times);
+            if (times == 2) reopen();
+            EXPECT_EQ(sum_of_words(kept, 1), 10 + times);
+            EXPECT_EQ(sum_of_words(kept + words - 1, 1), 20 + times);
             expect_sound_pool(2);
         }
-        ASSERT_TRUE(add_to_both_and_allocate(both_, words, freed, false));
-        expect_all_are(1);
-        expect_sound_pool(2);
-        reopen();
-        expect_sound_pool(2);
         ASSERT_TRUE(dnv_close());
         fs::remove(path());
     }
@@ -129,9 +139,13 @@ TEST_F(OrdinaryMemory, IsAsItWasWhereABlockMeetsDamage) {
     const auto left = try_to_add_to_both(both_);
     ASSERT_FALSE(left);
     EXPECT_EQ(left.error().code, errc::corrupt) << left.error().text();
-    dnv_on_uncorrectable([](const damage&) { return verdict::supply(2); });
-    expect_all_are(2);
-    ASSERT_TRUE(add_to_both(both_));
+    for (std::size_t at = 0; at < 100; ++at) ASSERT_EQ(ordinary_[at], 2u) << at;
+    EXPECT_EQ(sum_of_words(both_.kept, 98), 2u * 98);
+    EXPECT_EQ(sum_of_words(both_.kept + 99, 1), 2u);
+    unsigned asked = 0;
+    dnv_on_uncorrectable([&](const damage&) { return ++asked, verdict::supply(2); });
+    ASSERT_TRUE(add_to_both(both_)) << "the word is supplied on the way";
+    EXPECT_EQ(asked, 1u);
     expect_all_are(3);
     dnv_on_uncorrectable(nullptr);
 }

@@ -13,8 +13,16 @@ import subprocess
 import sys
 
 SNIPPETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented", "snippets.cc")
-NEEDED = ("-fno-code-hoisting", "-fno-tree-pre", "-fno-tree-loop-distribute-patterns", "-fno-ipa-sra",
-          "-fno-ipa-modref")
+LEVELS = ("-O1",), ("-O2",), ("-O3",), ("-O3", "-mavx2"), ("-O3", "-mavx512vl")
+# With the level at which it is seen that one is missing.
+NEEDED = {
+    "-fno-code-hoisting": ("-O2",),
+    "-fno-tree-pre": ("-O2",),
+    "-fno-tree-loop-distribute-patterns": ("-O2",),
+    "-fno-ipa-sra": ("-O2",),
+    "-fno-ipa-modref": ("-O2",),
+    "-fno-tree-loop-vectorize": ("-O3", "-mavx2"),
+}
 # What the compiler calls of its own accord. It has no barriers.
 PLAIN_CALLS = r"\b(memset|memcpy|memmove)\b"
 
@@ -128,7 +136,7 @@ def findings(function):
 
 
 def check(compiler, level, flags):
-    done = subprocess.run([compiler, "-std=c++20", level, "-w", "-fno-asynchronous-unwind-tables", "-fcf-protection=none",
+    done = subprocess.run([compiler, "-std=c++20", *level, "-w", "-fno-asynchronous-unwind-tables", "-fcf-protection=none",
                            *flags, "-S", "-o", "-", SNIPPETS], capture_output=True, text=True, check=True)
     all_functions = functions(done.stdout)
     assert len(all_functions) >= 14, f"only {len(all_functions)} functions with blocks"
@@ -138,13 +146,13 @@ def check(compiler, level, flags):
 def main():
     compiler, flags = sys.argv[1], sys.argv[2:]
     failed = 0
-    for level in ("-O1", "-O2", "-O3"):
+    for level in LEVELS:
         for sentence in check(compiler, level, flags):
-            print(f"{level}: {sentence}")
+            print(f"{' '.join(level)}: {sentence}")
             failed = 1
-    for missing in NEEDED:
+    for missing, level in NEEDED.items():
         assert missing in flags, f"{missing} is not among the flags"
-        wrong = check(compiler, "-O2", [flag for flag in flags if flag != missing])
+        wrong = check(compiler, level, [flag for flag in flags if flag != missing])
         print(f"without {missing}: {len(wrong)} findings, such as {wrong[:1]}")
         if not wrong:
             print(f"this test cannot see that {missing} is missing")

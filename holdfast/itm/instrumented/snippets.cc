@@ -204,3 +204,18 @@ long waits(const long* p) {
         if (r != 0) return r;
     }
 }
+
+void some_words(long* p, const long* chosen, int count) {
+    __transaction_atomic {
+        for (int each = 0; each < count; ++each)
+            if (chosen[each] != 0) p[each] = each;
+    }
+}
+
+long words_by_index(const long* p, const int* places, int count) {
+    long sum = 0;
+    __transaction_atomic {
+        for (int each = 0; each < count; ++each) sum += p[places[each]];
+    }
+    return sum;
+}
