@@ -1,6 +1,6 @@
 # Sources with `__transaction_atomic { … }`; docs/guide/atomic-blocks.md says what may stand in a block.
 
-# Flags for a source or target that contains atomic blocks. Correctness depends on the first six with g++ 12:
+# Flags for a source or target that contains atomic blocks. Correctness depends on the first eight with g++ 12:
 #   -fno-code-hoisting, -fno-tree-pre        A block's begin changes no memory in the compiler's eyes, so it moves loads
 #                                            before it, or behind an inner block's end without a barrier.
 #   -fno-tree-loop-distribute-patterns       A loop that stores or copies words becomes a call of memset or memcpy, too
@@ -11,14 +11,19 @@
 #                                            a function that it calls, and that keeps no pointer, has stored to it.
 #   -fno-tree-loop-vectorize                 Masked and gathered words (AVX2) and interleaved ones (aarch64) have no
 #                                            barriers. Loops outside of blocks are not vectorized either.
-# The header cannot see flags, hence the definition. Without the seventh the compiler crashes (expand_call_tm): where a
+#   --param=tm-max-aggregate-size=0          The code that puts small variables back at a new attempt or a cancel is
+#                                            deleted, or destroys the result of the block's begin. With 0 the runtime
+#                                            notes and restores them.
+#   -fno-ivopts                              A parameter passed by value that a loop changes is not noted.
+# The header cannot see flags, hence the definition. Without the ninth the compiler crashes (expand_call_tm): where a
 # pointer may be null it puts a trap, which has no form for a block. Optimization at link time drops the tables of
 # instrumented functions, and the checked forms of memcpy and its relatives do not compile in a block. The two warnings
 # do not understand a begin that returns twice, and the sized delete that the compiler declares itself.
 set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fno-tree-loop-distribute-patterns -fno-ipa-sra
-    -fno-ipa-modref -fno-tree-loop-vectorize -fno-isolate-erroneous-paths-dereference -fgnu-tm -fno-lto
-    -U_FORTIFY_SOURCE -Wno-clobbered -Wno-mismatched-new-delete)
-set(HOLDFAST_TM_DEFINITIONS HOLDFAST_TM_FLAGS=1)
+    -fno-ipa-modref -fno-tree-loop-vectorize --param=tm-max-aggregate-size=0 -fno-ivopts
+    -fno-isolate-erroneous-paths-dereference -fgnu-tm -fno-lto -U_FORTIFY_SOURCE -Wno-clobbered
+    -Wno-mismatched-new-delete)
+set(HOLDFAST_TM_DEFINITIONS HOLDFAST_TM_FLAGS=2)
 
 # holdfast_find_tm_check(found): the plugin that refuses what g++ makes wrong in blocks and gives static variables of pools
 # sections of their own, compiled here since each version of g++ needs its own; "" where the compiler has no headers for

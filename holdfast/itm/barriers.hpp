@@ -138,7 +138,9 @@ struct ranges {
             note_shared(algorithm, state(), to, bytes);
         return algorithm;
     }
+    /// To memory of the thread's own. g++ 12 notes variables before it stores to them, but not before such a copy.
     static void read(void* to, const void* from, std::size_t bytes) {
+        if (is_variable_from_before(state(), to)) note_local(state(), to, bytes);
         Algorithm::of_this_thread().read_range(to, from, bytes);
     }
     static void write(void* to, const void* from, std::size_t bytes) {

@@ -15,7 +15,7 @@ import tempfile
 
 COMPILER, ROOT, RUNTIME, LIBRARY, CHECK, *FLAGS = sys.argv[1:]
 BASE = [COMPILER, "-std=c++20", "-O2", "-w", "-I" + ROOT]
-DEFINED = ["-DHOLDFAST_TM_FLAGS=1"]
+DEFINED = ["-DHOLDFAST_TM_FLAGS=2"]
 
 TYPES = ["U1", "U2", "U4", "U8", "F", "D", "E", "M64", "M128"] + (["M256"] if "x86" in os.uname().machine else [])
 SYMBOLS = (

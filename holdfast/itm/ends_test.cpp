@@ -1,4 +1,4 @@
-// The laws of ends at each level of optimization, over the algorithm that this program is linked with.
+// The laws of ends and of variables at each level of optimization, over the algorithm that this program is linked with.
 #include <holdfast/itm/laws_test.hpp>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ namespace {
 
 template <int level>
 void expect_laws() {
-    for (const law& each : laws_of_ends<level>()) EXPECT_STREQ(each.broken(), nullptr) << each.sentence;
+    for (const auto& laws : {laws_of_ends<level>(), laws_of_variables<level>()})
+        for (const law& each : laws) EXPECT_STREQ(each.broken(), nullptr) << each.sentence << ", -O" << level;
 }
 
 TEST(Ends, AreAsPromisedAtEachLevelOfOptimization) {

@@ -13,9 +13,9 @@
 #if defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE > 0
 #error "holdfast: expected -U_FORTIFY_SOURCE (holdfast_target_tm): checked memcpy does not compile in a block"
 #endif
-// No compiler macro shows the other flags; the build that sets them defines this one. Without them g++ 12 moves loads
-// out of atomic blocks, and stores in them without barriers.
-#if !defined(HOLDFAST_TM_FLAGS)
+// No compiler macro shows the other flags; the build that sets them defines this one, whose number grows with them.
+// Without them g++ 12 moves loads out of atomic blocks, stores in them without barriers, and loses local variables.
+#if !defined(HOLDFAST_TM_FLAGS) || HOLDFAST_TM_FLAGS < 2
 #error "holdfast: -fno-code-hoisting and other flags are missing (holdfast_target_tm; pkg-config holdfast-itm-value)"
 #endif
 

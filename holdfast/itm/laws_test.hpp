@@ -28,6 +28,16 @@ template <>
 std::vector<law> laws_of_ends<2>();
 template <>
 std::vector<law> laws_of_ends<3>();
+template <int level>
+std::vector<law> laws_of_variables();
+template <>
+std::vector<law> laws_of_variables<0>();
+template <>
+std::vector<law> laws_of_variables<1>();
+template <>
+std::vector<law> laws_of_variables<2>();
+template <>
+std::vector<law> laws_of_variables<3>();
 
 }  // namespace holdfast::itm
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include <pthread.h>
+
 namespace holdfast::itm {
 
 /// Loads and stores of an algorithm as load_bytes and store_bytes (base/words.hpp) want them.
@@ -49,6 +51,35 @@ inline void* push_undo(thread_state& thread, void* home, std::size_t bytes, bool
 inline void note_local(thread_state& thread, const void* variable, std::size_t bytes) noexcept {
     if (thread.depth == 0) return;
     std::memcpy(push_undo(thread, const_cast<void*>(variable), bytes, false), variable, bytes);
+}
+
+/// The stack that the system gave this thread; fibers have others.
+struct stack_of_thread {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+
+    [[gnu::noinline, gnu::cold]] void find() noexcept {
+        begin = end = 1;
+        pthread_attr_t attributes;
+        if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
+        void* lowest = nullptr;
+        std::size_t bytes = 0;
+        if (::pthread_attr_getstack(&attributes, &lowest, &bytes) == 0) {
+            begin = reinterpret_cast<std::uintptr_t>(lowest);
+            end = begin + bytes;
+        }
+        ::pthread_attr_destroy(&attributes);
+    }
+};
+inline constinit thread_local stack_of_thread own_stack;
+
+/// Whether `address` is of a variable of the function that has the block, or of its callers. Not on a fiber's stack.
+inline bool is_variable_from_before(thread_state& thread, const void* address) noexcept {
+    if (own_stack.end == 0) [[unlikely]]
+        own_stack.find();
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const std::uintptr_t below = thread.nested.empty() ? thread.frames_below : thread.nested.back().frames_below;
+    return at >= below && at < own_stack.end && below >= own_stack.begin;
 }
 
 /// Notes shared memory, as the transaction sees it, before it stores there. Requires: a nested block is open that may
