@@ -15,6 +15,7 @@
 //   * A record is truncated only when its homes are durable.
 #include <examples/own_engine/force.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/sites.hpp>
 #include <holdfast/engine/write_aside_commit.hpp>
 
@@ -35,6 +36,7 @@ result<void> force_transaction::commit() {
 #ifndef FORCE_FORGETS_A_FENCE
     fence_record();  // 3
 #endif
+    HOLDFAST_ASSERT(log.is_durable(lane, sequence_), "a home is stored after its record is durable");
     writes_.apply(base_, persist::site::wrap_home);  // 4
     if (pool_->persists_lines()) {
         writes_.for_each_entry([&](const format::entry& each, const std::uint64_t*) {

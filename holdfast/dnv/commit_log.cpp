@@ -123,7 +123,7 @@ void send_record() noexcept {
     const std::uint64_t sequence = log.draw_sequence(*making.lane);
     log.append(*making.lane, making.words.begin(), making.payload_words(), sequence, format::record_kind::redo);
     persist::fence_or_order(pool.persists_lines(), pool.lines(), persist::site::log_commit_fence);
-    HOLDFAST_ASSERT(log.is_sent(*making.lane, sequence), "a home is stored after its record is sealed");
+    HOLDFAST_ASSERT(log.is_durable(*making.lane, sequence), "a home is stored after its record is durable");
 }
 
 /// The lane is free, and the log empty.

@@ -277,7 +277,7 @@ void cc_htm_commit::put_in_log(log_lane& lane) {
         std::this_thread::yield();
     }
     persist::fence_or_order(pool_->persists_lines(), pool_->lines(), persist::site::log_commit_fence);
-    HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a number is finished when its record is in the log");
+    HOLDFAST_ASSERT(log.is_durable(lane, sequence_), "a number is finished when its record is in the log, durably");
     if (!is_early) pool_->retiring()->finished(sequence_, record_);
 }
 

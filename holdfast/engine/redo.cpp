@@ -38,7 +38,7 @@ result<void> redo_commit::commit() {
     persist_fresh_blocks();                                                                             // 4
     log.append(lane, writes_.record(), writes_.payload_words(), sequence_, format::record_kind::redo);  // 5
     fence_record();                                                                                     // 6
-    HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a home is stored after its record is sealed");
+    HOLDFAST_ASSERT(log.is_durable(lane, sequence_), "a home is stored after its record is durable");
     HOLDFAST_ASSERT(writes_.is_within(pool_->size()), "no store goes outside the pool");
     writes_.apply(base_, persist::site::redo_home);                                                     // 7
     HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until its homes are stored");

@@ -76,7 +76,7 @@ result<void> softwrap_transaction::commit() {
         // More values than a table holds.
         store_homes();
     } else {
-        HOLDFAST_ASSERT(log.is_sent(lane, sequence_) || !pool_->wraps().logs, "values are shared once logged");
+        HOLDFAST_ASSERT(log.is_durable(lane, sequence_) || !pool_->wraps().logs, "values are shared once logged");
         HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until a table has its values");
         publish(entered);  // 6
     }

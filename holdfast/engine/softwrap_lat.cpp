@@ -57,7 +57,7 @@ result<void> softwrap_lat_transaction::commit() {
         log.append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());
         fence_record();  // 5
     }
-    HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a home is stored after its record is sealed");
+    HOLDFAST_ASSERT(log.is_durable(lane, sequence_), "a home is stored after its record is durable");
     HOLDFAST_ASSERT(writes_.is_within(pool_->size()), "no store goes outside the pool");
     HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until its homes are stored");
     store_homes();  // 6
