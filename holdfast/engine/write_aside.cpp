@@ -6,7 +6,6 @@
 #include <holdfast/engine/write_aside.hpp>
 #include <holdfast/engine/group_commit.hpp>
 #include <holdfast/engine/sites.hpp>
-#include <holdfast/log/lanes.hpp>
 #include <holdfast/log/private_pages.hpp>
 
 #include <cstring>
@@ -94,18 +93,6 @@ void write_aside_transaction::write_fresh_blocks_back() {
         persist::write_back(pool_->lines(), at, bytes, persist::site::redo_fresh);
     });
     persist::fence(pool_->lines(), persist::site::redo_fresh_fence);
-}
-
-log_lane* write_aside_transaction::make_room_in_log(lane_log& log, log_lane& lane, result<void>& reserved) {
-    try {
-        reserved = log.reserve(lane, writes_.payload(), writes_.payload_words());
-        if (reserved) return &lane;
-    } catch (const std::bad_alloc&) {
-        log.release(lane);
-        throw;
-    }
-    log.release(lane);
-    return nullptr;
 }
 
 result<void> write_aside_transaction::commit_in_group() {

@@ -210,6 +210,19 @@ void lane_log::release_unused(lane& held) {
     release(held);
 }
 
+lane_log::lane* lane_log::make_room(lane& held, const std::uint64_t* payload, std::uint64_t payload_words,
+                                    result<void>& reserved) {
+    try {
+        reserved = reserve(held, payload, payload_words);
+        if (reserved) return &held;
+    } catch (const std::bad_alloc&) {
+        release(held);
+        throw;
+    }
+    release(held);
+    return nullptr;
+}
+
 result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words) {
     const cancellation_held uncancelled;
     const auto& geometry = segments_.geometry();

@@ -130,6 +130,15 @@ public:
             wait_while_held(*own);
         return own;
     }
+    /// The same with room for a record, which has payload() and payload_words(): the last step of a commit that can
+    /// fail. nullptr: `reserved` says why, as for `reserve`; then, and if std::bad_alloc is thrown, no lane is held.
+    template <class Record>
+    lane* acquire_with_room(const Record& record, result<void>& reserved) {
+        lane& taken = acquire();
+        if (has_room(taken, format::record_bytes(record.payload_words()))) [[likely]]
+            return &taken;
+        return make_room(taken, record.payload(), record.payload_words(), reserved);
+    }
     /// `release` after the homes were also written back, without a fence: the next fence of this thread makes them
     /// durable. Returns true when it is time to truncate.
     bool release_written_back(lane& held, std::uint64_t sequence) {
@@ -289,6 +298,7 @@ private:
     }
     void wait_while_held(lane& own) noexcept;
     bool all_idle() const noexcept;
+    lane* make_room(lane& held, const std::uint64_t* payload, std::uint64_t payload_words, result<void>& reserved);
     result<void> reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words);
     lane* find_lane_to_own() noexcept;
     lane* acquire_shared(std::size_t tries_at_most) noexcept;
