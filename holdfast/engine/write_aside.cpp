@@ -4,8 +4,11 @@
 // unreachable until the commit that allocates it. Replay cannot overwrite it, since no record names it, and a block
 // that is freed becomes clean again only by truncation.
 #include <holdfast/engine/write_aside.hpp>
+
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/group_commit.hpp>
 #include <holdfast/engine/sites.hpp>
+#include <holdfast/log/groups.hpp>
 #include <holdfast/log/private_pages.hpp>
 
 #include <cstring>
@@ -105,7 +108,9 @@ result<void> write_aside_transaction::commit_in_group() {
 
 result<void> write_aside_transaction::settle_in_group() {
     auto durable = wait_for_group(*pool_, sequence_);
-    // Not before the wait: a freed block is reused only after its free is durable.
+    // Not before the wait.
+    HOLDFAST_ASSERT(!durable || pool_->groups()->groups() >= sequence_,
+                    "a freed block is reused only after its free is durable");
     settle_heap(sequence_);
     return durable;
 }

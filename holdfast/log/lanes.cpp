@@ -130,6 +130,9 @@ lane_log::lane* lane_log::acquire_shared(std::size_t tries_at_most) noexcept {
 }
 
 void lane_log::begin_segment(lane& held, std::uint32_t index) noexcept {
+    HOLDFAST_ASSERT(segments_[index].last_sequence.load(std::memory_order_relaxed) <= truncated() ||
+                        !options_.logs_new_values,
+                    "a segment is reused after an S above all its records is durable");
     held.segment_ = index;
     held.segment_begin_ = segment_address(index);
     held.position_ = format::segment_header_bytes;
