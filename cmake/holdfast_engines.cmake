@@ -1,7 +1,7 @@
 # The engines, as holdfast/engine/engines.hpp lists them: HOLDFAST_ENGINES and HOLDFAST_ENGINE_SOURCES.
 
 set(list "${PROJECT_SOURCE_DIR}/holdfast/engine/engines.hpp")
-set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
 file(READ "${list}" text)
 string(REGEX MATCHALL "\n +X\\([a-z0-9_]+\\)" HOLDFAST_ENGINES "${text}")
 list(TRANSFORM HOLDFAST_ENGINES REPLACE ".*\\(([a-z0-9_]+)\\)" "\\1")

@@ -145,7 +145,7 @@ public:
         for (auto& each : threads_)
             if (each.joinable()) each.join();
     }
-    std::uint64_t of(std::size_t thread) const { return counted_[thread].load(); }
+    std::uint64_t counted_by(std::size_t thread) const { return counted_[thread].load(); }
     std::uint64_t sum() const {
         std::uint64_t all = 0;
         for (const auto& each : counted_) all += each.load();
@@ -178,7 +178,7 @@ power_drill drill(scratch_pool& scratch, powerfail::process_handler& handler, un
     all.end();
     done.commits = all.sum();
     bool is_whole = true;
-    for (unsigned i = 0; i < threads; ++i) is_whole &= values.of[i] == all.of(i);
+    for (unsigned i = 0; i < threads; ++i) is_whole &= values.of[i] == all.counted_by(i);
     scratch.pool->close().value();
     done.is_clean = is_whole && check_pool(scratch.path(), {}).value().sound();
     return done;

@@ -37,7 +37,7 @@ struct pool_place {
     access_type access() { return access_type(files.pool().core()); }
     std::int64_t live_blocks() { return static_cast<std::int64_t>(files.pool().usage().allocated_blocks); }
 
-    holdfast::test::temporary_pool<Engine> files;
+    holdfast::test::test_pool<Engine> files{holdfast::test::for_containers};
 };
 
 }  // namespace holdfast::workload

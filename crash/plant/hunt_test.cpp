@@ -129,9 +129,10 @@ TEST(Hunt, WhatADnvPoolMustNotDoWithFlippedBitsAndFirstBlocksWithoutCodesIsCaugh
                                 {"first_unprotected", kill, &planted::unprotected_header_summed_late},
                                 {"first_unprotected", kill, &planted::unprotected_chunk_not_zeroed}};
     const effort most{.longest = 1, .depth = 0};
+    if (!has_dnv_subjects()) GTEST_SKIP() << "there are no atomic blocks";
     for (const dnv_fault& each : faults) {
         const auto what = subject_named("dnv", each.name, each.how);
-        if (what == nullptr) GTEST_SKIP() << "there are no atomic blocks";
+        ASSERT_NE(what, nullptr) << each.name;
         const fault planted{fault::change::in_code, {}, {}, each.what};
         EXPECT_TRUE(is_caught(*what, each.how, planted, 1, most)) << planted.name();
     }
@@ -139,8 +140,9 @@ TEST(Hunt, WhatADnvPoolMustNotDoWithFlippedBitsAndFirstBlocksWithoutCodesIsCaugh
 
 TEST(Hunt, WhatASaveThatIsResumedAndAnOpeningAfterASaveMustNotDoIsCaught) {
     const auto& power_fail = *model_named("power-fail");
+    if (!has_dnv_subjects()) GTEST_SKIP() << "there are no atomic blocks";
     const auto what = subject_named("dnv", "list", power_fail);
-    if (what == nullptr) GTEST_SKIP() << "there are no atomic blocks";
+    ASSERT_NE(what, nullptr);
     const effort most{.longest = 1, .images_of_a_cut = 12, .runs = 20'000};
     for (const planted_fault* each :
          {&planted::seal_not_taken_back, &planted::log_not_adopted, &planted::armed_before_recovered}) {

@@ -181,32 +181,32 @@ private:
     void fence() {
         if (is_recorded_) mark(event_kind::fence);
     }
-    static module_save& of(void* context) { return *static_cast<module_save*>(context); }
+    static module_save& save_of(void* context) { return *static_cast<module_save*>(context); }
 
     /// Nothing of the machine's memory is left.
     void begin_life() {
         save_ = {};
         save_.port = {
-            .store = [](void* context, __u64* at, __u64 value) { of(context).put(at, value); },
-            .write_back = [](void* context, const void* at, __u64 bytes) { of(context).write_back(at, bytes); },
-            .fence = [](void* context) { of(context).fence(); },
+            .store = [](void* context, __u64* at, __u64 value) { save_of(context).put(at, value); },
+            .write_back = [](void* context, const void* at, __u64 bytes) { save_of(context).write_back(at, bytes); },
+            .fence = [](void* context) { save_of(context).fence(); },
             .exchange =
                 [](void*, __u64* at, __u64 from, __u64 to) { return *at == from && ((*at = to), true); },
             // What the others store comes before; their caches are written back by themselves.
             .stop =
                 [](void* context) {
-                    if (of(context).one_runs_) return false;
-                    of(context).write_back(words() + others_homes_at, homes / 2 * 8);
-                    of(context).fence();
+                    if (save_of(context).one_runs_) return false;
+                    save_of(context).write_back(words() + others_homes_at, homes / 2 * 8);
+                    save_of(context).fence();
                     return true;
                 },
             .write_back_all =
                 [](void* context) {
-                    of(context).write_back(words(), others_homes_at * 8);
-                    of(context).write_back(words() + page_words, logs * chunk_words * 8);
+                    save_of(context).write_back(words(), others_homes_at * 8);
+                    save_of(context).write_back(words() + page_words, logs * chunk_words * 8);
                 },
-            .stays = [](void* context) { return of(context).signal_again(); },
-            .release = [](void* context) { of(context).run_programs(9); },
+            .stays = [](void* context) { return save_of(context).signal_again(); },
+            .release = [](void* context) { save_of(context).run_programs(9); },
             .now = [](void*) { return __u64{1}; },
             .report = [](void*) {},
             .context = this};

@@ -63,8 +63,9 @@ TEST(ExploredStamp, FaultsInTheLibraryAreCaught) {
         {"dnv", power_fail, in_code(planted::homes_not_saved)},
         {"dnv", power_fail, in_code(planted::sealed_before_saved)}};
     for (const planted_in_engine& each : faults) {
+        if (each.engine == "dnv" && !has_dnv_subjects()) continue;  // there are no atomic blocks
         const auto what = stamp_under(each.engine);
-        if (what == nullptr) continue;  // there are no atomic blocks
+        ASSERT_NE(what, nullptr) << each.engine;
         // A save that is cut is a depth.
         const effort most{.longest = 1, .depth = each.how.is_saved ? 1u : 0u};
         EXPECT_TRUE(is_caught(*what, each.how, each.what, 1, most)) << each.engine << " " << each.what.name();

@@ -117,5 +117,7 @@ public:
 /// All that there is, but for programs: every engine with every workload.
 std::vector<std::unique_ptr<subject>> all_subjects();
 std::vector<std::unique_ptr<subject>> all_subjects_and_programs();
+/// Whether those of dnv are among them: they have atomic blocks, which not every compiler has.
+bool has_dnv_subjects() noexcept;
 
 }  // namespace holdfast::crash

@@ -38,4 +38,12 @@ std::vector<std::unique_ptr<subject>> all_subjects_and_programs() {
     return all;
 }
 
+bool has_dnv_subjects() noexcept {
+#ifdef HOLDFAST_HAS_DNV_SUBJECTS
+    return true;
+#else
+    return false;
+#endif
+}
+
 }  // namespace holdfast::crash

@@ -14,6 +14,7 @@ public:
 
 private:
     result<void> commit();
+    void write_homes_back();
 
     bool trim_is_due_ = false;
 };

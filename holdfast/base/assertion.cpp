@@ -12,8 +12,8 @@ void fail_assertion(const char* file, int line, const char* condition, const cha
     if (planted_now != nullptr) return;
 #endif
     if (assertions_may_fail) return;
-    std::fprintf(stderr, "holdfast: %s:%d: %s must hold (%s): a mistake in the library, please report it\n", file, line,
-                 what_must_hold, condition);
+    std::fprintf(stderr, "holdfast: %s:%d: assertion failed: %s (%s): a mistake in the library, please report it\n",
+                 file, line, what_must_hold, condition);
     std::abort();
 }
 

@@ -9,8 +9,8 @@
 
 namespace holdfast::detail {
 
-/// Prints the place, the condition and what must hold, and aborts: the library would damage data if it went on.
-/// Returns where a test has planted a fault on purpose.
+/// Prints the place, what must hold (a sentence) and the condition, and aborts: the library would damage data if it
+/// went on. Returns where a test has planted a fault on purpose.
 [[gnu::cold, gnu::noinline]] void fail_assertion(const char* file, int line, const char* condition,
                                                  const char* what_must_hold) noexcept;
 

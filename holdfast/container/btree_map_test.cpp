@@ -226,7 +226,7 @@ TEST(BtreeMapOrder, OfSlotsIsAPermutationThroughEveryChange) {
 }
 
 TEST(BtreeMapCheck, FindsKeysOutOfOrder) {
-    temporary_pool<redo> files;
+    test_pool<redo> files{for_containers};
     using map = btree_map<int, int, redo>;
     map& m = *files.pool().root<map>("m").value();
     for (int i = 0; i < 100; ++i) m.try_emplace(i, i);
@@ -255,7 +255,7 @@ namespace holdfast::test {
 namespace {
 
 TEST(BtreeMapOrder, IsThatOfKeyLess) {
-    temporary_pool<redo> files;
+    test_pool<redo> files{for_containers};
     auto& m = *files.pool().root<btree_map<by_last_digit, int, redo>>("m").value();
     for (int i = 0; i < 40; ++i) m.try_emplace(by_last_digit{i}, i);
     EXPECT_TRUE(m.check().has_value());

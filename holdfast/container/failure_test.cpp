@@ -39,7 +39,7 @@ protected:
         ASSERT_TRUE(files.audit(root()));
     }
 
-    temporary_pool<engine> files{pool_setup{level::power, 8 << 20, 1 << 20, 0}};
+    test_pool<engine> files{pool_setup{level::power, 8 << 20, 1 << 20, 0}};
 };
 #ifdef HOLDFAST_FEW_PLACES
 using engines = ::testing::Types<redo, undo>;
@@ -166,7 +166,7 @@ TYPED_TEST(Failure, ForWantOfSpaceIsOverOnceThePoolHasGrownInsideTheTransaction)
         run();
         const std::string expected = written(this->root());
 
-        temporary_pool<tested> full{pool_setup{level::power, 2 << 20, 1 << 20, 1}};
+        test_pool<tested> full{pool_setup{level::power, 2 << 20, 1 << 20, 1}};
         auto& pool = full.pool();
         state& all = *pool.template root<state>("everything").value();
         pool.atomically([&] { each.prepare(all); }).value();

@@ -22,7 +22,7 @@ namespace {
 constexpr pool_setup small_log{level::power, std::uint64_t{512} << 20, 1 << 20, 0};
 
 TEST(Growth, OfAVectorNeedsNoLogOfItsSize) {
-    temporary_pool<redo> files(small_log);
+    test_pool<redo> files(small_log);
     using V = vector<std::uint64_t, redo>;
     V& v = *files.pool().root<V>("v").value();
     constexpr std::size_t count = 2'000'000;
@@ -40,7 +40,7 @@ TEST(Growth, OfAVectorNeedsNoLogOfItsSize) {
 }
 
 TEST(Growth, OfMapsNeverNeedsALargeTransaction) {
-    temporary_pool<redo> files(small_log);
+    test_pool<redo> files(small_log);
     auto& hash = *files.pool().root<hash_map<std::uint64_t, std::uint64_t, redo>>("hash").value();
     auto& tree = *files.pool().root<btree_map<std::uint64_t, std::uint64_t, redo>>("tree").value();
     constexpr std::uint64_t count = 100'000;
@@ -72,7 +72,7 @@ double average_bytes(std::uint64_t count, F&& f) {
 }
 
 TEST(Growth, LogsAFewLinesForEachOperation) {
-    temporary_pool<redo> files;
+    test_pool<redo> files{for_containers};
     auto& pool = files.pool();
     auto& hash = *pool.root<hash_map<std::uint64_t, std::uint64_t, redo>>("hash").value();
     auto& tree = *pool.root<btree_map<std::uint64_t, std::uint64_t, redo>>("tree").value();

@@ -114,7 +114,7 @@ TEST(HashMapHash, IsPartOfTheFormatAndNeverChanges) {
 }
 
 TEST(HashMapCheck, FindsANodeInTheWrongBucket) {
-    temporary_pool<redo> files;
+    test_pool<redo> files{for_containers};
     using map = hash_map<int, int, redo>;
     map& m = *files.pool().root<map>("m").value();
     files.pool().atomically([&] {

@@ -147,7 +147,7 @@ struct both {
 };
 
 template <class T, class Fixture, class Make>
-void run_model(Fixture& test, temporary_pool<typename Fixture::engine>& files, Make make) {
+void run_model(Fixture& test, test_pool<typename Fixture::engine>& files, Make make) {
     using L = list<T, typename Fixture::engine>;
     std::list<std::uint64_t> model;
     std::list<std::uint64_t> other_model;
@@ -339,7 +339,7 @@ TEST(ListTypes, AreWhatTheyClaim) {
 }
 
 TEST(ListCheck, FindsEveryLinkThatIsWrong) {
-    temporary_pool<redo> files;
+    test_pool<redo> files{for_containers};
     auto& l = *files.pool().root<list<std::uint64_t, redo>>("l").value();
     l.assign({1, 2, 3, 4, 5});
     ASSERT_TRUE(l.check().has_value());

@@ -51,7 +51,7 @@ class map_model_run {
     using value = typename value_form::type;
 
 public:
-    map_model_run(temporary_pool<engine>& files, std::uint64_t keys, std::uint64_t seed)
+    map_model_run(test_pool<engine>& files, std::uint64_t keys, std::uint64_t seed)
         : files_(files), keys_(keys), numbers_(seed), seed_(seed) {}
 
     void all(int rounds) {
@@ -189,7 +189,7 @@ private:
         for (const auto& [k, v] : model) ASSERT_EQ(value_form::read(m.at(k)), v);
     }
 
-    temporary_pool<engine>& files_;
+    test_pool<engine>& files_;
     std::uint64_t keys_;
     workload::random numbers_;
     std::uint64_t seed_;

@@ -161,8 +161,8 @@ TYPED_TEST(Nested, SeveralContainersChangeTogetherOrNotAtAll) {
 }
 
 TEST(TwoPools, InOneTransactionAreRefused) {
-    temporary_pool<redo> one;
-    temporary_pool<redo> other(pool_setup{level::power, 64 << 20, 0, 1});
+    test_pool<redo> one{for_containers};
+    test_pool<redo> other(pool_setup{level::power, 64 << 20, 0, 1});
     auto& mine = *one.pool().root<queue<int, redo>>("q").value();
     auto& theirs = *other.pool().root<queue<int, redo>>("q").value();
     const auto refused = one.pool().atomically([&] {

@@ -43,7 +43,7 @@ struct place_names {
 /// Closes or kills, by turns of `n`, and opens again. volatile_only has nothing to recover with. Levels differ in what
 /// a commit asks of the medium, which a container does not see: one engine's pool has both by turns.
 template <class Engine>
-void come_back(temporary_pool<Engine>& files, std::uint64_t n) {
+void come_back(test_pool<Engine>& files, std::uint64_t n) {
     if constexpr (std::is_same_v<Engine, redo>) files.set_level(n / 2 % 2 == 0 ? level::process : level::power);
     if (n % 2 == 0 || !Engine::description.recovers) {
         files.reopen();
@@ -64,7 +64,7 @@ protected:
     }
     void come_back(std::uint64_t n) { test::come_back(files, n); }
 
-    temporary_pool<typename Place::engine> files{pool_setup{Place::durability, 64 << 20, 0, 0}};
+    test_pool<typename Place::engine> files{pool_setup{Place::durability, 64 << 20, 0, 0}};
 };
 
 /// What a test throws to roll back.

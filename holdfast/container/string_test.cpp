@@ -199,7 +199,7 @@ TEST(StringTypes, AreWhatTheyClaim) {
 }
 
 TEST(StringSpace, UpTo16CharactersNeedNoBlock) {
-    temporary_pool<redo> files;
+    test_pool<redo> files{for_containers};
     auto& s = *files.pool().root<string<redo>>("s").value();
     const std::uint64_t before = files.pool().usage().allocated_blocks;
     s = "exactly sixteen.";

@@ -5,12 +5,7 @@
 
 namespace holdfast::test {
 
-/// Used by one thread.
-template <class Engine>
-class temporary_pool : public test_pool<Engine> {
-public:
-    explicit temporary_pool(const pool_setup& setup = {.bytes = 64 << 20, .log_bytes = 0}) : test_pool<Engine>(setup) {}
-};
+inline constexpr pool_setup for_containers{.bytes = 64 << 20, .log_bytes = 0};
 
 /// Bytes that f streams to the log, records' headers and padding included.
 template <class F>

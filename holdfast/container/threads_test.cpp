@@ -32,7 +32,7 @@ struct shared {
 
 TYPED_TEST(Threads, OneLockForAllContainers) {
     using engine = TypeParam;
-    temporary_pool<engine> files;
+    test_pool<engine> files{for_containers};
     auto& all = *files.pool().template root<shared<engine>>("all").value();
     std::mutex lock;
     constexpr int each = 400;
@@ -61,7 +61,7 @@ TYPED_TEST(Threads, OneLockForAllContainers) {
 
 TYPED_TEST(Threads, AContainerForEachThreadNeedsNoLock) {
     using engine = TypeParam;
-    temporary_pool<engine> files;
+    test_pool<engine> files{for_containers};
     using map = hash_map<int, int, engine>;
     std::vector<map*> maps;
     for (const char* name : {"a", "b", "c"}) maps.push_back(files.pool().template root<map>(name).value());

@@ -142,7 +142,7 @@ struct tested : vector<T, Engine> {
 
 TYPED_TEST(Vector, BehavesLikeAStandardVectorThroughRollbacksAndReopening) {
     using engine = typename TypeParam::engine;
-    using files_type = temporary_pool<engine>;
+    using files_type = test_pool<engine>;
     using V = tested<int, engine>;
     run_model<files_type, V>(
         this->files, [](files_type& of) -> V& { return *of.pool().template root<V>("v").value(); },
@@ -151,7 +151,7 @@ TYPED_TEST(Vector, BehavesLikeAStandardVectorThroughRollbacksAndReopening) {
 
 TYPED_TEST(Vector, OfStringsBehavesLikeAStandardVector) {
     using engine = typename TypeParam::engine;
-    using files_type = temporary_pool<engine>;
+    using files_type = test_pool<engine>;
     using V = tested<string<engine>, engine>;
     run_model<files_type, V>(
         this->files, [](files_type& of) -> V& { return *of.pool().template root<V>("v").value(); },
@@ -271,7 +271,7 @@ TEST(VectorTypes, AreWhatTheyClaim) {
 }
 
 TEST(VectorCheck, FindsASizeAboveTheCapacity) {
-    temporary_pool<redo> files;
+    test_pool<redo> files{for_containers};
     using V = vector<int, redo>;
     V& v = *files.pool().root<V>("v").value();
     v.push_back(1);

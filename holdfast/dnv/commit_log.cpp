@@ -1,5 +1,7 @@
-// A commit's record, as redo has it (engine/redo.cpp), for words that an algorithm of stm/ stores.
+// A commit's record, as redo has it (engine/redo.cpp), for words that an algorithm of stm/ stores. What it calls is in
+// stm/home.hpp: prepare_commit (1 and 2), log_commit (3), retire_commit (4) and settle_commit, in this order.
 //
+//   0. The algorithm has taken its locks, and validated what the transaction read.
 //   1. The words that the pool keeps, each with its code, become runs of a record. Words that follow each other in the
 //      window are one run, since their codes lie between them.
 //   2. A lane is taken and room made: the last step that can fail. It is taken once the commit is certain, never while
@@ -53,6 +55,7 @@ struct record_builder {
         words.taken(format::record_header_words);
     }
     std::uint64_t payload_words() const noexcept { return words.size() - format::record_header_words; }
+    const std::uint64_t* payload() const noexcept { return words.begin() + format::record_header_words; }
     bool empty() const noexcept { return payload_words() == 0; }
 };
 constinit thread_local record_builder making;
@@ -89,20 +92,10 @@ void make_record(const stm::write_log& writes) {
     making.home_words = words - runs.runs();
 }
 
-const std::uint64_t* payload() noexcept { return making.words.begin() + format::record_header_words; }
-
 result<void> take_lane() {
-    lane_log& log = *the_space.pool->lanes();
-    log_lane& lane = log.acquire();
-    try {
-        auto reserved = log.reserve(lane, payload(), making.payload_words());
-        if (!reserved) log.release(lane);
-        making.lane = reserved ? &lane : nullptr;
-        return reserved;
-    } catch (const std::bad_alloc&) {
-        log.release(lane);
-        throw;
-    }
+    result<void> reserved;
+    making.lane = the_space.pool->lanes()->acquire_with_room(making, reserved);
+    return reserved;
 }
 
 /// As engine/group_commit.cpp, whose steps these are.
@@ -111,8 +104,8 @@ result<void> join_group() {
     group_log& log = *the_space.pool->groups();
     if (auto admitted = log.admit(making.payload_words()); !admitted) return admitted;
     private_pages* const pages = the_space.pool->pages_of_homes();
-    const std::uint64_t new_pages = pages != nullptr ? pages->prepare(payload(), making.payload_words()) : 0;
-    making.group = log.append(payload(), making.payload_words(), false, new_pages).group;
+    const std::uint64_t new_pages = pages != nullptr ? pages->prepare(making.payload(), making.payload_words()) : 0;
+    making.group = log.append(making.payload(), making.payload_words(), false, new_pages).group;
     return {};
 }
 
@@ -123,7 +116,7 @@ void send_record() noexcept {
     const std::uint64_t sequence = log.draw_sequence(*making.lane);
     log.append(*making.lane, making.words.begin(), making.payload_words(), sequence, format::record_kind::redo);
     persist::fence_or_order(pool.persists_lines(), pool.lines(), persist::site::log_commit_fence);
-    HOLDFAST_ASSERT(log.is_sent(*making.lane, sequence), "a home is stored after its record is sealed");
+    HOLDFAST_ASSERT(log.is_durable(*making.lane, sequence), "a home is stored after its record is durable");
 }
 
 /// The lane is free, and the log empty.
@@ -138,7 +131,7 @@ void close_gate() noexcept {
     private_pages* const pages = the_space.pool->pages_of_homes();
     if (pages == nullptr) return;
     making.gate = new (making.room_for_gate) private_pages::storing(*pages);
-    making.gate->note_all(payload(), making.payload_words(), making.group);
+    making.gate->note_all(making.payload(), making.payload_words(), making.group);
 }
 
 }  // namespace
@@ -146,9 +139,9 @@ void close_gate() noexcept {
 bool prepare_commit(const stm::write_log& writes) noexcept {
     attempt& mine = this_attempt();
     try {
-        make_record(writes);
+        make_record(writes);  // 1
         if (making.empty()) return true;
-        auto ready = the_space.pool->homes_are_private() ? join_group() : take_lane();
+        auto ready = the_space.pool->homes_are_private() ? join_group() : take_lane();  // 2
         if (ready) return true;
         mine.problem = std::move(ready).give_error().release();
     } catch (const std::bad_alloc&) {
@@ -160,7 +153,7 @@ bool prepare_commit(const stm::write_log& writes) noexcept {
 void log_commit() noexcept {
     if (making.group != 0) return close_gate();
     if (making.lane == nullptr || is_planted(planted::homes_before_record)) return;
-    send_record();
+    send_record();  // 3
     if (is_planted(planted::record_taken_back)) take_record_back();
 }
 
@@ -169,7 +162,7 @@ void retire_commit() noexcept {
     if (making.gate != nullptr) std::destroy_at(std::exchange(making.gate, nullptr));
     if (making.lane == nullptr) return;
     if (is_planted(planted::homes_before_record)) send_record();
-    the_space.pool->lanes()->release(*making.lane);
+    the_space.pool->lanes()->release(*making.lane);  // 4
     making.lane = nullptr;
 }
 

@@ -1,5 +1,6 @@
 #include <holdfast/dnv/thread_heap.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/dnv/commit_log.hpp>
 #include <holdfast/dnv/home.hpp>
 #include <holdfast/dnv/space.hpp>
@@ -15,7 +16,8 @@ struct per_thread {
 };
 constinit thread_local per_thread mine{};
 
-std::atomic<bool> claimed[heaps];
+/// Of each heap; nullptr: nobody has it.
+std::atomic<const thread_heap*> owner_of[heaps];
 
 bool still_of_open_pool(const thread_heap& heap) noexcept {
     return the_space.pool != nullptr && heap.of_opening == the_space.pool->instance();
@@ -26,7 +28,7 @@ void give_back(thread_heap& heap) noexcept {
     for (const thread_heap::grant& each : heap.granted)
         if (home::look(&the_space.staged->chunks[each.slot]).value == 0)
             the_space.give_chunk_back(each.of_class, each.slot);
-    if (heap.is_own()) claimed[heap.number].store(false, std::memory_order_release);
+    if (heap.is_own()) owner_of[heap.number].store(nullptr, std::memory_order_release);
     heap.number = thread_heap::unclaimed;
 }
 
@@ -61,8 +63,10 @@ bool notice_end() noexcept {
 /// 0 where all others are claimed, or where the thread's end would not be noticed.
 unsigned claim() noexcept {
     if (!notice_end()) return 0;
-    for (unsigned number = 1; number < heaps; ++number)
-        if (!claimed[number].exchange(true, std::memory_order_acquire)) return number;
+    for (unsigned number = 1; number < heaps; ++number) {
+        const thread_heap* nobody = nullptr;
+        if (owner_of[number].compare_exchange_strong(nobody, &mine.heap, std::memory_order_acquire)) return number;
+    }
     return 0;
 }
 
@@ -71,13 +75,16 @@ unsigned claim() noexcept {
 void release_record_at_end_of_thread() noexcept { notice_end(); }
 
 void forget_heap_claims() noexcept {
-    for (auto& each : claimed) each.store(false, std::memory_order_release);
+    for (auto& each : owner_of) each.store(nullptr, std::memory_order_release);
 }
 
 thread_heap& heap_of_this_thread() noexcept {
     thread_heap& heap = mine.heap;
-    if (heap.number != thread_heap::unclaimed && still_of_open_pool(heap)) [[likely]]
+    if (heap.number != thread_heap::unclaimed && still_of_open_pool(heap)) [[likely]] {
+        HOLDFAST_ASSERT(!heap.is_own() || owner_of[heap.number].load(std::memory_order_relaxed) == &heap,
+                        "a heap with a number above 0 belongs to one thread");
         return heap;
+    }
     heap.number = mine.is_ending ? 0 : claim();
     heap.of_opening = the_space.pool->instance();
     heap.granted.clear();

@@ -29,6 +29,22 @@
 // On a file at `power` or `lag` the record joins the open group in step 3, validated meanwhile, and step 7 waits for
 // the group's sync only if L commits are not synced.
 //
+// Who calls what, in order. The isolation is an algorithm of stm/ or htm/, and calls its home by stm/home.hpp.
+//   cc_htm_transaction::begin     the isolation begins                                    1
+//   cc_htm_transaction::seal
+//     the isolation's commit      takes its locks
+//       draw_number               take_place; on a file admit_to_group                    2, 3
+//                                 validates what was read for the last time
+//       join_group                on a file: the record joins the group                   3
+//                                 go_home_first, if aliases lack room: 5 and 6 come here
+//       close_gate                nobody else publishes
+//                                 stores the homes or the aliases                         4
+//       open_gate                 others may; then it releases its locks                  4
+//     log_commit                  put_in_log                                              5, 6
+//   cc_htm_transaction::settle    settle                                                  7
+//   In hardware enter_hardware comes before the function (2), and `drawn` behind its end, with 3 and 4 over; then
+//   log_commit and settle. Where an attempt fails behind step 3, give_number_back logs the number without words (5, 6).
+//
 // Invariants
 //   * Numbers are in the order of conflicting effects, and dense.
 //   * A home on the medium is stored only when its record and all those of smaller numbers are in the log.
@@ -132,7 +148,7 @@ result<void> cc_htm_commit::take_place(const stm::write_log& writes) {
     const std::uint64_t most_words = writes.size() * run_writer::most_words_of_a_word;
     record_.make_room(most_words);
     lane_log& log = *pool_->lanes();
-    log_lane& lane = log.acquire();
+    log_lane& lane = log.acquire();  // 2
     try {
         if (!log.has_room(lane, format::record_bytes(most_words))) [[unlikely]] {
             make_record(writes);
@@ -151,7 +167,7 @@ result<void> cc_htm_commit::take_place(const stm::write_log& writes) {
         throw;
     }
     lane_ = &lane;
-    sequence_ = log.draw_sequence(lane);
+    sequence_ = log.draw_sequence(lane);  // 3
     return {};
 }
 
@@ -175,7 +191,7 @@ result<void> cc_htm_commit::take_place_for_hardware(std::uint64_t payload_words)
     lane_log& log = *pool_->lanes();
     // Nothing behind the end of the transaction may fail.
     record_.make_room(payload_words);
-    log_lane& lane = log.acquire();
+    log_lane& lane = log.acquire();  // 2
     try {
         if (auto reserved = log.reserve_words(lane, payload_words); !reserved) {
             log.release(lane);
@@ -200,7 +216,7 @@ result<void> cc_htm_commit::admit_to_group(const stm::write_log& writes) {
     const cancellation_held uncancelled;
     make_record(writes);
     group_log& log = *pool_->groups();
-    if (auto admitted = log.admit(record_.payload_words); !admitted) return admitted;
+    if (auto admitted = log.admit(record_.payload_words); !admitted) return admitted;  // 2
     // Held until the record is in the group: what is validated in between cannot be overwritten by a commit that
     // stands before it.
     order_ = std::unique_lock(pool_->lagging()->order());
@@ -219,13 +235,15 @@ bool cc_htm_commit::join_group(const stm::write_log& writes) noexcept {
     const bool joined = succeeds([&]() -> result<void> {
         private_pages* const pages = pool_->pages_of_homes();
         const std::uint64_t new_pages = pages != nullptr ? pages->prepare(record_.payload(), record_.payload_words) : 0;
-        group_ = pool_->groups()->append(record_.payload(), record_.payload_words, false, new_pages).group;
+        group_ = pool_->groups()->append(record_.payload(), record_.payload_words, false, new_pages).group;  // 3
         sequence_ = pool_->lagging()->joined(group_);
         return {};
     });
     if (!joined) order_ = {};
     return joined;
 }
+
+// ---- 4. Around the stores
 
 /// Nobody else publishes; on a file no page of homes is given back while they are stored.
 void cc_htm_commit::close_gate() noexcept {
@@ -271,14 +289,14 @@ void cc_htm_commit::send_record() {
 void cc_htm_commit::put_in_log(log_lane& lane) {
     lane_log& log = *pool_->lanes();
     const bool is_early = is_planted(planted::finished_before_fence);
-    log.append(lane, record_.record(), record_.payload_words, sequence_, format::record_kind::redo);
+    log.append(lane, record_.record(), record_.payload_words, sequence_, format::record_kind::redo);  // 5
     if (is_early) {
         pool_->retiring()->finished(sequence_, record_);
         std::this_thread::yield();
     }
-    persist::fence_or_order(pool_->persists_lines(), pool_->lines(), persist::site::log_commit_fence);
-    HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a number is finished when its record is in the log");
-    if (!is_early) pool_->retiring()->finished(sequence_, record_);
+    persist::fence_or_order(pool_->persists_lines(), pool_->lines(), persist::site::log_commit_fence);  // 5
+    HOLDFAST_ASSERT(log.is_durable(lane, sequence_), "a number is finished when its record is in the log, durably");
+    if (!is_early) pool_->retiring()->finished(sequence_, record_);  // 6
 }
 
 void cc_htm_commit::give_number_back() noexcept(persist::noexcept_seam) {

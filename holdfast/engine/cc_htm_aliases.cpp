@@ -26,6 +26,7 @@
 //   * Places are taken before the number is drawn, and values come into them only when the commit is certain.
 #include <holdfast/engine/cc_htm_aliases.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/access.hpp>
 #include <holdfast/engine/sites.hpp>
 #include <holdfast/log/retirement.hpp>
@@ -135,6 +136,8 @@ void cc_htm_aliases::give_back() noexcept {
 void cc_htm_aliases::bring_home(open_pool& pool, const stm::write_log& writes, std::uint64_t number) {
     if (tables_ != nullptr) {
         pool.retiring()->wait_for_log(number);
+        HOLDFAST_ASSERT(pool.retiring()->prefix() >= number,
+                        "a home on the medium is stored when the log has all records up to its own");
         return store_homes(pool, writes);
     }
     retire_up_to(*pool.retiring(), number);

@@ -1,5 +1,6 @@
-// The list of engines. A new one is its header, its source, and its two lines here: programs, tests, benchmarks, the
-// explorer and the build read this file. docs/guide/own-engine.md makes one.
+// The list of engines. A new one is its header, its source, and its two lines here: programs, tests, budgets, the
+// explorer and the build read this file; benchmarks name their contestants themselves. docs/guide/own-engine.md makes
+// one.
 #pragma once
 
 // Beside each of these stands the source of the same name, which the build compiles.

@@ -23,24 +23,27 @@
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/sites.hpp>
-#include <holdfast/engine/write_aside_commit.hpp>
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/persist/seam.hpp>
 
 namespace holdfast {
+
+namespace site = persist::site;
 
 result<void> redo_commit::commit() {
     if (pool_->homes_are_private()) return commit_in_group();
     lane_log& log = *pool_->lanes();
     result<void> reserved;
-    log_lane* const taken = take_lane(log, reserved);  // 2
+    log_lane* const taken = log.acquire_with_room(writes_, reserved);                                   // 2
     if (taken == nullptr) return reserved;
     log_lane& lane = *taken;
     sequence_ = log.draw_sequence(lane);                                                                // 3
     persist_fresh_blocks();                                                                             // 4
     log.append(lane, writes_.record(), writes_.payload_words(), sequence_, format::record_kind::redo);  // 5
-    fence_record();                                                                                     // 6
-    HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a home is stored after its record is sealed");
+    persist::fence_or_order(pool_->persists_lines(), pool_->lines(), site::log_commit_fence);           // 6
+    HOLDFAST_ASSERT(log.is_durable(lane, sequence_), "a home is stored after its record is durable");
     HOLDFAST_ASSERT(writes_.is_within(pool_->size()), "no store goes outside the pool");
-    writes_.apply(base_, persist::site::redo_home);                                                     // 7
+    writes_.apply(base_, site::redo_home);                                                              // 7
     HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until its homes are stored");
     log.release(lane);                                                                                  // 8
     clear();

@@ -8,14 +8,18 @@
 //      shared table here; see below.
 //   3. WrapLoad: the wrap's own value, else the younger shared table's, else the older's, else the home's. A load that
 //      names no wrap sees what this thread's open wraps have stored, and then the same.
-//   4. CloseWrap: enter the active shared table, which may wait for room; draw the commit stamp, with the caller's
-//      locks held. Fresh blocks, which the record does not name, become durable: a FENCE, if there are any. Stream what
-//      is missing of the record.
-//   5. FENCE. Orders the record before its values are seen, and so before anybody stores them home; and the close waits
+//   CloseWrap, with the caller's locks held
+//   4. Take a lane and make room in the log: the last step that can fail.
+//   5. Enter the active shared table, which may wait for room there.
+//   6. Draw the commit stamp: stamp order is lock order. Nobody waits for room with a stamp.
+//   7. Fresh blocks, which the record does not name, become durable. A FENCE, if there are any.
+//   8. Stream what is missing of the record.
+//   9. FENCE. Orders the record before its values are seen, and so before anybody stores them home; and the close waits
 //      for it. Without fresh blocks it is the only one.
-//   6. Publish all values in the shared table, and leave it. Nothing is written back. A wrap with more values than a
-//      table holds stores its homes instead, writes them back and FENCES: S may pass the record as soon as the lane is
-//      given back.
+//  10. Publish all values in the shared table. Nothing is written back. A wrap with more values than a table holds
+//      stores its homes instead, writes them back and FENCES: S may pass the record as soon as the lane is given back.
+//  11. Leave the table. It may come home once all that have entered it have left.
+//  12. Give the lane back; truncation may pass, but for what waits in a table.
 // What follows is alias_buffers': closing the table, storing the homes, trimming the log in lock step.
 //
 // Why values are not shared before the close, as the paper has it: a table cannot come home while a wrap is open that
@@ -31,8 +35,9 @@
 #include <holdfast/engine/softwrap.hpp>
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/sites.hpp>
-#include <holdfast/engine/write_aside_commit.hpp>
 #include <holdfast/log/alias_buffers.hpp>
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/persist/seam.hpp>
 #include <holdfast/pool/options.hpp>
 
 namespace holdfast {
@@ -60,28 +65,27 @@ result<void> softwrap_transaction::commit() {
     if (pool_->homes_are_private()) return commit_in_group();
     lane_log& log = *pool_->lanes();
     result<void> reserved;
-    log_lane* const taken = take_lane(log, reserved);
+    log_lane* const taken = log.acquire_with_room(writes_, reserved);  // 4
     if (taken == nullptr) return reserved;
     log_lane& lane = *taken;
     alias_buffers& aliases = *pool_->aliases();
-    auto entered = aliases.enter(writes_.payload_words());  // 4
-    sequence_ = log.draw_sequence(lane);
-    persist_fresh_blocks();
+    auto entered = aliases.enter(writes_.payload_words());  // 5
+    sequence_ = log.draw_sequence(lane);                    // 6
+    persist_fresh_blocks();                                 // 7
     if (pool_->persists_lines() || pool_->wraps().logs) {
-        log.append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());
-        fence_record();  // 5
+        log.append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());  // 8
+        persist::fence_or_order(pool_->persists_lines(), pool_->lines(), site::log_commit_fence);       // 9
     }
+    HOLDFAST_ASSERT(log.is_durable(lane, sequence_) || !pool_->wraps().logs, "values are shared once logged, durably");
     HOLDFAST_ASSERT(writes_.is_within(pool_->size()), "no store goes outside the pool");
     if (entered.stores_homes()) {
-        // More values than a table holds.
-        store_homes();
+        store_homes();  // 10
     } else {
-        HOLDFAST_ASSERT(log.is_sent(lane, sequence_) || !pool_->wraps().logs, "values are shared once logged");
-        HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until a table has its values");
-        publish(entered);  // 6
+        publish(entered);  // 10
     }
-    aliases.leave(entered, sequence_);
-    log.release(lane);
+    HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until its values have a place");
+    aliases.leave(entered, sequence_);  // 11
+    log.release(lane);                  // 12
     clear();
     return {};
 }

@@ -8,14 +8,18 @@
 //      change again. A word that is stored again changes in place; if its line was streamed, the line is streamed once
 //      more at the end.
 //   3. WrapLoad: the table's value if there is one, else the home's. Homes stay as they are: aborting is forgetting.
-//   4. CloseWrap: draw the commit stamp, with the caller's locks held: stamp order is lock order. Fresh blocks, which
-//      the record does not name, become durable: a FENCE, if there are any. Then stream what is missing of the record,
-//      with its first line: stamp and checksum, the end-of-record, stand in it.
-//   5. FENCE. Orders the record before the home stores, as in redo; and the close waits for it. Without fresh blocks it
+//   CloseWrap, with the caller's locks held
+//   4. Take a lane and make room in the log: the last step that can fail. Mostly it is the bucket.
+//   5. Draw the commit stamp: stamp order is lock order.
+//   6. Fresh blocks, which the record does not name, become durable. A FENCE, if there are any.
+//   7. Stream what is missing of the record, with its first line: stamp and checksum, the end-of-record, stand in it.
+//   8. FENCE. Orders the record before the home stores, as in redo; and the close waits for it. Without fresh blocks it
 //      is the only one. Beside that it makes the homes durable that this thread's wraps before wrote back.
-//   6. Store all homes, then write back each of their lines once, without a fence. Storing and writing back word by
-//      word, as the listing has it, writes a line back as often as it has words.
-//   7. Each `trim_batch` wraps, after the locks are released: S = below every wrap in flight and below the last one of
+//   9. Store all homes.
+//  10. Then write back each of their lines once, without a fence. Storing and writing back word by word, as the listing
+//      has it, writes a line back as often as it has words.
+//  11. Give the lane back. It notes that nothing has fenced these homes yet: trimming stays below them.
+//  12. Each `trim_batch` wraps, after the locks are released: S = below every wrap in flight and below the last one of
 //      each thread, whose homes nothing has fenced yet. Persist S with a FENCE: without it a freed segment might be
 //      written over while recovery still replays from an older S. Trimming is by stamp over all buckets: were a newer
 //      record trimmed while an older one of the same word is not, replay would bring back the older value.
@@ -30,7 +34,8 @@
 #include <holdfast/engine/softwrap_lat.hpp>
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/sites.hpp>
-#include <holdfast/engine/write_aside_commit.hpp>
+#include <holdfast/log/lanes.hpp>
+#include <holdfast/persist/seam.hpp>
 #include <holdfast/pool/options.hpp>
 
 #include <new>
@@ -48,24 +53,24 @@ result<void> softwrap_lat_transaction::commit() {
     if (pool_->homes_are_private()) return commit_in_group();
     lane_log& log = *pool_->lanes();
     result<void> reserved;
-    log_lane* const taken = take_lane(log, reserved);
+    log_lane* const taken = log.acquire_with_room(writes_, reserved);  // 4
     if (taken == nullptr) return reserved;
     log_lane& lane = *taken;
-    sequence_ = log.draw_sequence(lane);  // 4
-    persist_fresh_blocks();
+    sequence_ = log.draw_sequence(lane);  // 5
+    persist_fresh_blocks();               // 6
     if (pool_->persists_lines() || pool_->wraps().logs) {
-        log.append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());
-        fence_record();  // 5
+        log.append_early(lane, writes_.record(), writes_.payload_words(), sequence_, writes_.early());  // 7
+        persist::fence_or_order(pool_->persists_lines(), pool_->lines(), site::log_commit_fence);       // 8
     }
-    HOLDFAST_ASSERT(log.is_sent(lane, sequence_), "a home is stored after its record is sealed");
+    HOLDFAST_ASSERT(log.is_durable(lane, sequence_), "a home is stored after its record is durable");
     HOLDFAST_ASSERT(writes_.is_within(pool_->size()), "no store goes outside the pool");
     HOLDFAST_ASSERT(log.truncated() < sequence_, "truncation stays below a commit until its homes are stored");
-    store_homes();  // 6
+    store_homes();  // 9
     if (pool_->persists_lines()) {
-        write_homes_back();
-        trim_is_due_ = log.release_written_back(lane, sequence_);
+        write_homes_back();                                        // 10
+        trim_is_due_ = log.release_written_back(lane, sequence_);  // 11
     } else {
-        log.release(lane);
+        log.release(lane);  // 11
     }
     clear();
     return {};
@@ -73,7 +78,7 @@ result<void> softwrap_lat_transaction::commit() {
 
 result<void> softwrap_lat_transaction::settle() {
     auto settled = write_aside_transaction::settle();
-    if (trim_is_due_) pool_->lanes()->trim();  // 7
+    if (trim_is_due_) pool_->lanes()->trim();  // 12
     return settled;
 }
 

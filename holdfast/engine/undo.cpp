@@ -7,7 +7,7 @@
 //      media a cut could not take it back. `undo` lets several hinted ranges share this fence;
 //      `undo_paper` pays it for every range stored.
 //   3. Store in place.
-//   4. seal: write back every dirty line, once each.
+//   4. At the end, with the caller's locks held: write back every dirty line, once each.
 //   5. FENCE. Orders all homes before the end record: were the end durable first, recovery would
 //      keep a transaction whose homes are torn.
 //   6. Append the end record.
@@ -138,10 +138,9 @@ void undo_transaction_base::store_word(pool_word* home, std::uint64_t value, std
     }
     if (!fresh_.empty() && fresh_.note_store(home))
         return persist::store_word(home, value, mask, site::undo_home);
-    if (!covered(home, mask, true)) gather(home, mask, true);  // 1
+    if (!covered(home, mask, true)) gather(home, mask, true);            // 1
     if (!is_planted(planted::old_value_recorded_late)) fence_records();  // 2
-    HOLDFAST_ASSERT(!fence_owed_ && logged_.find(reinterpret_cast<std::uintptr_t>(home) >> 3) != nullptr,
-                    "the old value is durable before the new one is stored");
+    HOLDFAST_ASSERT(!fence_owed_ && is_logged(home), "an old value is durable before the new one is stored");
     persist::store_word(home, value, mask, site::undo_home);             // 3
     if (is_planted(planted::old_value_recorded_late)) fence_records();
 }
@@ -160,8 +159,9 @@ void undo_transaction_base::log_range(const void* begin, std::size_t size, bool 
 }
 
 void undo_transaction_base::store_range(void* home, const void* bytes, std::size_t size) {
-    log_range(home, size, true);
-    fence_records();
+    log_range(home, size, true);  // 1
+    fence_records();              // 2
+    HOLDFAST_ASSERT(!fence_owed_, "old values are durable before new ones are stored");
     const auto* in = static_cast<const unsigned char*>(bytes);
     auto [word, byte] = detail::word_of(home);
     while (size > 0) {
@@ -169,7 +169,7 @@ void undo_transaction_base::store_range(void* home, const void* bytes, std::size
         std::uint64_t value = 0;
         std::memcpy(&value, in, count);
         persist::store_word(word, value << (8 * byte), detail::byte_mask(byte, static_cast<unsigned>(count)),
-                            site::undo_home);
+                            site::undo_home);  // 3
         in += count;
         size -= count;
         byte = 0;
@@ -201,21 +201,33 @@ void undo_transaction_base::for_each_dirty_line(F&& f) {
     }
 }
 
-void undo_transaction_base::finish(lane_log& log) {
+void undo_transaction_base::write_dirty_lines_back() {
+    if (!pool_->persists_lines()) return;
+    for_each_dirty_line([&](const std::byte* line) {
+        persist::write_back(pool_->lines(), line, persist::line_bytes, site::undo_write_back);
+    });
+    fresh_.for_each_stored([&](const std::byte* at, std::size_t bytes) {
+        persist::write_back(pool_->lines(), at, bytes, site::undo_write_back);
+    });
+}
+
+void undo_transaction_base::append_end_record(lane_log& log) {
+    HOLDFAST_ASSERT(log.has_room(*lane_, end_record_bytes), "a lane has room for the end record");
+    std::uint64_t record[end_record_bytes / sizeof(std::uint64_t)] = {};
+    log.append(*lane_, record, 0, sequence_, format::record_kind::undo_end);
+}
+
+void undo_transaction_base::end_logged() {
+    lane_log& log = *pool_->lanes();
+    const auto fence = [&](persist::site_id where) {
+        persist::fence_or_order(pool_->persists_lines(), pool_->lines(), where);
+    };
     HOLDFAST_ASSERT(sequence_ > log.truncated() || !pool_->persists_lines(), "an open transaction's records are kept");
-    if (pool_->persists_lines()) {  // 4
-        for_each_dirty_line([&](const std::byte* line) {
-            persist::write_back(pool_->lines(), line, persist::line_bytes, site::undo_write_back);
-        });
-        fresh_.for_each_stored([&](const std::byte* at, std::size_t bytes) {
-            persist::write_back(pool_->lines(), at, bytes, site::undo_write_back);
-        });
-    }
-    persist::fence_or_order(pool_->persists_lines(), pool_->lines(), site::undo_home_fence);  // 5
-    std::uint64_t record[format::record_bytes(0) / 8] = {};
-    log.append(*lane_, record, 0, sequence_, format::record_kind::undo_end);  // 6
-    persist::fence_or_order(pool_->persists_lines(), pool_->lines(), site::undo_commit_fence);  // 7
-    log.release(*lane_);  // 8
+    write_dirty_lines_back();        // 4
+    fence(site::undo_home_fence);    // 5
+    append_end_record(log);          // 6
+    fence(site::undo_commit_fence);  // 7
+    log.release(*lane_);             // 8
     lane_ = nullptr;
 }
 
@@ -230,7 +242,7 @@ void undo_transaction_base::clear() noexcept {
 result<void> undo_transaction_base::seal() {
     // A hinted range that was never stored to needs no record.
     gathered_.resize(format::record_header_words);
-    if (lane_ != nullptr) finish(*pool_->lanes());
+    if (lane_ != nullptr) end_logged();
     clear();
     return {};
 }
@@ -245,7 +257,7 @@ void undo_transaction_base::roll_back() noexcept(persist::noexcept_seam) {
         if (old_[i - 1].stored)
             persist::store_word(old_[i - 1].home, old_[i - 1].value, old_[i - 1].mask, site::undo_restore);
     fresh_.clear();
-    if (lane_ != nullptr) finish(*pool_->lanes());
+    if (lane_ != nullptr) end_logged();
     clear();
     roll_heap_back();
 }

@@ -57,11 +57,17 @@ private:
     bool outside(const pool_word* home) const noexcept {
         return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(home) - pool_->base()) >= pool_->size();
     }
+    bool is_logged(const pool_word* home) noexcept {
+        return logged_.find(reinterpret_cast<std::uintptr_t>(home) >> 3) != nullptr;
+    }
     bool covered(const pool_word* home, std::uint8_t mask, bool stored) noexcept;
     void gather(pool_word* home, std::uint8_t mask, bool stored);
     void send_gathered();
     void fence_records();
-    void finish(lane_log& log);
+    void write_dirty_lines_back();
+    void append_end_record(lane_log& log);
+    /// Steps 4 to 8. Requires: something was logged.
+    void end_logged();
     void clear() noexcept;
     template <class F>
     void for_each_dirty_line(F&& f);

@@ -4,9 +4,11 @@
 // unreachable until the commit that allocates it. Replay cannot overwrite it, since no record names it, and a block
 // that is freed becomes clean again only by truncation.
 #include <holdfast/engine/write_aside.hpp>
+
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/engine/group_commit.hpp>
 #include <holdfast/engine/sites.hpp>
-#include <holdfast/log/lanes.hpp>
+#include <holdfast/log/groups.hpp>
 #include <holdfast/log/private_pages.hpp>
 
 #include <cstring>
@@ -96,18 +98,6 @@ void write_aside_transaction::write_fresh_blocks_back() {
     persist::fence(pool_->lines(), persist::site::redo_fresh_fence);
 }
 
-log_lane* write_aside_transaction::make_room_in_log(lane_log& log, log_lane& lane, result<void>& reserved) {
-    try {
-        reserved = log.reserve(lane, writes_.payload(), writes_.payload_words());
-        if (reserved) return &lane;
-    } catch (const std::bad_alloc&) {
-        log.release(lane);
-        throw;
-    }
-    log.release(lane);
-    return nullptr;
-}
-
 result<void> write_aside_transaction::commit_in_group() {
     auto joined = join_group(*pool_, writes_, fresh_);
     if (!joined) return std::move(joined).give_error();
@@ -118,7 +108,9 @@ result<void> write_aside_transaction::commit_in_group() {
 
 result<void> write_aside_transaction::settle_in_group() {
     auto durable = wait_for_group(*pool_, sequence_);
-    // Not before the wait: a freed block is reused only after its free is durable.
+    // Not before the wait.
+    HOLDFAST_ASSERT(!durable || pool_->groups()->groups() >= sequence_,
+                    "a freed block is reused only after its free is durable");
     settle_heap(sequence_);
     return durable;
 }

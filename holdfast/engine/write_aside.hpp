@@ -6,7 +6,6 @@
 #include <holdfast/engine/fresh_blocks.hpp>
 #include <holdfast/engine/sites.hpp>
 #include <holdfast/engine/write_set.hpp>
-#include <holdfast/log/sites.hpp>
 #include <holdfast/persist/seam.hpp>
 
 namespace holdfast {
@@ -97,18 +96,11 @@ protected:
     }
     /// The whole commit where homes are private (group_commit.cpp), but for the wait.
     result<void> commit_in_group();
-    /// A lane with room for the record: the last step that can fail. nullptr: `reserved` says why
-    /// (transaction_too_large, and others of the log); then, and if std::bad_alloc leaves, no lane is held.
-    log_lane* take_lane(lane_log& log, result<void>& reserved);
     /// Writes back what was stored to fresh blocks and FENCES, at `power`. Were the record durable first, a cut would
     /// commit a block whose bytes are not there. A transaction without such a block pays nothing.
     void persist_fresh_blocks() {
         if (!fresh_.empty() && pool_->persists_lines()) [[unlikely]]
             write_fresh_blocks_back();
-    }
-    /// FENCES what was streamed to the log; at `process` it orders for a kill.
-    void fence_record() {
-        persist::fence_or_order(pool_->persists_lines(), pool_->lines(), persist::site::log_commit_fence);
     }
     /// The transaction is over: forgets its stores.
     void clear() noexcept {
@@ -131,7 +123,6 @@ private:
     std::uint64_t load_merged(const pool_word* home) noexcept;
     result<void> settle_in_group();
     void write_fresh_blocks_back();
-    log_lane* make_room_in_log(lane_log& log, log_lane& lane, result<void>& reserved);
     void store_outside(pool_word* home, std::uint64_t value, std::uint8_t mask);
     void store_beside_fresh(pool_word* home, std::uint64_t value, std::uint8_t mask);
 };

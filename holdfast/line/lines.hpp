@@ -1,6 +1,7 @@
 // lines<T>: an object of many cache lines, changed in transactions without a log.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/line/copies.hpp>
 #include <holdfast/line/line.hpp>
 #include <holdfast/line/medium.hpp>
@@ -40,6 +41,7 @@ public:
     /// line<T>::transact.
     template <class F>
     decltype(auto) transact(F&& f) {
+        HOLDFAST_ASSERT(copies_.is_settled(), "the valid copy of an object is whole");
         cache_line::copies_transaction<line_medium, sizeof(T)> open(copies_);
         return cache_line::run<T>(open, std::forward<F>(f));
     }

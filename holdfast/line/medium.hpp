@@ -1,6 +1,7 @@
 // What the mechanisms of this room ask of the machine in a program, through the seam.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/format/line_copies.hpp>
 #include <holdfast/line/mechanism.hpp>
 #include <holdfast/line/sites.hpp>
@@ -38,6 +39,7 @@ struct line_medium {
 
     static void make_durable(void* line) {
         using namespace line_medium_state;
+        HOLDFAST_ASSERT(begins_a_line(line), "an object of lines begins at a line");
         const std::uint32_t how = needs.load(std::memory_order_relaxed);
         if (how == 0) return persist::order_for_kill();
         if ((how & otherwise) != 0) [[unlikely]] {
@@ -53,6 +55,7 @@ struct line_medium {
                              persist::site_id where = persist::site::lines_write_back,
                              persist::site_id fence = persist::site::lines_fence) {
         using namespace line_medium_state;
+        HOLDFAST_ASSERT(begins_a_line(first), "an object of lines begins at a line");
         const std::uint32_t how = needs.load(std::memory_order_relaxed);
         if (how == 0) return persist::order_for_kill();
         if ((how & otherwise) != 0) [[unlikely]]
@@ -76,6 +79,9 @@ struct line_medium {
         persist::copy(header, &value, sizeof value, persist::site::lines_recovered);
     }
 
+    static bool begins_a_line(const void* at) noexcept {
+        return reinterpret_cast<std::uintptr_t>(at) % format::cache_line_bytes == 0;
+    }
     template <class F>
     static void for_each_line(void* first, const std::uint64_t* dirty, std::size_t count, F&& f) {
         for (std::size_t word = 0; word * 64 < count; ++word)

@@ -73,6 +73,8 @@ bool alias_sets::take_over(entry& each, std::uint64_t word, std::uint64_t retire
         number(each.key).store(key, std::memory_order_release);
         return false;
     }
+    HOLDFAST_ASSERT(number(each.key).load(std::memory_order_relaxed) == (key | pinned),
+                    "an entry is taken over only while it is pinned");
     number(each.key).store((word + 1) | claimed, std::memory_order_release);
     return true;
 }
@@ -82,7 +84,16 @@ alias_sets::place alias_sets::take(std::uint64_t word, std::uint64_t retired) no
     entry* const begin = begin_of(word);
     for (entry* each = begin; !found && each != begin + ways_; ++each)
         if (take_over(*each, word, retired)) found.at = each;
+    HOLDFAST_ASSERT(entries_of(word) == (found ? 1 : 0), "a word has one entry at most, which its owner has taken");
     return found;
+}
+
+std::uint64_t alias_sets::entries_of(std::uint64_t word) const noexcept {
+    const entry* const begin = begin_of(word);
+    std::uint64_t count = 0;
+    for (const entry* each = begin; each != begin + ways_; ++each)
+        if ((number(each->key).load(std::memory_order_relaxed) & ~(pinned | claimed)) == word + 1) ++count;
+    return count;
 }
 
 void alias_sets::put(place taken, std::uint64_t value, std::uint64_t stamp) noexcept {

@@ -79,6 +79,8 @@ private:
     entry* begin_of(std::uint64_t word) const noexcept { return entries_ + set_of(word) * ways_; }
     static bool take_over(entry& each, std::uint64_t word, std::uint64_t retired) noexcept;
     place take_own(std::uint64_t word) noexcept;
+    /// For an assertion. Requires: as `take`.
+    std::uint64_t entries_of(std::uint64_t word) const noexcept;
 
     const std::byte* pool_;
     std::uint32_t ways_;

@@ -130,6 +130,9 @@ lane_log::lane* lane_log::acquire_shared(std::size_t tries_at_most) noexcept {
 }
 
 void lane_log::begin_segment(lane& held, std::uint32_t index) noexcept {
+    HOLDFAST_ASSERT(segments_[index].last_sequence.load(std::memory_order_relaxed) <= truncated() ||
+                        !options_.logs_new_values,
+                    "a segment is reused after an S above all its records is durable");
     held.segment_ = index;
     held.segment_begin_ = segment_address(index);
     held.position_ = format::segment_header_bytes;
@@ -208,6 +211,19 @@ void lane_log::release_unused(lane& held) {
         unwritten_.fetch_sub(1, std::memory_order_release);
     }
     release(held);
+}
+
+lane_log::lane* lane_log::make_room(lane& held, const std::uint64_t* payload, std::uint64_t payload_words,
+                                    result<void>& reserved) {
+    try {
+        reserved = reserve(held, payload, payload_words);
+        if (reserved) return &held;
+    } catch (const std::bad_alloc&) {
+        release(held);
+        throw;
+    }
+    release(held);
+    return nullptr;
 }
 
 result<void> lane_log::reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words) {

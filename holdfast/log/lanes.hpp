@@ -93,6 +93,7 @@ class log_lane {
     /// Segments before the current one that go free when the commit ends: parts of a record that
     /// is taken back, or undo records (then others look at it, under the log's mutex).
     std::vector<std::uint32_t> filled_;
+    std::uint64_t fences_before_ = 0;  ///< of this thread when ended_ was sent; kept in builds for tests
 };
 
 class lane_log {
@@ -128,6 +129,15 @@ public:
         if (held_.load(std::memory_order_acquire)) [[unlikely]]
             wait_while_held(*own);
         return own;
+    }
+    /// The same with room for a record, which has payload() and payload_words(): the last step of a commit that can
+    /// fail. nullptr: `reserved` says why, as for `reserve`; then, and if std::bad_alloc is thrown, no lane is held.
+    template <class Record>
+    lane* acquire_with_room(const Record& record, result<void>& reserved) {
+        lane& taken = acquire();
+        if (has_room(taken, format::record_bytes(record.payload_words()))) [[likely]]
+            return &taken;
+        return make_room(taken, record.payload(), record.payload_words(), reserved);
     }
     /// `release` after the homes were also written back, without a fence: the next fence of this thread makes them
     /// durable. Returns true when it is time to truncate.
@@ -205,9 +215,12 @@ public:
              redo ? std::uint16_t{1} : static_cast<std::uint16_t>(part >> 16), kind);
     }
 
-    /// Whether all of that record was sent, in this lane. True where records are taken back at once.
-    bool is_sent(const lane& held, std::uint64_t sequence) const noexcept {
-        return retires_at_once_ || held.ended_ == sequence;
+    /// Whether all of that record was sent, in this lane, and at `power` this thread has passed a fence since. True
+    /// where records are taken back at once. For assertions, in builds for tests.
+    bool is_durable(const lane& held, std::uint64_t sequence) const noexcept {
+        if (retires_at_once_) return true;
+        const bool is_fenced = !options_.persists || persist::thread_counters().fences > held.fences_before_;
+        return held.ended_ == sequence && is_fenced;
     }
 
     /// Claims the place behind this thread's last record, for lines that are sent early. Returns false if there is
@@ -285,6 +298,7 @@ private:
     }
     void wait_while_held(lane& own) noexcept;
     bool all_idle() const noexcept;
+    lane* make_room(lane& held, const std::uint64_t* payload, std::uint64_t payload_words, result<void>& reserved);
     result<void> reserve_segments(lane& held, const std::uint64_t* payload, std::uint64_t payload_words);
     lane* find_lane_to_own() noexcept;
     lane* acquire_shared(std::size_t tries_at_most) noexcept;
@@ -419,7 +433,12 @@ inline void lane_log::note_sent(lane& held, std::uint64_t sequence, std::uint64_
     const std::uint64_t begin = std::exchange(held.position_, end);
     held.claim_ = 0;
     if (retires_at_once_) return;
-    if (is_last) held.ended_ = sequence;
+    if (is_last) {
+        held.ended_ = sequence;
+#ifdef HOLDFAST_CHECKED
+        held.fences_before_ = persist::thread_counters().fences;
+#endif
+    }
     auto& filled = segments_[held.segment_];
     // What was there before passed this lane's last fence.
     filled.last_begin.store(begin, std::memory_order_release);

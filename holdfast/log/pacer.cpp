@@ -20,6 +20,7 @@
 //   * While nobody takes a step, everything that steps have written back is durable.
 #include <holdfast/log/pacer.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/threads.hpp>
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/log/planted.hpp>
@@ -118,8 +119,11 @@ void pacer::gather(std::uint64_t& lines) {
 // ---- 6.
 
 void pacer::pass() {
+    HOLDFAST_ASSERT(next_ == records_.size() && touched_.count() == 0, "a round passes when all its lines are home");
+    HOLDFAST_ASSERT(target_ >= home_.load(std::memory_order_relaxed), "what is home only grows");
     home_.store(target_, std::memory_order_release);
     lanes_.trim();
+    HOLDFAST_ASSERT(lanes_.truncated() <= target_, "a record is overwritten only when its lines are home");
 }
 
 void pacer::end_round() {

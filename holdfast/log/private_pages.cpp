@@ -117,12 +117,13 @@ void private_pages::give_back_some(std::uint64_t first, std::uint64_t end, std::
     for (std::uint64_t page = first; page < end;) {
         std::uint64_t run = 0;
         while (page + run < end && is_home(page + run)) ++run;
-        if (run != 0) drop_those_like_the_file(page, run);
+        if (run != 0) drop_those_like_the_file(page, run, truncated);
         page += run + 1;
     }
 }
 
-void private_pages::drop_those_like_the_file(std::uint64_t first, std::uint64_t pages) noexcept {
+void private_pages::drop_those_like_the_file(std::uint64_t first, std::uint64_t pages,
+                                             [[maybe_unused]] std::uint64_t truncated) noexcept {
     if (!file_.read_at(first * page_bytes, of_file_.get(), pages * page_bytes)) return;
     const auto is_like_the_file = [&](std::uint64_t i) {
         return std::memcmp(homes_.data() + (first + i) * page_bytes, of_file_.get() + i * page_bytes,
@@ -132,7 +133,11 @@ void private_pages::drop_those_like_the_file(std::uint64_t first, std::uint64_t 
         std::uint64_t run = 0;
         while (i + run < pages && is_like_the_file(i + run)) ++run;
         if (run != 0 && homes_.give_back((first + i) * page_bytes, run * page_bytes))
-            for (std::uint64_t page = first + i; page < first + i + run; ++page) forget(page);
+            for (std::uint64_t page = first + i; page < first + i + run; ++page) {
+                HOLDFAST_ASSERT(newest_of(page).load(std::memory_order_relaxed) <= truncated,
+                                "a page of homes is given back when every record that names it is home");
+                forget(page);
+            }
         i += run + 1;
     }
 }

@@ -105,7 +105,7 @@ private:
     void put(std::uint64_t page, std::uint64_t group) noexcept;
     void forget(std::uint64_t page) noexcept;
     void give_back_some(std::uint64_t first, std::uint64_t end, std::uint64_t truncated) noexcept;
-    void drop_those_like_the_file(std::uint64_t first, std::uint64_t pages) noexcept;
+    void drop_those_like_the_file(std::uint64_t first, std::uint64_t pages, std::uint64_t truncated) noexcept;
 
     persist::mapping& homes_;
     persist::file& file_;

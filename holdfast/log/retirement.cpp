@@ -107,6 +107,7 @@ void retirement::finished(std::uint64_t number, record_buffer& record) noexcept 
     place& own = place_of(number);
     HOLDFAST_ASSERT(retired() < number && number - retired() <= ring_.size(),
                     "a place is taken for a number only when the one before is retired");
+    HOLDFAST_ASSERT(own.finished.load(std::memory_order_relaxed) < number, "a number is finished once");
     own.record.swap(record);
     record.prefetch();
     own.finished.store(number, std::memory_order_release);
@@ -175,6 +176,9 @@ bool retirement::retire_some() {
     if (options_.stores_homes) bring_batch_home(before + 1, last);
     const std::uint64_t usual_words = std::max(shortest_buffer_words, kept_words / ring_.size());
     for (std::uint64_t number = before + 1; number <= last; ++number) place_of(number).record.trim(usual_words);
+    HOLDFAST_ASSERT((last <= prefix() || is_planted(planted::retired_past_prefix)) &&
+                        prefix() <= lanes_.last_sequence(),
+                    "numbers are retired in order, none before it is in the log");
     retired_.store(last, std::memory_order_release);
     batches_.fetch_add(1, std::memory_order_relaxed);
     const auto took = std::chrono::steady_clock::now() - begin;

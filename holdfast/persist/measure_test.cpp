@@ -43,10 +43,13 @@ TEST(Measure, GivesEveryCostOnMemoryAndOnAFileAndLeavesNothingBehind) {
     }
 }
 
-TEST(Measure, SaysWhyItCannot) {
+TEST(Measure, SaysThatADirectoryIsNotThere) {
     const auto measured = measure("/nowhere/at/all", {});
     ASSERT_FALSE(measured);
     EXPECT_EQ(measured.error().code, errc::not_found);
+}
+
+TEST(Measure, SaysThatThereIsNoRoom) {
     const test::small_tmpfs full("size=64k");
     if (!full.mounted()) GTEST_SKIP() << "mounting is not permitted";
     const auto no_room = measure(full.path(), {.kind = medium::tmpfs});

@@ -186,6 +186,18 @@ result<void> mapped_pool::close_charge() {
     return {};
 }
 
+/// For an assertion: whether the next opening finds that superblock.
+bool mapped_pool::is_in_force(const format::superblock& block) const noexcept {
+    const auto copy_at = [&](std::uint64_t generation) {
+        format::superblock copy;
+        std::memcpy(&copy, medium_ + format::superblock_offset[generation % 2], sizeof copy);
+        return copy;
+    };
+    const format::superblock found = copy_at(block.generation);
+    const format::superblock other = copy_at(block.generation + 1);
+    return std::memcmp(&found, &block, sizeof block) == 0 && other.generation < block.generation;
+}
+
 /// Step 4, up to the point where no handler has charge. Requires: no commit is in flight; homes are durable. Errors:
 /// io; the handler still has charge.
 result<void> mapped_pool::end_charge() {
@@ -199,9 +211,9 @@ result<void> mapped_pool::end_charge() {
             return note_failed_sync(armed.error());
         return written;
     }
+    HOLDFAST_ASSERT(is_in_force(seal), "a handler is released when the superblock is in force that a save would write");
     publishes_seals_ = false;
     shadow_->withdraw();
-    HOLDFAST_ASSERT(shadow_->header().sealed == 0, "a handler is released once nothing is left to save");
     let_handler_go();
     empty_log();
     const std::lock_guard lock(header_);

@@ -168,6 +168,7 @@ result<void> mapped_pool::grow(std::uint64_t bytes) {
     zones_[count] = *zone;
     zone_count_.store(count + 1, std::memory_order_release);
     size_.store(end, std::memory_order_release);
+    HOLDFAST_ASSERT(size() <= superblock_.pool_bytes, "no record names a byte that the superblock does not cover");
     heap_->take_zone(*zone);
     if (has_charge_) handler_->grown(charge_, end);
     return {};

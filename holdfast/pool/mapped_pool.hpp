@@ -113,6 +113,7 @@ private:
     error busy_error() const;
     void end_all_charge() noexcept;
     result<void> close_charge();
+    bool is_in_force(const format::superblock& block) const noexcept;
     result<void> end_charge();
     result<void> write_armed_in_place_of(const format::superblock& seal);
     result<void> become_power();

@@ -1,11 +1,13 @@
 #include <holdfast/powerfail/save.hpp>
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/format/log_record.hpp>
 #include <holdfast/persist/seam.hpp>
 #include <holdfast/powerfail/planted.hpp>
 #include <holdfast/powerfail/sites.hpp>
 
 #include <cstdint>
+#include <cstring>
 
 namespace holdfast::powerfail {
 namespace {
@@ -40,9 +42,18 @@ std::byte* place_of(const superblock& seal, std::byte* pool) noexcept {
     return pool + format::superblock_offset[seal.generation % 2];
 }
 
+/// Of the other copy.
+[[maybe_unused]] std::uint64_t generation_beside(const superblock& seal, const std::byte* pool) noexcept {
+    superblock other;
+    std::memcpy(&other, pool + format::superblock_offset[(seal.generation + 1) % 2], sizeof other);
+    return other.generation;
+}
+
 void write_seal(format::shadow_header& shadow, const superblock& seal, std::byte* pool,
                 const persist::line_path& lines) {
     std::byte* const place = place_of(seal, pool);
+    HOLDFAST_ASSERT(generation_beside(seal, pool) + 1 == seal.generation,
+                    "a seal leaves the superblock that it follows");
     persist::copy(&shadow.replaced, place, sizeof shadow.replaced, site::shadow);
     persist::copy(place, &seal, sizeof seal, site::save_seal);
     persist::write_back(lines, place, sizeof seal, site::save_seal);

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
 #include <holdfast/base/word_map.hpp>
 #include <holdfast/stm/algorithm.hpp>
 #include <holdfast/stm/grown_array.hpp>
@@ -130,6 +131,7 @@ public:
     bool empty() const noexcept { return blocks_.empty(); }
     /// `time`: transactions that begin at it or later cannot reach the block. Requires: not below that of the last.
     void add(const block& each, std::uint64_t time) {
+        HOLDFAST_ASSERT(blocks_.empty() || blocks_.back().time <= time, "blocks come into limbo in the order of time");
         blocks_.push({each, time});
         bytes_ += each.bytes;
     }

@@ -1,6 +1,8 @@
 // The arrays of read and write sets, and of the runtime's lists of what to undo.
 #pragma once
 
+#include <holdfast/base/assertion.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -31,7 +33,10 @@ public:
     const T* end() const noexcept { return end_; }
     T* data() noexcept { return begin_; }
     /// Requires: not empty.
-    T& back() noexcept { return end_[-1]; }
+    T& back() noexcept {
+        HOLDFAST_ASSERT(!empty(), "an array has a last element");
+        return end_[-1];
+    }
     T& operator[](std::size_t at) noexcept { return begin_[at]; }
     const T& operator[](std::size_t at) const noexcept { return begin_[at]; }
 
@@ -45,7 +50,10 @@ public:
         if (static_cast<std::size_t>(limit_ - end_) < count) grow(count);
         return end_;
     }
-    void taken(std::size_t count) noexcept { end_ += count; }
+    void taken(std::size_t count) noexcept {
+        HOLDFAST_ASSERT(count <= static_cast<std::size_t>(limit_ - end_), "an array has room for what was put into it");
+        end_ += count;
+    }
     /// Adds `count` elements, uninitialised.
     T* extend(std::size_t count) {
         T* const at = room_for(count);
@@ -53,13 +61,22 @@ public:
         return at;
     }
     /// Requires: not empty.
-    void pop() noexcept { --end_; }
+    void pop() noexcept {
+        HOLDFAST_ASSERT(!empty(), "an array has a last element");
+        --end_;
+    }
     bool is_full() const noexcept { return end_ == limit_; }
     /// Requires: not full.
-    [[gnu::always_inline]] void push_without_growing(const T& each) noexcept { *end_++ = each; }
+    [[gnu::always_inline]] void push_without_growing(const T& each) noexcept {
+        HOLDFAST_ASSERT(!is_full(), "an array has room for one more");
+        *end_++ = each;
+    }
     void clear() noexcept { end_ = begin_; }
     /// Keeps the first `count` elements. Requires: count <= size().
-    void keep(std::size_t count) noexcept { end_ = begin_ + count; }
+    void keep(std::size_t count) noexcept {
+        HOLDFAST_ASSERT(count <= size(), "an array keeps elements that it has");
+        end_ = begin_ + count;
+    }
 
     /// Empties it and gives its memory back; it may be used again.
     void release() noexcept {

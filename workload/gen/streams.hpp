@@ -43,12 +43,12 @@ public:
     constexpr stream_generator(std::uint64_t seed, std::uint64_t attack_percent, std::uint64_t packets_max) noexcept
         : seed_(seed), attack_percent_(attack_percent), packets_max_(packets_max) {}
 
-    constexpr std::uint64_t packets(std::uint64_t number) const noexcept { return of(number).packets; }
-    constexpr bool is_attack(std::uint64_t number) const noexcept { return of(number).attack; }
+    constexpr std::uint64_t packets(std::uint64_t number) const noexcept { return stream_of(number).packets; }
+    constexpr bool is_attack(std::uint64_t number) const noexcept { return stream_of(number).attack; }
 
     /// Stores the stream's letters: packets(number) * packet_bytes of them.
     constexpr void letters(std::uint64_t number, const stream_signatures& signatures, char* to) const noexcept {
-        stream drawn = of(number);
+        stream drawn = stream_of(number);
         const std::uint64_t bytes = drawn.packets * packet_bytes;
         for (std::uint64_t i = 0; i < bytes; ++i) to[i] = static_cast<char>('a' + drawn.numbers.below(26));
         if (!drawn.attack) return;
@@ -63,7 +63,7 @@ private:
         std::uint64_t packets;
         bool attack;
     };
-    constexpr stream of(std::uint64_t number) const noexcept {
+    constexpr stream stream_of(std::uint64_t number) const noexcept {
         stream drawn{random(seed_ + (number + 1) * 0x9E3779B97F4A7C15ull), 0, false};
         drawn.packets = 1 + drawn.numbers.below(packets_max_);
         drawn.attack = drawn.numbers.below(100) < attack_percent_;

@@ -37,7 +37,7 @@ public:
     }
 
     /// nullptr where none are kept.
-    Note* of(std::uint64_t thread) const {
+    Note* note_of(std::uint64_t thread) const {
         if constexpr (!are_kept) return nullptr;
         return memory_.load(first_) + thread;
     }

@@ -98,7 +98,7 @@ public:
     template <class Thread>
     void work(Thread& me) {
         const stamp_part mine = me.part_of(edges_.count());
-        ssca2_note* const note = notes_.of(me.number());
+        ssca2_note* const note = notes_.note_of(me.number());
         // Loaded once: a load outside of transactions has one of its own in some forms.
         ssca2_row* const rows = row(0);
         ssca2_target* const targets = memory_.load(&root_->targets);
@@ -127,8 +127,8 @@ public:
         if constexpr (notes_type::are_kept) {
             const std::uint64_t threads = memory_.load(&root_->threads);
             for (std::uint64_t i = 0; i < threads; ++i) {
-                all_counted -= counted(notes_.of(i));
-                all_placed -= placed(notes_.of(i));
+                all_counted -= counted(notes_.note_of(i));
+                all_placed -= placed(notes_.note_of(i));
             }
             if (all_counted != 0 || all_placed != 0) report.problem = "the rows have other edges than was noted";
         }

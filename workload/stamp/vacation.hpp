@@ -80,7 +80,7 @@ public:
     bool resume(std::uint64_t threads) {
         changed_ = private_array<change_of_client>(threads);
         load_balance(&root_->begun, balance_);
-        for (std::uint64_t i = 0; i < threads; ++i) load_balance(&notes_.of(i)->changed, changed_[i].all);
+        for (std::uint64_t i = 0; i < threads; ++i) load_balance(&notes_.note_of(i)->changed, changed_[i].all);
         return true;
     }
 
@@ -91,7 +91,7 @@ public:
     void work(Thread& me) {
         const stamp_part mine = me.part_of(given_.tasks.tasks);
         vacation_tasks tasks(given_.tasks, given_.seed + 1 + me.number());
-        vacation_note* const note = notes_.of(me.number());
+        vacation_note* const note = notes_.note_of(me.number());
         const std::uint64_t done = note != nullptr ? memory_.load(&note->tasks) : 0;
         for (std::uint64_t i = 0; i < mine.last - mine.first && !me.failed(); ++i) {
             const vacation_task task = tasks.next();

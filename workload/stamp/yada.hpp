@@ -135,7 +135,7 @@ public:
         make_private(threads);
         bool good = true;
         for (std::uint64_t i = 0; good && i < threads; ++i) {
-            yada_note* const note = notes_.of(i);
+            yada_note* const note = notes_.note_of(i);
             good = memory_.atomically([&] { put_back(note); });
             done_[i].points = memory_.load(&note->points);
             done_[i].refused = memory_.load(&note->refused);
@@ -150,7 +150,7 @@ public:
         std::uint64_t points = input_points_;
         if constexpr (notes_type::are_kept) {
             const std::uint64_t threads = memory_.load(&root_->threads);
-            for (std::uint64_t i = 0; i < threads; ++i) points += memory_.load(&notes_.of(i)->points);
+            for (std::uint64_t i = 0; i < threads; ++i) points += memory_.load(&notes_.note_of(i)->points);
             if (report.ok() && all.corners() != points) report.problem = "the mesh has other corners than were noted";
         }
         if (report.ok()) report.problem = waiting_.check().problem;
@@ -161,7 +161,7 @@ public:
     void work(Thread& me) {
         mesh_cavity& cavity = cavities_[me.number()];
         work_of_thread& mine = done_[me.number()];
-        yada_note* const note = notes_.of(me.number());
+        yada_note* const note = notes_.note_of(me.number());
         while (!me.failed()) {
             mesh_triangle* bad = nullptr;
             bool any = false;
