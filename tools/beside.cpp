@@ -30,7 +30,7 @@ constexpr std::array programs{
     program_beside{"crash", "holdfast-crash", "Run recovery on every state that a crash may leave", "command", false},
     program_beside{"sim", "holdfast-sim", "Run workloads on a simulated machine with NVRAM", "command", true},
     program_beside{"bench", "holdfast-bench", "Measure engines against floors and rivals", "benchmarks", true},
-    program_beside{"figures", "holdfast-bench", "Draw the papers' figures anew, from measurements made here",
+    program_beside{"figures", "holdfast-bench", "Draw the papers' figures from measurements made here",
                    "benchmarks", true},
 };
 

@@ -23,8 +23,8 @@
 #define HOLDFAST_DNV_PURE
 #endif
 
-/// A static variable of plain data that the pool keeps: `DNV_POD node* head;`. In its first life it has its initial
-/// value. Variables may be added behind the others of the program; old ones keep name, size and place.
+/// A static variable of plain data that the pool keeps: `DNV_POD node* head;`. When the pool is created it has its
+/// initial value. Variables may be added after the program's others; old ones keep name, size and place.
 #define DNV_POD __attribute__((section("holdfast_dnv_statics"), used))
 
 /// How a pool is opened. `bytes`, `reserved_bytes`, `log_bytes` and `protect` apply only when a pool is created.
@@ -78,7 +78,7 @@ struct dnv_statistics {
     std::uint64_t mended_bits_of_life = 0;
     std::uint64_t damaged_words = 0;  ///< that nothing corrects, as the pool's list says
     std::uint64_t chunks = 0;        ///< in use
-    std::uint64_t scrubbed_words = 0;  ///< looked at by scrubbers
+    std::uint64_t scrubbed_words = 0;  ///< checked by scrubbers
     std::uint64_t scrub_rounds = 0;    ///< that they ended
     /// What transactions of the calling thread have stored to pools, with the codes: homes at each commit, and new
     /// blocks. With `on_power_fail` no other byte of a commit reaches the pool; elsewhere its record does, too.
@@ -123,8 +123,8 @@ private:
 
 #include <new>
 
-/// Room for a T in a static variable of the pool. The T is made by its default constructor in the first block that
-/// accesses it in the pool's life, as a part of that transaction; its destructor never runs.
+/// Room for a T in a static variable of the pool. The first block ever to access it constructs the T by the default
+/// constructor, as a part of that transaction; its destructor never runs.
 template <class T>
 class dnv_object {
 public:

@@ -74,8 +74,8 @@ public:
     /// std::bad_alloc, of f or of the commit, rolls back and propagates. The result of f is moved once more after the
     /// commit; the move must not throw.
     /// An engine that isolates (cc_htm) needs no lock, runs f again after a conflict, and requires locks with try_lock.
-    /// What holds if the process dies inside: nothing of f or all of it; all of it once the call has returned, but at
-    /// level lag, where the last lag.commits that have returned may be missing.
+    /// What holds if the process dies inside: nothing of f or all of it; all of it once the call has returned, except
+    /// at level lag, where the last lag.commits that have returned may be missing.
     /// Errors: transaction_too_large, out_of_space, misuse, aborted, outcome_unknown, poisoned.
     template <class... LocksAndF>
     auto atomically(LocksAndF&&... locks_and_f) {

@@ -76,7 +76,7 @@ result<std::unique_ptr<trigger>> daemon_link(const std::string& path, std::chron
     if (!got) return got.error();
     if (got->what == kind::fails_later)
         return error{.code = errc::level_unavailable,
-                     .what = "the power daemon says that the power will fail, or does not hear of it any more",
+                     .what = "the power daemon reports a coming power failure, or has lost a trigger",
                      .path = path};
     if (got->what != kind::heartbeat)
         return error{.code = errc::io, .what = "the power daemon does not begin with a heartbeat", .path = path};
@@ -92,7 +92,7 @@ result<std::uint64_t> notify_daemon(const std::string& path, notice what) {
     if (!got) return got.error();
     if (got->what == kind::refused)
         return error{.code = errc::permission_denied,
-                     .what = "the power daemon takes this from root and its own user only",
+                     .what = "only root and the power daemon's own user may send notices",
                      .path = path};
     return got->count;
 }
