@@ -92,10 +92,10 @@ struct dnv_scrub_options {
     std::uint64_t bytes_per_second = 16 << 20;          ///< of the program's blocks and variables; in steps of 16 KiB
     std::chrono::milliseconds between_rounds{60'000};  ///< from the end of a round to the next one
 };
-/// Starts a thread that looks at every word that has a code, allocated or free, again and again: it corrects flipped
-/// bits, and enters words that nothing corrects in the pool's list, without asking a handler. It takes no lock that a
-/// transaction waits for; on an ordinary file at `power` short transactions of its own bring corrections to the file.
-/// One runs at a time, until dnv_scrub_stop, dnv_close or the end of the program.
+/// Starts a thread that repeatedly checks every word that has a code, allocated or free: it corrects flipped bits, and
+/// enters words that nothing corrects in the pool's list, without asking a handler. It takes no lock that a transaction
+/// waits for; on an ordinary file at `power` short transactions of its own bring corrections to the file. One runs at a
+/// time, until dnv_scrub_stop, dnv_close or the end of the program.
 /// Thread safety, also of the stop: no other thread starts or stops one, or opens or closes the pool.
 /// Errors: misuse (no pool is open, it has no codes, or a scrubber runs), invalid_argument, io.
 holdfast::result<void> dnv_scrub_start(const dnv_scrub_options& options = {});

@@ -112,9 +112,10 @@ public:
         if (auto entered = detail::check_entry(core_.get(), refused_inside); !entered) return entered;
         return core_->checkpoint();
     }
-    /// Returns when every transaction that had committed before the call is home on the medium; others go on meanwhile.
-    /// So nothing that has returned is missing after a crash. For engines that checkpoint (cc_htm). Thread-safe.
-    /// Errors: io, outcome_unknown, poisoned, misuse (also inside a transaction). Source: TXFence, cc-HTM, section 3.2.
+    /// Returns when every transaction that had committed before the call is home on the medium; others continue
+    /// meanwhile. So nothing that has returned is missing after a crash. For engines that checkpoint (cc_htm).
+    /// Thread-safe. Errors: io, outcome_unknown, poisoned, misuse (also inside a transaction). Source: TXFence, cc-HTM,
+    /// section 3.2.
     result<void> fence()
         requires(Engine::description.checkpoints)
     {
@@ -122,7 +123,7 @@ public:
         return core_->fence();
     }
     /// The same, and calls f() while no transaction commits: what it reads of the pool is the state after all
-    /// transactions so far, and the medium has the same state. Private memory of homes is given back. Transactions that
+    /// transactions so far, and the medium has the same state. Private memory of homes is released. Transactions that
     /// are open wait at their end. Several threads may call it; f runs for one at a time, and only reads: a transaction
     /// on a pool of this engine, and every other call that would wait, is misuse there.
     /// What holds if the process dies inside: as for commits before. Errors: as fence, and what f throws.

@@ -97,7 +97,7 @@ struct open_options {
     wrap_options wraps{};
     lag_options lag{};
     pace_options pace{};
-    /// On an ordinary file at `power`: bound on the memory of changed pages that are not given back yet. A checkpoint
+    /// On an ordinary file at `power`: bound on the memory of changed pages that are not released yet. A checkpoint
     /// begins when half is used. A transaction that changes more exceeds it. 0: a quarter of the memory that the
     /// process may use. Pools of lines have no bound.
     std::uint64_t private_bytes = 0;
