@@ -338,7 +338,7 @@ std::string text_of(const power_findings& found) {
     } else if (const auto us = [](std::uint64_t time) { return readable_ns(static_cast<double>(time) * 1000); };
                found.is_on_file) {
         rows.add("save planned",
-                 fmt::format("{} to sync a pool of {}: be warned so long before, and say so in `hold_up`",
+                 fmt::format("{} to sync a pool of {}: the warning must come that early; set `hold_up` accordingly",
                              us(found.budget.sum_us()), readable_bytes(found.pool_bytes)));
     } else {
         rows.add("save planned", fmt::format("{} for a pool of {}: {} to stop threads, {} to copy the log, {} to write "

@@ -54,7 +54,7 @@ void add_pool_copy_command(CLI::App& pool, command_line& line) {
 void add_pool_erase_command(CLI::App& pool, command_line& line) {
     auto* command = pool.add_subcommand("erase", "Make a device of persistent memory empty");
     auto device = std::make_shared<std::string>();
-    command->add_option("DEVICE", *device, "The device, such as /dev/dax0.0; must not be in use. What is on it is lost")
+    command->add_option("DEVICE", *device, "The device, such as /dev/dax0.0; must not be in use. Its contents are lost")
         ->required();
     add_json_flag(*command, line);
     command->callback([device, &line] { line.run = [device, &line] { return erase_device(*device, line.json); }; });

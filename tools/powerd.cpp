@@ -63,7 +63,7 @@ std::optional<notice> meaning_of(const std::string& word) {
     if (word == "back") return notice::back;
     if (word == "later") return notice::later;
     const char* const type = std::getenv("NOTIFYTYPE");
-    if (type == nullptr) fail(errc::invalid_argument, "neither a word nor NOTIFYTYPE says what is to be notified");
+    if (type == nullptr) fail(errc::invalid_argument, "neither the argument nor NOTIFYTYPE names a notice");
     const std::string name(type);
     if (name == "ONLINE") return notice::back;
     // The battery lasts for minutes: time for pools to continue at `power`.

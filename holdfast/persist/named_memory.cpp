@@ -73,7 +73,7 @@ result<named_memory> named_memory::open(const std::string& name) {
     if (::fstat(descriptor, &about) != 0) return system_error("fstat", path, errno);
     // Anybody may put something there.
     if (!S_ISREG(about.st_mode) || about.st_uid != ::geteuid())
-        return error{.code = errc::permission_denied, .what = "it belongs to another user", .path = path};
+        return error{.code = errc::permission_denied, .what = "the named memory belongs to another user", .path = path};
     if (about.st_size == 0) return error{.code = errc::not_found, .what = "the named memory is empty", .path = path};
     return map(path, descriptor, 0, static_cast<std::uint64_t>(about.st_size));
 }

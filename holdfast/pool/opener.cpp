@@ -364,7 +364,7 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open_unready(persist::file fil
     if (auto adopted = pool->adopt_log_outside_pool(); !adopted) return adopted.error();
     // It was there a moment ago: the kernel module may have lost its region meanwhile.
     if (is_armed(pool->superblock_) && !options.accept_not_durable && !is_planted(planted::boot_ignored))
-        return about(pool->path_, errc::not_durable, "the log that was saved of the pool is gone while it is opened");
+        return about(pool->path_, errc::not_durable, "the saved log of the pool disappeared during the opening");
 
     auto heap = heap::open(pool->base_, pool->zones(), pool->superblock_.reserved_bytes);
     if (!heap) {

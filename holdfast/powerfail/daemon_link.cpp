@@ -62,7 +62,7 @@ result<message> answer(const owned_descriptor& socket, const std::string& path) 
     // A signal that stops the thread for a moment is no answer.
     if (persist::detail::retried([&] { return ::poll(&readable, 1, answer_ms); }) != 1 ||
         !got.is_sound(::recv(socket.number(), &got, sizeof got, MSG_DONTWAIT)))
-        return error{.code = errc::io, .what = "what listens there does not answer as a power daemon", .path = path};
+        return error{.code = errc::io, .what = "the process that listens there is not a power daemon", .path = path};
     return got;
 }
 

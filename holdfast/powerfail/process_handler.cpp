@@ -333,7 +333,7 @@ bool process_handler::implementation::can_take(const result<void>& started, bool
     if (lost_.load(std::memory_order_acquire) != nothing_lost) return decline("the handler has been given up");
     if (may_be_failing()) return decline("the power is failing, and no trigger has reported its return");
     // Since `start_threads`, and those whom that is told to may be at the end of giving up what was armed before.
-    if (watcher_->has_lost_trigger()) return decline("what tells that the power fails was lost at this moment");
+    if (watcher_->has_lost_trigger()) return decline("a trigger was lost at this moment");
     // Those of one kind are saved in milliseconds, with all threads stopped; the others in seconds, while threads run.
     if (!pools_.all().empty() && pools_.all().front().is_on_file != on_file)
         return decline(on_file ? "the handler has charge of pools that are not on ordinary files"
