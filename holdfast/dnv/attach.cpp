@@ -45,13 +45,13 @@ result<void> attach_parts() {
         const char* what;
         std::uint64_t offset;
         std::uint64_t bytes;
-    } parts[] = {{"the header", in_pool.header.get(), sizeof(header) * expansion},
+    } parts[] = {{"the header", in_pool.header.get(), sizeof(header) * the_placement.expansion},
                  {"the header of blocks without codes", in_pool.unprotected.get(),
-                  in_pool.unprotected.get() != 0 ? sizeof(unprotected_header) * expansion : 0},
+                  in_pool.unprotected.get() != 0 ? sizeof(unprotected_header) * the_placement.expansion : 0},
                  {"the directory of chunks", in_pool.directory.get(), most_chunks * sizeof(directory_entry)},
-                 {"the region of static variables", in_pool.statics.get(), in_pool.statics_room.get() * expansion},
+                 {"the region of static variables", in_pool.statics.get(),
+                  in_pool.statics_room.get() * the_placement.expansion},
                  {"the list of names of static variables", in_pool.names.get(), in_pool.names_room.get()}};
-    if (auto same = compare_checksums(); !same) return same;
     for (const auto& each : parts)
         if ((each.offset != 0 || each.bytes != 0) && !is_inside(each.offset, each.bytes))
             return corrupt(std::string(each.what) + " of a dnv pool lies outside the pool", each.offset,
@@ -65,12 +65,14 @@ result<void> attach_parts() {
 }
 
 bool is_chunk_inside(const chunk& each, std::uint64_t bytes) noexcept {
-    const std::uint64_t half = the_placement.uncoded_offset();
-    const std::uintptr_t begin = the_placement.heap_begin + (is_unprotected(each.of_class) ? half : 0);
+    const placement& in = the_placement;
+    // Of the window, what covers the pool.
+    const std::uint64_t covers = in.is_coded ? in.coded_bytes : in.heap_bytes;
+    const std::uintptr_t begin = in.heap_begin + (is_unprotected(each.of_class) ? in.uncoded_offset() : 0);
     const std::uint64_t offset = each.begin - begin;
-    return each.begin >= begin && offset < half && bytes != 0 && bytes % window_page == 0 && bytes <= half &&
-           each.of_class < (the_placement.is_coded ? all_classes : classes) && each.count_of_blocks(bytes) != 0 &&
-           is_inside(offset * expansion, bytes * expansion);
+    return each.begin >= begin && offset < covers && bytes != 0 && bytes % window_page == 0 && bytes <= covers &&
+           each.of_class < (in.is_coded ? all_classes : classes) && each.count_of_blocks(bytes) != 0 &&
+           is_inside(offset * in.expansion, bytes * in.expansion);
 }
 
 result<void> attach_chunks() {
@@ -107,27 +109,19 @@ result<std::uint64_t> table_word(unsigned slot) {
 
 result<void> attach(root* in_pool, std::uint64_t reserved_bytes) {
     std::byte* const base = the_space.pool->base();
-    the_placement.heap_begin = reinterpret_cast<std::uintptr_t>(base) / expansion;
-    the_placement.heap_bytes = reserved_bytes;
-    the_placement.doubled_bytes = the_placement.uncoded_offset();
-    the_placement.uncoded_distance = 0 - the_placement.doubled_bytes * expansion;
     the_space.in_pool = in_pool;
+    the_placement = placement::of_pool(base, reserved_bytes, in_pool->is_coded.get() != 0);
     the_space.unlisted_before = read_damages(*in_pool).further;
+    if (auto same = compare_checksums(); !same) return same;
     if (auto inside = attach_parts(); !inside) return inside;
-    the_placement.is_coded = in_pool->is_coded.get() != 0;
-    the_placement.coded_bytes = the_placement.is_coded ? the_placement.doubled_bytes : 0;
     the_space.staged = reinterpret_cast<header*>(window_of(base + in_pool->header.get()));
     the_space.attach_unprotected_header();
     the_space.directory = reinterpret_cast<directory_entry*>(base + in_pool->directory.get());
     auto mapped = the_space.chunks.reserve(the_placement.heap_begin, the_placement.heap_bytes);
     if (!mapped) return mapped;
     // For an audit; a program's own begin here when it opens the pool.
-    if (in_pool->statics_bytes.get() != 0) {
-        the_placement.statics_begin = statics_address;
-        the_placement.statics_bytes = (in_pool->statics_bytes.get() + 7) / 8 * 8;
-        the_placement.statics_distance =
-            reinterpret_cast<std::uintptr_t>(base) + in_pool->statics.get() - statics_address * expansion;
-    }
+    if (in_pool->statics_bytes.get() != 0)
+        the_placement.put_statics(statics_address, in_pool->statics_bytes.get(), base + in_pool->statics.get());
     return attach_chunks();
 }
 

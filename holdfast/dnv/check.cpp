@@ -34,6 +34,12 @@ const root_listing* find_root_of_dnv(const std::vector<root_listing>& roots) noe
     return nullptr;
 }
 
+/// Of another version the words are elsewhere. Errors: root_mismatch.
+result<void> compare_version(const open_pool& pool) {
+    auto found = find_root(pool, root::name, {sizeof(root), alignof(root), root::version});
+    return found ? result<void>{} : std::move(found).give_error();
+}
+
 /// A program died before its first dnv_open had made what the root names: the next one makes it.
 bool is_unmade(const std::byte* in_pool) noexcept {
     static constexpr std::byte zeros[offsetof(root, life)]{};
@@ -80,6 +86,7 @@ auto look_inside(const std::string& path, decltype(std::declval<F>()()) nothing,
     if (listed != nullptr && is_unmade((*pool)->base() + listed->offset)) return nothing;
     if (listed == nullptr)
         return error{.code = errc::corrupt, .what = "the root \"dnv\" is missing or has another size", .path = path};
+    if (auto same = compare_version(**pool); !same) return std::move(same).give_error();
     const attached read(**pool, (*pool)->base() + listed->offset, (*pool)->info().reserved_bytes);
     if (!read.problem()) return read.problem().error();
     return look();
@@ -112,6 +119,10 @@ std::optional<contents_finding> check_contents(const open_pool& pool, const std:
     }
     if (listed == nullptr) {
         found.problem = "the root \"dnv\" is missing or has another size";
+        return found;
+    }
+    if (auto same = compare_version(pool); !same) {
+        found.problem = same.error().text();
         return found;
     }
     auto& inspected = const_cast<open_pool&>(pool);

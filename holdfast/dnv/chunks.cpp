@@ -22,9 +22,9 @@ constinit thread_local attempt attempt_of_this_thread;
 bool space::are_zeros(const stm::word* first, std::size_t words) noexcept {
     constexpr std::size_t at_once = 64;
     static constexpr ecc::coded_word zeros[at_once];
+    const std::size_t word_bytes = sizeof *first * the_placement.expansion;
     for (std::size_t done = 0; done < words; done += at_once)
-        if (std::memcmp(place_of(first + done), zeros, std::min(at_once, words - done) * sizeof *zeros) != 0)
-            return false;
+        if (std::memcmp(place_of(first + done), zeros, std::min(at_once, words - done) * word_bytes) != 0) return false;
     return true;
 }
 
@@ -89,21 +89,24 @@ std::optional<chunk_map::found> chunk_map::at_slot(unsigned slot) const noexcept
 
 namespace {
 
+/// Of the pool.
+constexpr std::size_t least_run_bytes = 64 << 10;
+
 std::size_t smallest_chunk_bytes(unsigned of_class) noexcept {
     // The link of one block takes a page.
     const std::size_t for_links = is_unprotected(of_class) ? window_page : 0;
-    return std::max(block_bytes(of_class) + for_links, 16 * window_page);
+    return std::max(block_bytes(of_class) + for_links, least_run_bytes / the_placement.expansion);
 }
 
 /// Bytes of the window that a new chunk should have: few chunks for a large pool, many for a small one.
 std::size_t wanted_chunk_bytes(unsigned of_class, std::uint64_t pool_bytes) noexcept {
-    const std::size_t share = std::bit_ceil(static_cast<std::size_t>(pool_bytes / 4096));
-    return std::max(smallest_chunk_bytes(of_class), share);
+    const std::size_t share = std::bit_ceil(static_cast<std::size_t>(pool_bytes / 2048));
+    return std::max(smallest_chunk_bytes(of_class), share / the_placement.expansion);
 }
 
 std::byte* allocate_run(std::size_t bytes) {
-    std::byte* const made = engine::allocate(bytes * expansion, 64);
-    HOLDFAST_ASSERT_ALWAYS(reinterpret_cast<std::uintptr_t>(made) % (window_page * expansion) == 0,
+    std::byte* const made = engine::allocate(bytes * the_placement.expansion, 64);
+    HOLDFAST_ASSERT_ALWAYS(reinterpret_cast<std::uintptr_t>(made) % (window_page * coded_expansion) == 0,
                            "what is as large as a chunk is a run of whole pages");
     return made;
 }
@@ -140,7 +143,7 @@ result<void> make_unprotected_header() {
     const auto sum = [&] { in_pool.checksum = in_pool.checksum_of_words(); };
     const bool too_late = is_planted(planted::unprotected_header_summed_late);
     auto made = the_space.handle->atomically([&] {
-        in_pool.unprotected = make_zeros(sizeof(unprotected_header) * expansion);
+        in_pool.unprotected = make_zeros(sizeof(unprotected_header) * coded_expansion);
         if (!too_late) sum();
     });
     if (made && too_late) made = the_space.handle->atomically(sum);

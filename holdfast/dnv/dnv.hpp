@@ -29,7 +29,7 @@
 
 /// How a pool is opened. `bytes`, `reserved_bytes`, `log_bytes` and `protect` apply only when a pool is created.
 struct dnv_options {
-    std::uint64_t bytes = 64 << 20;          ///< of the file; blocks take twice their size of it
+    std::uint64_t bytes = 64 << 20;          ///< of the file; with codes blocks take twice their size of it
     std::uint64_t reserved_bytes = 0;        ///< address range for growth; 0: as create_options
     std::uint64_t log_bytes = 0;             ///< as create_options
     holdfast::level durability = holdfast::level::power;  ///< as open_options

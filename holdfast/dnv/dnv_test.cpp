@@ -177,6 +177,25 @@ TEST_F(Dnv, APoolWhoseFirstOpeningWasKilledIsSound) {
     }
 }
 
+/// Its words may be elsewhere.
+TEST_F(Dnv, APoolOfAnotherVersionIsRefusedAndStaysAsItIs) {
+    create_options asked;
+    asked.bytes = options_.bytes;
+    asked.durability = options_.durability;
+    auto made = engine::pool::create(path(), asked).value();
+    ASSERT_TRUE(made.root<root>(root::name, "2"));
+    ASSERT_TRUE(made.atomically([&] { made.root<root>(root::name, "2").value()->header = 4096; }));
+    ASSERT_TRUE(made.close());
+    const auto opened = dnv_open(path(), options_);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, errc::root_mismatch) << opened.error().text();
+    const auto checked = check_pool(path(), check_contents).value();
+    EXPECT_FALSE(checked.sound());
+    EXPECT_EQ(list_damages_of(path()).error().code, errc::root_mismatch);
+    EXPECT_EQ(mend_pool(path()).error().code, errc::root_mismatch);
+    EXPECT_EQ(engine::pool::open(path(), asked).value().root<root>(root::name, "2").value()->header.get(), 4096u);
+}
+
 TEST_F(Dnv, WhatAThreadStoresToThePoolIsCountedWithItsCodes) {
     for (const bool protect : {true, false}) {
         options_.protect = protect;

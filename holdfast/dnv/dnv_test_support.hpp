@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -46,6 +47,8 @@ protected:
         directory_ = mkdtemp(name);
         options_.bytes = 16 << 20;
         options_.durability = level::process;
+        // A run of its own for pools without codes.
+        options_.protect = std::getenv("HOLDFAST_DNV_WITHOUT_CODES") == nullptr;
     }
     ~Dnv() override {
         if (the_space.pool != nullptr) static_cast<void>(dnv_close());

@@ -214,15 +214,37 @@ TEST_F(Dnv, AnAuditNamesWhereUnusedBlocksBeginBehindTheirEnd) {
     }
 }
 
-TEST_F(Dnv, AnUnprotectedPoolHasNoCodes) {
+TEST_F(Dnv, AnUnprotectedPoolHasNoCodesAndItsWordsSideBySide) {
     options_.protect = false;
     open();
     push_some(20);
-    place_of(first_node())->code = 12345;
-    expect_sound_list(20);
+    std::uint64_t* const block = fill_unprotected(100, 5, [](void*) {});
+    for (unsigned at = 0; at < 100; ++at) EXPECT_EQ(&place_of(block + at)->word, &place_of(block)->word + at);
+    EXPECT_EQ(&place_of(address_of_count() + 1)->word, &place_of(address_of_count())->code);
+    place_of(block + 3)->word ^= 3;
+    EXPECT_EQ(sum_of_words(block, 100), 501u) << "the flip of 5 to 6 is not noticed";
     options_.protect = true;
     reopen();
     expect_sound_list(20);
+    expect_sound_pool(21);
+}
+
+/// With codes the same bytes hold half of it.
+TEST_F(Dnv, AnUnprotectedPoolHoldsAsMuchAsItIsLarge) {
+    for (const bool protect : {true, false}) {
+        options_.protect = protect;
+        open();
+        std::uint64_t bytes = 0;
+        while (dnv_malloc(16 << 10) != nullptr) bytes += 16 << 10;
+        const double share = protect ? 0.5 : 1;
+        EXPECT_GT(static_cast<double>(bytes), 0.8 * share * static_cast<double>(options_.bytes));
+        EXPECT_LT(static_cast<double>(bytes), share * static_cast<double>(options_.bytes));
+        expect_sound_pool(bytes / (16 << 10));
+        reopen();
+        expect_sound_pool(bytes / (16 << 10));
+        ASSERT_TRUE(dnv_close());
+        std::filesystem::remove(path());
+    }
 }
 
 }  // namespace

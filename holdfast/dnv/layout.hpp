@@ -118,7 +118,7 @@ struct damages {
 /// The root "dnv". Not staged.
 struct root {
     static constexpr const char* name = "dnv";
-    static constexpr const char* version = "2";
+    static constexpr const char* version = "3";
 
     engine::field<std::uint64_t> is_coded;
     engine::field<std::uint64_t> header;         ///< its offset in the pool

@@ -15,6 +15,10 @@ bool home::look_at_many(const stm::word* first, std::size_t count, void* to) noe
         stm::detail::load_homes(first, count, to);
         return true;
     }
+    if (the_placement.expansion == 1) {
+        stm::detail::load_homes(&place_of(first)->word, count, to);
+        return true;
+    }
     auto* out = static_cast<unsigned char*>(to);
     bool sound = true;
     for (std::size_t i = 0; i < count; ++i) {
@@ -36,6 +40,16 @@ void home::store_range(void* to, const void* from, std::size_t bytes) noexcept {
             stm::word value;
             std::memcpy(&value, in + at, sizeof value);
             persist::store_pair(&place->word, value, ecc::encode(value), persist::site::dnv_home);
+        }
+        return;
+    }
+    if (is_whole && the_placement.expansion == 1 && keeps(to)) {
+        stm::word* place = &place_of(to)->word;
+        const auto* in = static_cast<const unsigned char*>(from);
+        for (std::size_t at = 0; at < bytes; at += sizeof(stm::word), ++place) {
+            stm::word value;
+            std::memcpy(&value, in + at, sizeof value);
+            persist::store_word(place, value, 0xFF, persist::site::dnv_home);
         }
         return;
     }

@@ -66,7 +66,7 @@ result<root*> open_root(bool is_coded) {
     root& made = **found;
     auto done = the_space.handle->atomically([&] {
         made.is_coded = is_coded ? 1 : 0;
-        made.header = make_zeros(sizeof(header) * expansion);
+        made.header = make_zeros(sizeof(header) * expansion_of(is_coded));
         made.directory = make_zeros(most_chunks * sizeof(directory_entry));
         made.checksum = made.checksum_of_words();
     });
@@ -77,7 +77,7 @@ result<root*> open_root(bool is_coded) {
 /// Makes zeros of pages in [begin, end) whose words do not fit their codes, up to `at_most` bytes. Returns where it has
 /// ended. Requires: a transaction of the pool is open.
 std::byte* zero_some(std::byte* begin, std::byte* end, std::uint64_t at_most) {
-    constexpr std::uint64_t page = window_page * expansion;
+    constexpr std::uint64_t page = window_page * coded_expansion;
     for (std::uint64_t zeroed = 0; begin != end && zeroed < at_most; begin += page) {
         // A copy: where loads are observed it is one.
         ecc::coded_word copy[page / sizeof(ecc::coded_word)];
@@ -97,7 +97,7 @@ result<void> zero_codes(const chunk& each, std::uint64_t bytes) {
     constexpr std::uint64_t fits_into_any_log = 16 << 10;
     std::uint64_t at_once = 1 << 20;
     auto* begin = reinterpret_cast<std::byte*>(place_of(reinterpret_cast<const void*>(each.begin)));
-    for (std::byte* const end = begin + bytes * expansion; begin != end;) {
+    for (std::byte* const end = begin + bytes * coded_expansion; begin != end;) {
         auto done = the_space.handle->atomically([&] { return zero_some(begin, end, at_once); });
         if (done)
             begin = *done;
@@ -204,7 +204,7 @@ result<void> open_parts(engine::pool opened, bool protects) {
     if (persists) the_space.stores_fresh_home = false;
     const auto base = reinterpret_cast<std::uintptr_t>(the_space.pool->base());
     const std::uint64_t reserved = the_space.handle->info().reserved_bytes;
-    auto window = persist::address_range::reserve(the_space.pool->path(), base / expansion, reserved);
+    auto window = persist::address_range::reserve(the_space.pool->path(), base / coded_expansion, reserved);
     if (!window) return std::move(window).give_error();
     the_space.window = std::move(*window);
     auto in_pool = open_root(protects);

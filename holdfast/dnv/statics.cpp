@@ -45,6 +45,9 @@ constexpr std::uint64_t up_to(std::uint64_t bytes, std::uint64_t unit) noexcept 
     return (bytes + unit - 1) / unit * unit;
 }
 
+/// The bytes of the pages that the section is on.
+std::uint64_t section_pages() noexcept { return up_to(section_bytes(), 4096); }
+
 error not_placed() {
     error reason{.code = errc::misuse,
                  .what = "the static variables of this program are not where a pool can keep them"};
@@ -95,7 +98,7 @@ result<void> compare(const space& open, const std::vector<static_variable>& in_p
 
 /// As it is once its flipped bits are corrected, if they can be.
 std::optional<std::uint64_t> word_in_pool(const std::byte* region, std::uint64_t at) noexcept {
-    const auto& place = *reinterpret_cast<const ecc::coded_word*>(region + at * expansion);
+    const auto& place = *reinterpret_cast<const ecc::coded_word*>(region + at * the_placement.expansion);
     if (!the_placement.is_coded) return place.word;
     const ecc::repair_result repaired = ecc::repair(place);
     return repaired ? std::optional(repaired.right.word) : std::nullopt;
@@ -118,7 +121,8 @@ result<void> store_initial_values(space& open, std::byte* region, std::uint64_t 
                 if (!there) continue;
                 std::memcpy(&both.word, &*there, kept);
                 if (the_placement.is_coded) both.code = ecc::encode(both.word);
-                store_bytes(current_transaction<engine>(), region + at * expansion, &both, sizeof both);
+                store_bytes(current_transaction<engine>(), region + at * the_placement.expansion, &both,
+                            sizeof both.word * the_placement.expansion);
             }
         });
         if (!stored) return stored;
@@ -130,10 +134,11 @@ result<void> store_initial_values(space& open, std::byte* region, std::uint64_t 
 /// of it. Requires: a transaction of the pool is open.
 void copy_region(std::byte* to, std::byte* from, std::uint64_t words) {
     auto& open = current_transaction<engine>();
-    store_bytes(open, to, from, words * sizeof(ecc::coded_word));
+    store_bytes(open, to, from, words * sizeof(stm::word) * the_placement.expansion);
+    if (!the_placement.is_coded) return;
     constexpr ecc::coded_word zeros;
     for (std::uint64_t at = 0; at < words; ++at, from += sizeof zeros)
-        if (the_placement.is_coded && !ecc::is_valid(*reinterpret_cast<const ecc::coded_word*>(from)))
+        if (!ecc::is_valid(*reinterpret_cast<const ecc::coded_word*>(from)))
             store_bytes(open, from, &zeros, sizeof zeros);
 }
 
@@ -145,7 +150,7 @@ result<std::uint64_t> region_for(space& open, std::uint64_t bytes) {
     const std::uint64_t wanted = up_to(std::max<std::uint64_t>(2 * bytes, 32 << 10), window_page);
     return open.handle->atomically([&] {
         std::byte* const base = open.pool->base();
-        std::byte* const made = engine::allocate(wanted * expansion, 64);
+        std::byte* const made = engine::allocate(wanted * the_placement.expansion, 64);
         if (there != 0) {
             copy_region(made, base + there, up_to(in_pool.statics_bytes.get(), sizeof(stm::word)) / sizeof(stm::word));
             engine::deallocate(base + there);
@@ -236,12 +241,8 @@ result<void> open_statics(space& open) {
         if (auto entered = enter_names(open, write_names(*variables), bytes); !entered) return entered;
         if (auto stored = too_late ? store() : result<void>{}; !stored) return stored;
     }
-    const std::uint64_t window = up_to(bytes, window_page * expansion);
-    if (auto taken = persist::allow_access(holdfast_dnv_statics_begin, window, false); !taken) return taken;
-    the_placement.statics_distance =
-        reinterpret_cast<std::uintptr_t>(open.pool->base()) + *region - statics_address * expansion;
-    the_placement.statics_begin = statics_address;
-    the_placement.statics_bytes = up_to(bytes, sizeof(stm::word));
+    if (auto taken = persist::allow_access(holdfast_dnv_statics_begin, section_pages(), false); !taken) return taken;
+    the_placement.put_statics(statics_address, bytes, open.pool->base() + *region);
     open_variables = std::move(*variables);
     return {};
 }
@@ -249,8 +250,7 @@ result<void> open_statics(space& open) {
 void close_statics() noexcept {
     // A page whose access cannot be given back is found by its next use.
     if (!open_variables.empty())
-        static_cast<void>(persist::allow_access(holdfast_dnv_statics_begin,
-                                                up_to(section_bytes(), window_page * expansion), true));
+        static_cast<void>(persist::allow_access(holdfast_dnv_statics_begin, section_pages(), true));
     open_variables.clear();
 }
 
