@@ -1,5 +1,5 @@
-// The commands that are programs of their own, beside this one: they bring packages and compile times that the others
-// do not need, and the explorer links another build of the library.
+// The commands that are programs of their own, in the folder of this one: they bring packages and compile times that
+// the others do not need, and the explorer links another build of the library.
 #include "command.hpp"
 
 #include <holdfast/base/result.hpp>
@@ -49,7 +49,7 @@ std::filesystem::path path_of(const program_beside& which) {
     ::execv(program.c_str(), pointers.data());
     error reason{.code = errno == ENOENT ? errc::not_found : errc::io,
                  .what = std::string("holdfast ") + which.command +
-                         " is a program beside this one, which does not start: " + std::strerror(errno),
+                         " is a separate program, which does not start: " + std::strerror(errno),
                  .path = program.string(),
                  .remedy = std::string("`make build` builds it, and the component `") + which.component +
                            "` of an installation has it"};

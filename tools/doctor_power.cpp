@@ -241,8 +241,8 @@ void add_module(table& rows, const power_findings& found) {
     const powerfail::module_state& module = *found.module;
     std::string on;
     for (const std::string& each : module.triggers) on += (on.empty() ? "" : ", ") + each;
-    if (on.empty()) on = "nobody";
-    rows.add("kernel module", std::string(powerfail::usual_module_device) + ", told by " + on);
+    if (on.empty()) on = "none";
+    rows.add("kernel module", std::string(powerfail::usual_module_device) + ", triggers: " + on);
     rows.add("its save", fmt::format("{} for the {} that are registered; it may take {} of a hold-up of {}",
                                      text_of_time(module.save), readable_bytes(module.registered_bytes),
                                      text_of_time(module.budget), text_of_time(module.hold_up)));
