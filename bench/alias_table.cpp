@@ -128,7 +128,7 @@ private:
     std::vector<std::uint64_t> absent_;
     std::uint64_t batches_ = 0;
     std::uint32_t value_ = 0;
-    volatile std::uint32_t loaded_ = 0;  ///< so that nothing is looked up in vain
+    volatile std::uint32_t loaded_ = 0;  ///< so that the compiler keeps the lookups
 };
 
 }  // namespace

@@ -129,7 +129,7 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
     bench->add_option("SUITE", all->suite, "What to measure")->required()->check(tools::one_of(names));
     bench->add_flag("--quick", all->asked.quick, "Fewer cases, shorter batches: half a minute to three minutes");
     bench->add_flag("--trial", all->asked.trial,
-                    "Batches of a moment: shows that a suite runs, the times mean nothing");
+                    "Very short batches: check that a suite runs; the times are meaningless");
     bench->add_option("--json", all->asked.json_path, "Write the records to this file as a JSON array")
         ->type_name("FILE");
     bench->add_option("--dir", all->asked.directory, "Directory for pools on an ordinary file")
@@ -148,12 +148,12 @@ void add_bench_command(CLI::App& command, std::function<int()>& chosen) {
     bench->add_option("--engine", all->asked.engines, "Only this engine or rival, or none for the floors (repeatable)")
         ->type_name("NAME");
     bench->add_option("--case", all->asked.cases,
-                      "Of stamp only this program, by its usual name, as kmeans-low or kmeans-low++ (repeatable)")
+                      "Only this program of stamp, such as kmeans-low or kmeans-low++ (repeatable)")
         ->type_name("NAME")
         ->check(tools::one_of(stamp_case_names()));
     bench->add_option("--external", all->asked.external,
-                      "Records of the same form that another program measured in the same minutes: shown beside\n"
-                      "ours, with the ratio, by sps, hash, btree and rbtree (repeatable)")
+                      "Records of the same form that another program measured in the same minutes; sps, hash, btree\n"
+                      "and rbtree print them next to ours, with the ratio (repeatable)")
         ->type_name("FILE");
     bench->footer("nvram is tmpfs emulating byte-addressable NVRAM: write-backs and fences are issued, and\n"
                   "nothing survives a power cut. Rivals run in child processes in the same invocation.");

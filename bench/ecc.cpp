@@ -76,7 +76,7 @@ private:
     std::vector<coded_word> coded_;
     bool stores_;
     std::uint64_t invalid_ = 0;
-    volatile std::uint64_t loaded_ = 0;  ///< so that nothing is loaded in vain
+    volatile std::uint64_t loaded_ = 0;  ///< so that the compiler keeps the loads
 };
 
 /// Repairs of random words with random patterns of a number of flips.
@@ -116,7 +116,7 @@ private:
     }
 
     std::vector<coded_word> damaged_;
-    volatile std::uint64_t repaired_ = 0;  ///< so that nothing is repaired in vain
+    volatile std::uint64_t repaired_ = 0;  ///< so that the compiler keeps the repairs
 };
 
 parameters ecc_parameters(const char* level) {

@@ -46,7 +46,7 @@ std::vector<record> read_one(const std::string& path, const std::string& suite) 
             refuse(path, "an external time", "above 0 ns", fmt::format("{} of {}", all[i].value, all[i].engine));
         for (std::size_t j = 0; j < i; ++j)
             if (all[i].engine == all[j].engine && is_same_case(all[i], all[j]) && is_same_case(all[j], all[i]))
-                refuse(path, "an external case stands twice", "one record for each engine, case and its parameters",
+                refuse(path, "an external case occurs twice", "one record for each engine, case and its parameters",
                        fmt::format("two of {}, {}", all[i].engine, all[i].case_name));
     }
     return all;

@@ -166,8 +166,8 @@ void add_figures_command(CLI::App& command, std::function<int()>& chosen) {
         ->check(CLI::ExistingFile);
     figures
         ->add_option("--shard", line->shard,
-                     "Of simulated runs only every N-th, beginning with the I-th: leaves their records in the "
-                     "directory, for --records, and draws nothing")
+                     "Run only every N-th simulation, beginning with the I-th; leave the records in the directory "
+                     "(for --records) and draw nothing")
         ->type_name("I/N")
         ->check([](const std::string& text) {
             const bool is_share = text.find_first_not_of("0123456789/") == std::string::npos &&

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t table_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t bound_bytes = table_bytes / 4;
 constexpr std::uint64_t table_log_bytes = 256u << 10;
-/// So many that half of the bound is used several times in a batch.
+/// Enough to use half of the bound several times in a batch.
 constexpr std::uint64_t words_of_batch = 8'000;
 
 struct table_root {

@@ -35,8 +35,8 @@ enum holdfast_cache_answer {
     HOLDFAST_CACHE_NOT_A_NUMBER, /**< increment, decrement: the value is not a decimal number below 2^64 */
     HOLDFAST_CACHE_BAD_KEY,
     HOLDFAST_CACHE_TOO_LARGE,    /**< the value is longer than allowed */
-    HOLDFAST_CACHE_FAILED        /**< the pool failed, or a pointer is NULL; nothing has happened, but evictions. After
-                                  * a failed sync all of it may have happened: the message says so */
+    HOLDFAST_CACHE_FAILED        /**< the pool failed, or a pointer is NULL; no effect, except possible evictions. After
+                                  * a failed sync it may have taken effect: the message says so */
 };
 
 /** Zero is the default of each. All but `at_process` and `tmpfs_is_nvram` apply only when the cache is created. */

@@ -55,14 +55,14 @@ struct cache_number {
 /// Each command is one transaction, with what it evicts and counts (cache.hpp names the exception).
 /// What holds if the process dies inside a command: all of it has happened, or nothing. A command that has returned has
 /// happened.
-/// Where the pool has no room for a value that the limit allows, items are evicted in steps before it.
-/// Errors of every command: those of basic_pool::atomically, out_of_space where the pool has no room for a value even
-/// without all others; nothing has happened then, but perhaps evictions. After outcome_unknown, though, all may have
-/// happened. An answer is not an error.
+/// If the pool has no room for a value that the limit allows, items are evicted in steps first.
+/// Errors of every command: those of basic_pool::atomically, out_of_space if the value does not fit in an empty cache.
+/// After an error the command has had no effect, except possible evictions; after outcome_unknown it may have taken
+/// effect. An answer is not an error.
 class pool_cache {
 public:
-    /// Opens the cache at `path`, or creates it, also in a pool in whose creation of a cache a process died; that is
-    /// made larger if it is too small for these options.
+    /// Opens the cache at `path`, or creates it. Completes a creation that a killed process left unfinished, and grows
+    /// that pool if it is too small for these options.
     /// What holds if the process dies inside: the next opening finds the cache as it was, or creates it.
     /// Errors: those of basic_pool::open, create and grow; invalid_argument (settings out of range; no pool is made);
     /// root_mismatch (the pool belongs to another program).
@@ -80,11 +80,11 @@ public:
     result<cache_answer> add(std::string_view key, const cache_value& value, std::uint64_t now_s);
     /// Stores it if the key is there.
     result<cache_answer> replace(std::string_view key, const cache_value& value, std::uint64_t now_s);
-    /// Puts the text behind the value that is there; flags and lifetime remain.
+    /// Appends the text to the value; flags and lifetime remain.
     result<cache_answer> append(std::string_view key, std::string_view text, std::uint64_t now_s);
-    /// Puts the text before it.
+    /// Inserts the text before the value.
     result<cache_answer> prepend(std::string_view key, std::string_view text, std::uint64_t now_s);
-    /// Stores it if the value is still the one of which get said `unique`.
+    /// Stores the value if the item's `unique` has not changed since `get` returned it.
     result<cache_answer> cas(std::string_view key, const cache_value& value, std::uint64_t unique, std::uint64_t now_s);
     /// Adds to a decimal number, modulo 2^64.
     result<cache_number> increment(std::string_view key, std::uint64_t by, std::uint64_t now_s);
@@ -94,7 +94,7 @@ public:
     result<cache_answer> remove(std::string_view key, std::uint64_t now_s);
     /// Gives the item another lifetime.
     result<cache_answer> touch(std::string_view key, std::int64_t lifetime_s, std::uint64_t now_s);
-    /// All items of now are gone, or those of then when `delay_s` seconds have gone by.
+    /// Drops all items now or, with `delay_s`, drops after that time the items that are then present.
     result<void> flush_all(std::int64_t delay_s, std::uint64_t now_s);
     /// All counts, of one moment.
     result<cache_statistics> statistics();

@@ -107,7 +107,7 @@ int main_of(int argc, char** argv) {
     application.add_option("--operations", wanted.operations, "Longest workload to explore, in operations")
         ->capture_default_str();
     application.add_option("--depth", wanted.depth, "Depth of cuts inside recoveries")->capture_default_str();
-    application.add_option("--lives", wanted.lives, "Number of lives of a pool, each ended by a cut (1)")
+    application.add_option("--lives", wanted.lives, "Number of lives (sessions) of a pool, each ended by a cut (1)")
         ->check(CLI::Range(1u, 8u));
     application.add_option("--nested", wanted.nested_one_in, "Cut one in this number of recoveries")
         ->check(CLI::PositiveNumber)
@@ -128,7 +128,7 @@ int main_of(int argc, char** argv) {
             throw CLI::ValidationError("--shard", "expected I/N with I from 1 to N, found " + text);
         wanted.part = {index - 1, count};
     }, "Only the I-th of N parts of the workloads, as I/N");
-    application.add_option("--seed", wanted.seed, "Seed of what is drawn where not everything can be tried")
+    application.add_option("--seed", wanted.seed, "Random seed, used where the search samples")
         ->capture_default_str();
     application.add_option("--replay", wanted.replay, "Only the image of this line of a report");
     application.add_option_function<std::string>("--fault", [&](const std::string& name) {

@@ -1,4 +1,4 @@
-// The front door: everything a program needs.
+// The front door: pools, fields, containers, and the engines whose callers lock.
 #pragma once
 
 #include <holdfast/base/result.hpp>

@@ -117,7 +117,7 @@ struct holdfast_powerfail_status {
 /*
  * Registers a range. In the caller's memory afterwards nothing has changed.
  *   EDQUOT     declined: a save would take longer than it may
- *   ENOTEMPTY  the area has a save that nobody has acknowledged
+ *   ENOTEMPTY  the area has an unacknowledged save
  *   EEXIST     the key's chunk is no area; EACCES: it is another user's; EFBIG: it is too small for the range
  *   EBUSY      the area is registered, or a program uses it
  *   ENOMEM     more pages would be pinned than RLIMIT_MEMLOCK permits

@@ -41,10 +41,14 @@ BANNED_WORDS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "
 # Paths that exist on one machine only.
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(" + "|".join(["wo" + "rk", "ro" + "ot", "home/" + "runner"]) + r")/")
 
-# Turns of phrase that readers stumble over, in pages and in the headers that are installed; also across lines.
-AWKWARD = re.compile(r"\b(" + "|".join(["so many", "for who ", "and its like", "goes home", "at its wish", "comes back whole"])
-                     .replace(" ", r"[\s/*]+") + ")", re.I)
-PLAIN_ENGLISH = re.compile(r"\.md$|^holdfast/(?!.*test).*\.(hpp|h)$|^crash/exploration\.hpp$")
+# Turns of phrase that readers stumble over, in pages, in the headers that are installed, and in the programs that print
+# help and messages; also across lines.
+AWKWARD = ["so many", "for who ", "and its like", "goes home", "at its wish", "comes back whole", "(?:is|are) told of", "in vain",
+           "what came of", "what did not pay", "least and most", "dear(?:er|est)", "stands twice", "go on at"]
+PLAIN_ENGLISH = re.compile(r"\.md$|^holdfast/(?!.*test).*\.(hpp|h)$|^(tools|bench|crash|cache)/(?!.*test).*\.(cpp|hpp|h)$")
+# In pages also these: say "the thread that", "again", "nevertheless" and "after".
+AWKWARD_IN_PAGES = AWKWARD + ["whoever", "anew", "all the same", "without a word", "goes on at",
+                              "behind (?:its|the|a|each|every|one) (?:commit|conflict|fence|transaction)"]
 
 # What only persist/ may do: write back, fence, stream, sync, map.
 MACHINE = re.compile(
@@ -182,8 +186,14 @@ def check_words(path, lines):
             yield Finding(path, number, "tab", "a tab")
 
 
+def any_of(phrases):
+    return re.compile(r"\b(" + "|".join(phrases).replace(" ", r"[\s/*]+") + ")", re.I)
+
+
 def check_english(path, text):
-    for found in AWKWARD.finditer(text) if PLAIN_ENGLISH.search(path) else ():
+    if not PLAIN_ENGLISH.search(path):
+        return
+    for found in any_of(AWKWARD_IN_PAGES if path.endswith(".md") else AWKWARD).finditer(text):
         yield Finding(path, text.count("\n", 0, found.start()) + 1, "english", f"'{' '.join(found.group(0).split())}'")
 
 

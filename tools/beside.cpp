@@ -1,5 +1,5 @@
-// The commands that are programs of their own, beside this one: they bring packages and compile times that the others
-// do not need, and the explorer links another build of the library.
+// The commands that are programs of their own, in the folder of this one: they bring packages and compile times that
+// the others do not need, and the explorer links another build of the library.
 #include "command.hpp"
 
 #include <holdfast/base/result.hpp>
@@ -30,7 +30,7 @@ constexpr std::array programs{
     program_beside{"crash", "holdfast-crash", "Run recovery on every state that a crash may leave", "command", false},
     program_beside{"sim", "holdfast-sim", "Run workloads on a simulated machine with NVRAM", "command", true},
     program_beside{"bench", "holdfast-bench", "Measure engines against floors and rivals", "benchmarks", true},
-    program_beside{"figures", "holdfast-bench", "Draw the papers' figures anew, from measurements made here",
+    program_beside{"figures", "holdfast-bench", "Draw the papers' figures from measurements made here",
                    "benchmarks", true},
 };
 
@@ -49,7 +49,7 @@ std::filesystem::path path_of(const program_beside& which) {
     ::execv(program.c_str(), pointers.data());
     error reason{.code = errno == ENOENT ? errc::not_found : errc::io,
                  .what = std::string("holdfast ") + which.command +
-                         " is a program beside this one, which does not start: " + std::strerror(errno),
+                         " is a separate program, which does not start: " + std::strerror(errno),
                  .path = program.string(),
                  .remedy = std::string("`make build` builds it, and the component `") + which.component +
                            "` of an installation has it"};

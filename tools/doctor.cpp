@@ -262,11 +262,12 @@ void add_doctor_command(CLI::App& application, command_line& line) {
     auto options = std::make_shared<doctor_options>();
     doctor->add_option("PATH", options->path, "A directory or a file")->required();
     doctor->add_flag("--nvram", options->nvram, "Let tmpfs emulate byte-addressable NVRAM (for measurements)");
-    auto* drill = doctor->add_flag("--drill", options->drill, "Let the power of a scratch pool fail and stay");
+    auto* drill = doctor->add_flag("--drill", options->drill,
+                                   "Simulate a power failure of a scratch pool that turns out to be a false alarm");
     doctor->add_option("--threads", options->threads, "Threads that commit meanwhile")
         ->needs(drill)->check(CLI::Range(1, 64))->capture_default_str();
     doctor->add_option("--forget-save", options->forgotten_save,
-                       "Drop the save with this key, of a pool that is gone, from the kernel module's region")
+                       "Delete a save of a deleted pool, by its key, from the kernel module's region")
         ->type_name("KEY");
     add_json_flag(*doctor, line);
     doctor->callback([options, &line] { line.run = [options, &line] { return examine(*options, line.json); }; });

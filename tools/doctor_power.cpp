@@ -123,7 +123,7 @@ void wait_until(const char* what, F&& has_come) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes{1};
     while (!has_come()) {
         if (std::chrono::steady_clock::now() > end)
-            throw failure(error{.code = errc::io, .what = std::string("waited a minute in vain for ") + what});
+            throw failure(error{.code = errc::io, .what = std::string("timed out after a minute waiting for ") + what});
         std::this_thread::yield();
     }
 }
@@ -171,7 +171,7 @@ power_drill drill(scratch_pool& scratch, powerfail::process_handler& handler, un
     const auto begin = std::chrono::steady_clock::now();
     done.alarm = handler.fail_power().value();
     if (done.alarm.at_power != 0) {
-        wait_until("the pool to go on at power", [&] { return scratch.pool->core().durability() == level::power; });
+        wait_until("the pool to continue at power", [&] { return scratch.pool->core().durability() == level::power; });
         done.at_power = std::chrono::steady_clock::now() - begin;
     }
     all.wait_for_more();
@@ -241,8 +241,8 @@ void add_module(table& rows, const power_findings& found) {
     const powerfail::module_state& module = *found.module;
     std::string on;
     for (const std::string& each : module.triggers) on += (on.empty() ? "" : ", ") + each;
-    if (on.empty()) on = "nobody";
-    rows.add("kernel module", std::string(powerfail::usual_module_device) + ", told by " + on);
+    if (on.empty()) on = "none";
+    rows.add("kernel module", std::string(powerfail::usual_module_device) + ", triggers: " + on);
     rows.add("its save", fmt::format("{} for the {} that are registered; it may take {} of a hold-up of {}",
                                      text_of_time(module.save), readable_bytes(module.registered_bytes),
                                      text_of_time(module.budget), text_of_time(module.hold_up)));
@@ -261,7 +261,7 @@ std::string text_of_module_drill(const power_findings& found) {
     times.add(fmt::format("{} copied", readable_bytes(drill.copied_bytes)), text_of_time(drill.copied));
     times.add("written back", text_of_time(drill.flushed));
     times.add("sealed", text_of_time(drill.sealed));
-    times.add("taken back, and all run on", text_of_time(drill.ended));
+    times.add("revoked, and all run on", text_of_time(drill.ended));
     if (drill.missed != 0) times.add("DID NOT STOP IN TIME", fmt::format("{} processors", drill.missed));
     return title + "a false alarm of the whole machine, times since the alarm\n" + times.text();
 }
@@ -281,9 +281,9 @@ power_findings examine_power(const std::string& directory, const persist::storag
     found.hold_up = powerfail::process_handler_options{}.hold_up;
     found.is_on_file = on.kind == persist::medium::file;
     if (on.kind == persist::medium::tmpfs) {
-        found.obstacle = "the medium does not survive the power in any way";
+        found.obstacle = "the medium loses its contents when power fails";
     } else if (!found.is_on_file && !on.lines(0).write_back_needed) {
-        found.obstacle = "the processor's caches survive, and nobody has to save anything";
+        found.obstacle = "the CPU caches are in the persistence domain; no save is needed";
     }
     if (!found.obstacle.empty()) {
         if (drill_threads != 0)
@@ -338,7 +338,7 @@ std::string text_of(const power_findings& found) {
     } else if (const auto us = [](std::uint64_t time) { return readable_ns(static_cast<double>(time) * 1000); };
                found.is_on_file) {
         rows.add("save planned",
-                 fmt::format("{} to sync a pool of {}: be warned so long before, and say so in `hold_up`",
+                 fmt::format("{} to sync a pool of {}: the warning must come that early; set `hold_up` accordingly",
                              us(found.budget.sum_us()), readable_bytes(found.pool_bytes)));
     } else {
         rows.add("save planned", fmt::format("{} for a pool of {}: {} to stop threads, {} to copy the log, {} to write "
@@ -359,7 +359,7 @@ std::string text_of(const power_findings& found) {
         times.add("log copied", ns(alarm.log_copied));
         times.add("written back", ns(alarm.written_back));
         times.add("sealed", ns(alarm.sealed));
-        times.add("taken back, as the power stays", ns(alarm.resumed));
+        times.add("revoked, as the power stays", ns(alarm.resumed));
         times.add("threads run on", ns(alarm.released));
     }
     times.add("pool afterwards", found.drill->is_clean ? fmt::format("clean, with all of {} commits",

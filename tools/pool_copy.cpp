@@ -45,8 +45,8 @@ void add_pool_copy_command(CLI::App& pool, command_line& line) {
     auto options = std::make_shared<options_of_copy>();
     command->add_option("FILE", options->file, "The pool's file or device; must not be in use")->required();
     command->add_option("COPY", options->copy, "The copy: a file that does not exist, or an empty device")->required();
-    command->footer("For a pool on a device, or back to one. A pool that was in use below level power when it\n"
-                    "was killed is refused in its copy; `holdfast pool snapshot` recovers it and copies that.");
+    command->footer("Copies a pool from or to a device. The copy of a pool whose process was killed below level\n"
+                    "power does not open; `holdfast pool snapshot` recovers the pool and copies it.");
     add_json_flag(*command, line);
     command->callback([options, &line] { line.run = [options, &line] { return copy_bytes(*options, line.json); }; });
 }
@@ -54,7 +54,7 @@ void add_pool_copy_command(CLI::App& pool, command_line& line) {
 void add_pool_erase_command(CLI::App& pool, command_line& line) {
     auto* command = pool.add_subcommand("erase", "Make a device of persistent memory empty");
     auto device = std::make_shared<std::string>();
-    command->add_option("DEVICE", *device, "The device, such as /dev/dax0.0; must not be in use. What is on it is lost")
+    command->add_option("DEVICE", *device, "The device, such as /dev/dax0.0; must not be in use. Its contents are lost")
         ->required();
     add_json_flag(*command, line);
     command->callback([device, &line] { line.run = [device, &line] { return erase_device(*device, line.json); }; });

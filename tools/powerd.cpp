@@ -63,7 +63,7 @@ std::optional<notice> meaning_of(const std::string& word) {
     if (word == "back") return notice::back;
     if (word == "later") return notice::later;
     const char* const type = std::getenv("NOTIFYTYPE");
-    if (type == nullptr) fail(errc::invalid_argument, "neither a word nor NOTIFYTYPE says what is to be notified");
+    if (type == nullptr) fail(errc::invalid_argument, "neither the argument nor NOTIFYTYPE names a notice");
     const std::string name(type);
     if (name == "ONLINE") return notice::back;
     // The battery lasts for minutes: time for pools to continue at `power`.
@@ -94,7 +94,7 @@ void add_powerd_command(CLI::App& application, command_line& line) {
     powerd->callback([options, powerd, &line] {
         if (powerd->get_subcommands().empty()) line.run = [options] { return serve(*options); };
     });
-    auto* notified = powerd->add_subcommand("notify", "Tell the daemon; what runs as a hook of NUT or apcupsd");
+    auto* notified = powerd->add_subcommand("notify", "Send a notice to the daemon, for hooks of NUT and apcupsd");
     notified->add_option("WORD", options->word, "fails (within milliseconds), later (in seconds or minutes), or back; "
                                                 "without it the environment's NOTIFYTYPE, as NUT sets it")
         ->check(CLI::IsMember({"fails", "later", "back"}));

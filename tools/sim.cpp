@@ -326,7 +326,7 @@ void add_sim_options(CLI::App& sim_command, sim_request& asked) {
         ->check(CLI::Range(1, 100'000'000))->capture_default_str();
     sim_command.add_option("--element", asked.elements, "8 or 256 bytes")
         ->check(one_of({"int", "string"}))->delimiter(',')->capture_default_str();
-    sim_command.add_option("--keys", asked.keys, "All keys as frequent, or few of them most of the time: zipf, 0.99")
+    sim_command.add_option("--keys", asked.keys, "Distribution of keys: uniform, or zipf with exponent 0.99")
         ->check(one_of({"uniform", "zipf"}))->delimiter(',')->capture_default_str();
     sim_command.add_option("--seed", asked.seed, "Seed of the workload's random numbers")->capture_default_str();
     sim_command.add_option("--design", asked.designs,

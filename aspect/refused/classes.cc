@@ -67,7 +67,7 @@ void refused_one::set() { a = 1; }
 #endif
 
 // CASE no alignment
-// REFUSED ALONE write alignas(64) behind the attribute
+// REFUSED ALONE write alignas(64) after the attribute
 class [[NVM::transactional]] refused_one { int a = 0; public: void set() { a = 1; } };  // HERE
 
 // CASE a class derived from a woven one

@@ -107,7 +107,7 @@ public:
                     false);
         add_lags("tree", "16", "The paper has 4 threads, and the peak at a lag of 80.");
         add_delays("tree", "17", "The paper has 4 threads: both methods lose with slower writes.");
-        return {"cc-HTM: transactions that become durable behind their commit",
+        return {"cc-HTM: transactions that become durable after their commit",
                 "The evaluation, measured again by <code>holdfast bench cchtm</code>. Medians; DRAM in tmpfs emulating "
                 "NVRAM, with write-backs and fences; a delay is added for each line that is written. "
                 "<code>htm_only</code> is concurrency control alone, nothing logged: algorithms in software, and RTM "
@@ -284,8 +284,8 @@ private:
         }
         add("6", "commits pending over the construction of the SSCA2 graph, lag 512, 2 threads",
             "Medians of the batches, as a commit of the first thread found them. The paper has 8 threads, and never "
-            "more than 150 of both colours. Here somebody retires as soon as 128 wait, and beside the one who counts "
-            "only one other commit can be unfinished.",
+            "more than 150 of both colours. Here a thread retires as soon as 128 wait, and besides the counting commit "
+            "only one other can be unfinished.",
             {made});
     }
     void add_responses() {

@@ -93,7 +93,7 @@ paper_section draw_dnv_memory(const std::vector<record>& records, const std::fil
             "power lasts, the paper's last row, the rig decides itself.",
             {{file, title,
               "There the processors were stopped together with the flush of the caches, and the log was written back "
-              "last. Here the log is copied first, and all caches are written back behind it, copy included."}},
+              "last. Here the log is copied first, and all caches are written back after it, copy included."}},
             "Times", table + "</table>\n"};
 }
 

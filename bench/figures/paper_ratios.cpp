@@ -86,7 +86,7 @@ void conclude_bounded_buffer(report& to) {
     const auto all = paper_ratios(to.records());
     if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.ours.has_value(); })) return;
     std::string text =
-        "\nThe paper's ratios beside ours. The delays were chosen for the first two; the rest follows.\n";
+        "\nThe paper's ratios and ours. The delays were chosen for the first two; the rest follows.\n";
     text += fmt::format("  {:<14} {:<22} {:>9} {:<24} {:>16} {:>8}\n", "case", "medium there", "delay ns", "ratio",
                         "paper", "ours");
     for (const auto& one : all) {

@@ -232,7 +232,7 @@ std::vector<statement> statements::of_instructions() const {
             directed(on_both(forced_design, 0, cycles, geometric_mean), "instructions a cycle of fwb over software",
                      "above 1",
                      "Software executes more instructions for a transaction, most of which wait for nothing, so it "
-                     "has more of them a cycle and is slower all the same.")};
+                     "has more of them a cycle and is slower nevertheless.")};
 }
 
 std::vector<statement> statements::of_energy() const {

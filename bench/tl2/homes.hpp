@@ -46,7 +46,7 @@ public:
     }
 
 private:
-    /// So many are looked through faster than sorted.
+    /// Up to this number a search is faster than sorting.
     static constexpr std::size_t few = 16;
 
     void add(std::uintptr_t line) {
@@ -69,7 +69,7 @@ public:
     static constexpr std::size_t bytes_for(std::size_t words) noexcept {
         return (words * sizeof(std::uint64_t) + persist::line_bytes - 1) / persist::line_bytes * persist::line_bytes;
     }
-    /// Room for so many words, and zeros behind them up to a whole line.
+    /// Room for the words, and zeros after them up to a whole line.
     std::uint64_t* begin(std::size_t words) {
         words_.clear();
         const std::size_t all = bytes_for(words) / sizeof(std::uint64_t);

@@ -139,7 +139,7 @@ private:
     static inline std::array<node, 500> nodes{};
     std::array<std::uint8_t, block_bytes> source_{};
     void* block_ = nullptr;
-    volatile std::uint64_t sum_ = 0;  ///< so that nothing is loaded in vain
+    volatile std::uint64_t sum_ = 0;  ///< so that the compiler keeps the loads
 };
 
 /// Answers the parent until it has no more batches.

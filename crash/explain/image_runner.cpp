@@ -56,7 +56,7 @@ struct image_runner::step {
     const std::optional<workload>* life;
 };
 
-/// Decides as a step says, and notes what came of it.
+/// Decides as a step says, and records the result.
 class image_runner::decider final : public chooser {
 public:
     decider(const step& as, std::vector<std::uint64_t> visible, unsigned granule_words)

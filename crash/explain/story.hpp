@@ -28,7 +28,7 @@ struct story {
 /// Shrinks the violation and finds its cause. `wrong`: what the explorer said of it.
 story tell_story(subject& what, const model& how, const scenario& found, const std::string& wrong = {});
 
-/// What came of a replay line.
+/// The result of a replay line.
 struct replayed {
     std::optional<std::string> impossible;  ///< why there is no such image
     bool followed = true;                   ///< it is the very image; otherwise one as near to it as there is

@@ -68,7 +68,7 @@ std::string timeline_legend() {
     add(sample("span maybe"), "not durable yet");
     add(cell("kept"), "uncertain word that survived");
     add(cell("lost"), "older than stored");
-    add(cell("unread"), "nobody read it");
+    add(cell("unread"), "not read");
     add(circle("kept"), "read: what was stored last");
     add(circle("lost"), "read: something older");
     return fmt::format("<svg class='timeline legend' viewBox='0 0 1130 54' width='1130' "

@@ -128,7 +128,7 @@ std::span<const unshown_fault> unshown_faults() {
     constexpr std::string_view synced_before =
         "opening syncs first, and what recovery then writes is ordered for power";
     constexpr std::string_view before_trimming =
-        "behind the end of its commit it still comes before whatever trims the log";
+        "after the end of its commit it still comes before everything that trims the log";
     static constexpr unshown_fault all[] = {
         {"undo", {left_out, event_kind::fence, site::log_commit_fence}, nothing_lost},
         {"undo", {late, event_kind::fence, site::log_commit_fence}, nothing_lost},
@@ -144,14 +144,14 @@ std::span<const unshown_fault> unshown_faults() {
         {"redo", {in_code, {}, {}, &planted::torn_sequences_ignored},
          "recovery has emptied the header under whose salt a torn record might come to verify"},
         {"redo", {in_code, {}, {}, &planted::one_slot_renewed},
-         "of two slots the higher counts, and what the other would lead to is behind emptied headers"},
+         "of two slots the higher counts, and what the other would lead to follows emptied headers"},
         {"redo", {in_code, {}, {}, &planted::stronger_level_recorded_early}, synced_before},
         {"undo", {in_code, {}, {}, &planted::stronger_level_recorded_early}, synced_before},
         {"undo_paper", {in_code, {}, {}, &planted::stronger_level_recorded_early}, synced_before},
         {"lines", {left_out, event_kind::order, site::line_order}, for_the_compiler},
         {"softwrap", {late, event_kind::fence, site::wrap_home_fence}, before_trimming},
         {"cc_htm", {late, event_kind::fence, site::wrap_home_fence}, before_trimming},
-        {"lines", {late, event_kind::fence, site::lines_recovered_fence}, "nothing stands behind it in the recovery"},
+        {"lines", {late, event_kind::fence, site::lines_recovered_fence}, "nothing follows it in the recovery"},
     };
     return all;
 }

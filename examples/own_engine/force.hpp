@@ -8,7 +8,7 @@ namespace holdfast {
 /// A transaction of the force engine. One per thread, reused.
 class force_transaction final : public write_aside_transaction {
 public:
-    /// Decides the transaction: logged, and what it stored is home. Afterwards the caller's locks may go.
+    /// Commits: logs the stores and stores their homes. The caller may release its locks afterwards.
     result<void> seal() { return has_stores() ? commit() : result<void>{}; }
     result<void> settle();
 

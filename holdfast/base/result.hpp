@@ -60,7 +60,7 @@ struct error {
     std::string text() const;
 };
 
-/// The error that has only its code: what remains of one for which there is no memory. Lives forever.
+/// An error that has only its code, for when there is no memory for a complete one. It is never destroyed.
 const error& bare_error(errc code) noexcept;
 
 namespace detail {
@@ -78,7 +78,7 @@ kept_error keep(error&& reason) noexcept;
 kept_error keep(const error& reason) noexcept;
 
 /// An error created in advance, to be returned where nothing may be allocated: in a signal handler. Created at most
-/// eight times in a program; lives forever. Thread-safe.
+/// eight times in a program; never destroyed. Thread-safe.
 const error& make_lasting(error reason);
 /// Returns one, or a bare one.
 kept_error keep_lasting(const error& reason) noexcept;

@@ -8,8 +8,8 @@
 //     handler runs. Returning from the handler brings the interrupted state back, with its mark.
 //   * So the mark says: since this control word was set no handler has begun that did not return. That holds for nested
 //     handlers (each begins without it), after siglongjmp out of one (the control word stays the handler's; then the
-//     stack is looked at once more), and for coroutines, whose switches keep the control word with the stack.
-//   * Whoever resets the control word (fninit, a restored environment) only makes us look again.
+//     stack is examined once more), and for coroutines, whose switches keep the control word with the stack.
+//   * A reset of the control word (fninit, a restored environment) only makes the library look again.
 // What would go unseen: a handler that installs a floating-point environment that was saved outside of all handlers.
 //
 // An emulator may deliver signals without resetting the state. None that we know of registers restartable sequences,

@@ -73,7 +73,7 @@ private:
     };
 
     static void require_above(const held_key& last, const argument& key) {
-        if (!is_less(last, key)) fail(errc::misuse, "keys that are not in the order of the btree map");
+        if (!is_less(last, key)) fail(errc::misuse, "the keys are not in ascending order");
     }
     void add_leaf(const argument& key) {
         leaf* before = nullptr;

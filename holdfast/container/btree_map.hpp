@@ -222,9 +222,9 @@ public:
     }
 
     /// Replaces the contents by [first, last): pairs of a key and the arguments of a value, with strictly ascending
-    /// keys. Builds full leaves without a search, beside the old entries, in one transaction, which logs all of it. For
-    /// a larger range insert the keys in order, many per transaction, which fills the leaves as well.
-    /// Errors: misuse (keys out of order; the map is as it was).
+    /// keys. Builds full leaves without a search, before the old entries go, in one transaction, which logs all of it.
+    /// For a larger range insert the keys in order, many per transaction, which fills the leaves as well. Errors:
+    /// misuse (keys out of order; the map is as it was).
     template <std::input_iterator Iterator, std::sentinel_for<Iterator> Sentinel>
     void assign_sorted(Iterator first, Sentinel last) {
         detail::modify<Engine>(this, [&] {
@@ -253,7 +253,7 @@ public:
             return 1;
         });
     }
-    /// Returns an iterator behind the removed entry. Errors: misuse (an iterator of another map, or the end).
+    /// Returns the iterator after the removed entry. Errors: misuse (an iterator of another map, or the end).
     iterator erase(const_iterator place) {
         return detail::modify<Engine>(this, [&] { return key_of(require_here(place)); },
                                       [&](const typename tree::owned& key) {
@@ -262,7 +262,7 @@ public:
                                       });
     }
     iterator erase(iterator place) { return erase(const_iterator(place)); }
-    /// Removes [first, last) and returns an iterator behind it. Errors: misuse (an iterator of another map, or `last`
+    /// Removes [first, last) and returns the iterator after it. Errors: misuse (an iterator of another map, or `last`
     /// before `first`).
     iterator erase(const_iterator first, const_iterator last) {
         const bool to_end = last == cend();

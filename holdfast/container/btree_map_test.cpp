@@ -194,7 +194,7 @@ TYPED_TEST(BtreeMap, OfPairsIsOrderedAsTheyAre) {
     EXPECT_TRUE(this->template root<map>().check().has_value());
 }
 
-TEST(BtreeMapTypes, AreWhatTheyClaim) {
+TEST(BtreeMapTypes, HaveTheStandardIteratorsAndAreNotCopyConstructible) {
     using map = btree_map<int, long, redo>;
     static_assert(sizeof(map) == 24);
     static_assert(std::bidirectional_iterator<map::iterator> && std::bidirectional_iterator<map::const_iterator>);

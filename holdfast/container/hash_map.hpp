@@ -171,7 +171,7 @@ public:
             return 1;
         });
     }
-    /// Returns an iterator behind the removed entry. A traversal of the whole map with it visits every entry exactly
+    /// Returns the iterator after the removed entry. A traversal of the whole map with it visits every entry exactly
     /// once. Errors: misuse (an iterator of another map, or the end).
     iterator erase(const_iterator place) {
         return detail::modify<Engine>(this, [&] { return link_to(place); }, [&](link* at) {
@@ -182,8 +182,8 @@ public:
         });
     }
     iterator erase(iterator place) { return erase(const_iterator(place)); }
-    /// Removes [first, last) and returns an iterator behind it. Errors: misuse (an iterator of another map, or `last`
-    /// not behind `first`).
+    /// Removes [first, last) and returns the iterator after it. Errors: misuse (an iterator of another map, or `last`
+    /// not after `first`).
     iterator erase(const_iterator first, const_iterator last) {
         return detail::modify<Engine>(this, [&] {
             const_iterator at = first;

@@ -91,7 +91,7 @@ TYPED_TEST(HashMap, OfPairsFindsThem) {
     EXPECT_TRUE(m.check().has_value());
 }
 
-TEST(HashMapTypes, AreWhatTheyClaim) {
+TEST(HashMapTypes, HaveTheStandardIteratorsAndAreNotCopyConstructible) {
     using map = hash_map<int, long, redo>;
     static_assert(sizeof(map) == 24);
     static_assert(std::forward_iterator<map::iterator> && std::forward_iterator<map::const_iterator>);

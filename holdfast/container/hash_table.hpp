@@ -124,7 +124,7 @@ public:
     /// Requires: `wanted` > 0. Throws failure: out_of_space.
     reservation prepare(std::uint64_t wanted) const {
         if (wanted > bucket_place::bucket_limit)
-            fail(errc::out_of_space, "a hash map of more entries than a pool can have");
+            fail(errc::out_of_space, "the hash map would be larger than a pool can be");
         reservation by{{}, {}, wanted < first_buckets ? first_buckets : wanted};
         if (by.buckets <= buckets()) return by;
         const std::uint64_t last = bucket_place::containing(by.buckets - 1).segment;

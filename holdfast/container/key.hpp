@@ -76,7 +76,7 @@ inline std::uint64_t hash_bytes(const void* bytes, std::size_t size) noexcept {
 }  // namespace detail
 
 /// The hash of a key of hash_map<Key, …>. Specialise it for a key whose equality is not that of its bytes. It is part
-/// of the pool's contents: it must never change. It is not keyed: anyone who chooses the keys can make them collide.
+/// of the pool's contents: it must never change. It is not keyed: chosen keys can collide.
 template <class Key>
 struct key_hash {
     static_assert(std::has_unique_object_representations_v<Key>, "specialise holdfast::key_hash for this key");
@@ -101,7 +101,7 @@ struct key_hash<string<Engine>> {
 template <class First, class Second>
 struct key_hash<std::pair<First, Second>> {
     std::uint64_t operator()(const std::pair<First, Second>& key) const noexcept {
-        // Not the sum: the members of (a, b) and (b, a) are not to meet.
+        // Not the sum: (a, b) and (b, a) must not collide.
         return detail::mix(key_hash<First>()(key.first) * 0x9FB21C651E98DF25ull + key_hash<Second>()(key.second));
     }
 };

@@ -30,7 +30,7 @@ namespace holdfast {
 /// Errors: failure (out_of_space, transaction_too_large, misuse).
 /// A function that fails inside a transaction leaves the list unchanged: if space runs out, an element's constructor or
 /// a predicate throws, or the caller made a mistake. A failure after the first change dooms the transaction: if the log
-/// has no room for a store, or a block cannot be freed. So does a range whose elements are moved out of it, if one of
+/// has no room for a store, or a block cannot be freed. The same holds if elements are moved out of a range and one of
 /// them cannot be built.
 template <class T, class Engine>
 class list {
@@ -192,7 +192,7 @@ public:
         assign(values.begin(), values.end());
     }
 
-    /// Returns an iterator behind the removed element. Errors: misuse (the end, an iterator of another list, or one
+    /// Returns the iterator after the removed element. Errors: misuse (the end, an iterator of another list, or one
     /// whose element was already removed, as far as its neighbours show it).
     iterator erase(const_iterator place) {
         return iterator(&last_, detail::modify<Engine>(this, [&] { return require_element(place); }, [&](node* gone) {
@@ -202,7 +202,7 @@ public:
             return next;
         }));
     }
-    /// Errors: misuse (iterators of another list, or `last` not behind `first`).
+    /// Errors: misuse (iterators of another list, or `last` not after `first`).
     iterator erase(const_iterator first, const_iterator last) {
         return iterator(&last_, detail::modify<Engine>(this, [&] { return require_range(first, last); },
                                                        [&](const range& gone) {
@@ -263,7 +263,7 @@ public:
             const range moved = other.require_range(first, last);
             for (node* at = moved.first; this == &other && at != moved.behind; at = at->next)
                 if (at == next && at != moved.first)
-                    fail(errc::misuse, "a range of a list that is to be moved into itself");
+                    fail(errc::misuse, "splice: the destination is inside the range");
             return std::pair(moved, next);
         }, [&](const std::pair<range, node*>& move) {
             const auto& [moved, next] = move;
@@ -275,7 +275,7 @@ public:
     void splice(const_iterator place, list& other) {
         detail::modify<Engine>(this, [&] {
             detail::require_also<Engine>(&other);
-            if (this == &other) fail(errc::misuse, "a list that is to be moved into itself");
+            if (this == &other) fail(errc::misuse, "a list cannot be spliced into itself");
             return require_place(place);
         }, [&](node* next) {
             if (!other.empty()) transfer(other, other.first_, other.last_, other.size(), next);
@@ -349,14 +349,14 @@ private:
     range require_range(const_iterator first, const_iterator last) const {
         range found{require_place(first), nullptr, require_place(last), 0};
         for (node* at = found.first; at != found.behind; at = at->next) {
-            if (at == nullptr) fail(errc::misuse, "a range of a list whose end does not come behind its beginning");
+            if (at == nullptr) fail(errc::misuse, "the iterators are not a range of this list");
             found.last = at;
             ++found.count;
         }
         return found;
     }
 
-    /// The link that names what stands before `next`, and the one that names what stands behind `previous`.
+    /// The link to the node before `next`, and the link to the node after `previous`.
     auto& link_before(node* next) { return next == nullptr ? last_ : next->previous; }
     auto& link_behind(node* previous) { return previous == nullptr ? first_ : previous->next; }
 

@@ -328,7 +328,7 @@ TYPED_TEST(List, APlaceThatIsNotInItIsRefused) {
     }).value();
 }
 
-TEST(ListTypes, AreWhatTheyClaim) {
+TEST(ListTypes, HaveTheStandardIteratorsAndAreNotCopyConstructible) {
     using L = list<int, redo>;
     static_assert(sizeof(L) == 24);
     static_assert(std::bidirectional_iterator<L::iterator> && std::bidirectional_iterator<L::const_iterator>);

@@ -146,7 +146,7 @@ public:
                 block = detail::new_block<Engine>(sizeof(chunk), detail::block_alignment<chunk>);
             chunk* const in = block ? block.template as<chunk>() : last_.get();
             value_type* const place = &in->elements[number % chunk::length];
-            // Behind the last one nobody reads, and a new chunk has no name yet.
+            // No thread reads past the last element, and no pointer names a new chunk yet.
             if constexpr (!detail::is_plain_value<T>) hint_push(place);
             return {std::move(block), number, place,
                     detail::new_element<T, Engine>(place, std::forward<Arguments>(arguments)...)};
@@ -182,7 +182,7 @@ public:
             if (number % chunk::length == 0) drop_first_chunk();
         });
     }
-    /// Removes [first, last) and returns an iterator behind it. Every later element moves: O(n). Errors: misuse
+    /// Removes [first, last) and returns the iterator after it. Every later element moves: O(n). Errors: misuse
     /// (iterators of another queue, or in the wrong order).
     iterator erase(const_iterator first, const_iterator last) {
         const std::uint64_t front = popped_.get();
@@ -270,7 +270,7 @@ private:
         Engine::will_write(place, sizeof *place);
         Engine::will_write(&pushed_, sizeof pushed_);
     }
-    /// Hangs a chunk behind the last one.
+    /// Appends a chunk to the last one.
     void link(detail::new_block<Engine>& block) {
         auto* const made = block.template as<chunk>();
         made->next = nullptr;
@@ -288,7 +288,7 @@ private:
         if (pushed_.get() != 0) pushed_ = 0;
         if (popped_.get() != 0) popped_ = 0;
     }
-    /// Takes over the elements of `other`, and frees its own behind them.
+    /// Takes over the elements of `other`, and then frees its own.
     void take(queue& other, bool frees_own) {
         chunk* const first = other.first_;
         chunk* const last = other.last_;

@@ -120,7 +120,7 @@ TYPED_TEST(Queue, OfStringsBehavesLikeAStandardQueue) {
         [](const auto& element) { return element.str(); });
 }
 
-TEST(QueueTypes, AreWhatTheyClaim) {
+TEST(QueueTypes, HaveTheStandardIteratorsAndAreNotCopyConstructible) {
     using Q = queue<int, redo>;
     static_assert(sizeof(Q) == 32);
     static_assert(std::forward_iterator<Q::iterator> && std::forward_iterator<Q::const_iterator>);

@@ -115,7 +115,7 @@ public:
     {
         const std::string_view standing(reinterpret_cast<const char*>(data()), size());
         if (Engine::description.logs_new_values && Engine::in_transaction() && str() != standing) [[unlikely]]
-            fail(errc::misuse, "a view of a string that the open transaction changed; with_view and str() read it");
+            fail(errc::misuse, "view() of a string that the open transaction has changed; use with_view() or str()");
         return standing;
     }
     explicit operator std::string_view() const
@@ -197,7 +197,7 @@ public:
         if (empty()) fail(errc::misuse, "the string is empty");
         resize(size() - 1);
     }
-    /// Throws std::out_of_range when `place` is behind the end.
+    /// Throws std::out_of_range if `place` is past the end.
     string& insert(size_type place, std::string_view text) {
         require(place, size() + 1);
         const std::string copy = is_inside(text) ? copy_of(text) : std::string(text);
@@ -220,7 +220,7 @@ public:
         });
         return *this;
     }
-    /// Removes [first, last) and returns an iterator to the character behind. Errors: misuse (an iterator of another
+    /// Removes [first, last) and returns an iterator to the next character. Errors: misuse (an iterator of another
     /// string).
     template <class Place>
         requires(std::is_pointer_v<Place> && std::convertible_to<Place, const_iterator>)
@@ -347,7 +347,7 @@ private:
         if (value != size_.get()) size_ = value;
     }
     static void require(size_type place, size_type limit) {
-        if (place >= limit) throw std::out_of_range("holdfast::string: a place behind the end");
+        if (place >= limit) throw std::out_of_range("holdfast::string: the place is past the end");
     }
     /// Whether the characters are in this string's own pool, where a store may overwrite them.
     bool is_inside(std::string_view text) const {
@@ -375,8 +375,8 @@ private:
         return *this;
     }
 
-    /// Where the characters will stand: in a block that nothing names yet, with a copy of `length` of them, or where
-    /// they do now.
+    /// Where the characters will be: in a block that nothing names yet, with a copy of `length` of them, or where they
+    /// do now.
     struct room {
         detail::new_block<Engine> block;
         size_type length;
@@ -391,7 +391,7 @@ private:
     room room_for_more(size_type more) {
         const size_type length = size();
         if (more >= on_heap / 2 - length) [[unlikely]]
-            fail(errc::out_of_space, "a string of more bytes than a pool can have");
+            fail(errc::out_of_space, "the string would be larger than a pool can be");
         const size_type count = length + more;
         if (count <= capacity()) return {{}, length};
         // An empty string gets what it asks for: most are assigned once.

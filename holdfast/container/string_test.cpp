@@ -191,7 +191,7 @@ TYPED_TEST(String, TakesPartsOfItself) {
     EXPECT_EQ(s.str(), "3456");
 }
 
-TEST(StringTypes, AreWhatTheyClaim) {
+TEST(StringTypes, HaveTheStandardIteratorsAndAreNotCopyConstructible) {
     using text = string<redo>;
     static_assert(sizeof(text) == 24);
     static_assert(std::contiguous_iterator<text::iterator> && std::contiguous_iterator<text::const_iterator>);

@@ -24,8 +24,8 @@ namespace holdfast {
 /// Errors: failure (out_of_space, transaction_too_large, misuse); at throws std::out_of_range.
 /// A function that fails inside a transaction leaves the vector unchanged and iterators valid: if space runs out, an
 /// element's constructor throws, or the caller made a mistake. A failure after the first change dooms the transaction:
-/// if the log has no room for a store, or a block cannot be freed. So does a range whose elements are moved out of it,
-/// if one of them cannot be built.
+/// if the log has no room for a store, or a block cannot be freed. The same holds if elements are moved out of a range
+/// and one of them cannot be built.
 template <class T, class Engine>
 class vector : detail::vector_storage<T, Engine> {
     using storage = detail::vector_storage<T, Engine>;

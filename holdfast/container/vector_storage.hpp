@@ -52,10 +52,10 @@ protected:
         return count + more;
     }
     [[noreturn]] static void fail_too_large() {
-        fail(errc::out_of_space, "a vector of more bytes than a pool can have");
+        fail(errc::out_of_space, "the vector would be larger than a pool can be");
     }
 
-    /// Where the elements will stand: in a block that nothing names yet, with a copy of them, or where they do now.
+    /// Where the elements will be: in a block that nothing names yet, with a copy of them, or where they do now.
     struct room {
         new_block<Engine> block;
         value_type* data;

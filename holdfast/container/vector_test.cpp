@@ -261,7 +261,7 @@ TYPED_TEST(Vector, OutsideAPoolIsRefusedAndHarmless) {
     stray.~V();
 }
 
-TEST(VectorTypes, AreWhatTheyClaim) {
+TEST(VectorTypes, HaveTheStandardIteratorsAndAreNotCopyConstructible) {
     using V = vector<int, redo>;
     static_assert(sizeof(V) == 24);
     static_assert(std::contiguous_iterator<V::iterator> && std::contiguous_iterator<V::const_iterator>);

@@ -23,8 +23,8 @@
 #define HOLDFAST_DNV_PURE
 #endif
 
-/// A static variable of plain data that the pool keeps: `DNV_POD node* head;`. In its first life it has its initial
-/// value. Variables may be added behind the others of the program; old ones keep name, size and place.
+/// A static variable of plain data that the pool keeps: `DNV_POD node* head;`. When the pool is created it has its
+/// initial value. Variables may be added after the program's others; old ones keep name, size and place.
 #define DNV_POD __attribute__((section("holdfast_dnv_statics"), used))
 
 /// How a pool is opened. `bytes`, `reserved_bytes`, `log_bytes` and `protect` apply only when a pool is created.
@@ -78,7 +78,7 @@ struct dnv_statistics {
     std::uint64_t mended_bits_of_life = 0;
     std::uint64_t damaged_words = 0;  ///< that nothing corrects, as the pool's list says
     std::uint64_t chunks = 0;        ///< in use
-    std::uint64_t scrubbed_words = 0;  ///< looked at by scrubbers
+    std::uint64_t scrubbed_words = 0;  ///< checked by scrubbers
     std::uint64_t scrub_rounds = 0;    ///< that they ended
     /// What transactions of the calling thread have stored to pools, with the codes: homes at each commit, and new
     /// blocks. With `on_power_fail` no other byte of a commit reaches the pool; elsewhere its record does, too.
@@ -92,10 +92,10 @@ struct dnv_scrub_options {
     std::uint64_t bytes_per_second = 16 << 20;          ///< of the program's blocks and variables; in steps of 16 KiB
     std::chrono::milliseconds between_rounds{60'000};  ///< from the end of a round to the next one
 };
-/// Starts a thread that looks at every word that has a code, allocated or free, again and again: it corrects flipped
-/// bits, and enters words that nothing corrects in the pool's list, without asking a handler. It takes no lock that a
-/// transaction waits for; on an ordinary file at `power` short transactions of its own bring corrections to the file.
-/// One runs at a time, until dnv_scrub_stop, dnv_close or the end of the program.
+/// Starts a thread that repeatedly checks every word that has a code, allocated or free: it corrects flipped bits, and
+/// enters words that nothing corrects in the pool's list, without asking a handler. It takes no lock that a transaction
+/// waits for; on an ordinary file at `power` short transactions of its own bring corrections to the file. One runs at a
+/// time, until dnv_scrub_stop, dnv_close or the end of the program.
 /// Thread safety, also of the stop: no other thread starts or stops one, or opens or closes the pool.
 /// Errors: misuse (no pool is open, it has no codes, or a scrubber runs), invalid_argument, io.
 holdfast::result<void> dnv_scrub_start(const dnv_scrub_options& options = {});
@@ -123,8 +123,8 @@ private:
 
 #include <new>
 
-/// Room for a T in a static variable of the pool. The T is made by its default constructor in the first block that
-/// accesses it in the pool's life, as a part of that transaction; its destructor never runs.
+/// Room for a T in a static variable of the pool. The first block ever to access it constructs the T by the default
+/// constructor, as a part of that transaction; its destructor never runs.
 template <class T>
 class dnv_object {
 public:

@@ -46,7 +46,7 @@ constexpr std::uint64_t code_from(std::uint64_t word, std::uint32_t checksum) no
 
 /// The code E of a word.
 /// Pure; thread-safe. By the processor's CRC instruction: inline where the build may use it (-msse4.2,
-/// -march=armv8-a+crc), on x86-64 also elsewhere, behind a look at whether there is one; on aarch64 then by a call.
+/// -march=armv8-a+crc), on x86-64 also elsewhere, after a test for the instruction; on aarch64 then by a call.
 // Always inline: sources of one program may be built with different instructions, and the linker keeps one body.
 [[gnu::always_inline]] inline std::uint64_t encode(std::uint64_t word) noexcept {
 #if defined(__SSE4_2__) && defined(__x86_64__)
@@ -89,7 +89,7 @@ constexpr std::uint64_t code_from(std::uint64_t word, std::uint32_t checksum) no
 void encode(const std::uint64_t* words, coded_word* coded, std::size_t count) noexcept;
 
 /// The index of the first of `count` words whose code is not its own; `count` if there is none.
-/// Thread-safe as long as nobody stores to the range.
+/// Thread-safe as long as no thread stores to the range.
 std::size_t first_invalid(const coded_word* coded, std::size_t count) noexcept;
 
 namespace detail {

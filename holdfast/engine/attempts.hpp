@@ -12,9 +12,9 @@ namespace holdfast::detail {
 
 enum class attempt_end : unsigned char { committed, refused, conflict };
 
-/// Takes back what an attempt did, before the next one. What the function locked by joining calls is released, since
-/// another thread may have to come through there first. The call's own locks stay held, unless the attempt gave way to
-/// whoever has a lock.
+/// Rolls an attempt back, before the next one. Locks that joining calls acquired are released, because another thread
+/// may have to make progress there first. The call's own locks stay held, unless the attempt gave way to the thread
+/// that has a lock.
 template <class Engine>
 [[gnu::cold, gnu::noinline]] void take_attempt_back(typename Engine::transaction& transaction) {
     const busy_section busy;
@@ -91,7 +91,7 @@ result<R> run_attempts(open_pool& pool, F& f, Locks&... locks) {
         kept_error problem = nullptr;
         const attempt_end ended = run_attempt<Engine>(transaction, held_locks, f, held, problem);
         if (ended == attempt_end::conflict) [[unlikely]] {
-            // Whoever has the lock that was wanted may want one of these.
+            // The thread that has the wanted lock may want one of these.
             const bool lets_go = transaction.gives_way();
             if (lets_go) held_locks.release();
             pauses.conflict();

@@ -1,6 +1,6 @@
 // How a conflict of an engine that isolates by itself leaves an atomic block of the compiler (itm/engine_entry.hpp): by
 // a jump to the call of atomically that is around the block, and from there as an exception. Owns the places where such
-// jumps land, and what the runtime of blocks is told of attempts.
+// jumps land, and what the runtime of blocks learns of attempts.
 //
 // No exception can leave a block on its own: to the compiler a block's begin, end and barriers throw nothing, so it
 // leaves out the clean-up of whatever contains blocks, up to the caller's handlers. The call of atomically is the first

@@ -38,7 +38,7 @@ public:
         const bool must_be_serial = is_hardware && pool.homes_are_private();
         Isolation::of_this_thread().begin({.serial = alone || must_be_serial, .restart = &restart});
     }
-    /// Decides the transaction: what it stored is there for others, and in the log.
+    /// Commits: makes the stores visible and logs them.
     result<void> seal() {
         Isolation& isolation = Isolation::of_this_thread();
         if (!isolation.commit()) return take_refusal();
@@ -128,10 +128,10 @@ private:
 /// Continuous checkpointing over an algorithm of stm/. `using store = holdfast::cc_htm;`
 ///
 /// pool.atomically(f) needs no lock: transactions isolate themselves, also from those of other threads that take locks.
-/// f runs again after a conflict with another thread: what it changes besides the pool must not matter, its objects are
-/// destroyed, and what it registered by on_commit and on_abort is forgotten. A function that is noexcept must not load
-/// or store in it, nor the destructor of an object outside of the pool. A read outside of transactions gives the newest
-/// committed word of each field.
+/// f runs again after a conflict with another thread: its changes outside the pool must not matter, its objects are
+/// destroyed, and the actions that it registered by on_commit and on_abort are discarded. Inside f, noexcept functions
+/// and destructors of objects outside the pool must not load or store in the pool. A read outside of transactions
+/// returns the newest committed word of each field.
 template <class Isolation>
 struct basic_cc_htm : engine_interface<basic_cc_htm<Isolation>> {
     using transaction = cc_htm_transaction<Isolation>;

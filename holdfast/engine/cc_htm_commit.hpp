@@ -70,7 +70,7 @@ protected:
         if (met_conflict_) [[unlikely]]
             throw_conflict();
     }
-    /// Behind a commit that stands: its record goes to the log.
+    /// After a commit that is decided: sends its record to the log.
     void log_commit(const stm::write_log& writes);
     /// Blocks that the attempt has freed.
     void note_released(const void* block) { released_.push_back(block); }
@@ -90,7 +90,7 @@ protected:
         lane_ = nullptr;
         aliases_.forget();
     }
-    /// A number that was drawn in vain is logged, since replay stops at the first that is missing.
+    /// An unused number is logged as well, because replay stops at the first missing one.
     void give_number_back() noexcept(persist::noexcept_seam);
 
     std::byte* base_ = nullptr;

@@ -28,10 +28,10 @@ extern template class basic_value<cc_htm_sets_home>;
 extern template class basic_versioned<cc_htm_sets_home>;
 }  // namespace stm
 
-/// cc_htm whose homes are the medium's: what is committed and not home has an entry in the paper's table of sets
-/// (lag_options::set_bytes, set_ways). No page is copied; each load looks into a set first. A transaction whose words
-/// find no places runs again, as behind a conflict. One with more words of a set than it has ways waits until it is
-/// home. Pools are those of cc_htm. On an ordinary file it is cc_htm.
+/// cc_htm whose homes are on the medium: a committed word that is not home has an entry in the paper's table of sets
+/// (lag_options::set_bytes, set_ways). No page is copied; each load looks into a set first. A transaction that finds no
+/// free entries runs again, as after a conflict. One with more words in a set than the set has ways waits until they
+/// are home. Pools are those of cc_htm. On an ordinary file it is cc_htm.
 using cc_htm_sets = basic_cc_htm<detail::isolation_by_value_over_sets>;
 using cc_htm_versioned_sets = basic_cc_htm<detail::isolation_by_version_over_sets>;
 

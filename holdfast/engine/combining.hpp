@@ -23,8 +23,8 @@
 //   6. The lock is handed to the thread that waits longest. On a file at `power` the sync that commits share is waited
 //      for only now.
 //   7. The other callers are told. All run their actions on their own threads.
-// There is no limit of time: whoever leads waits for the functions of those who waited, as they would have waited for
-// its own; and it leads one group only.
+// There is no limit of time: the leader runs the functions of the waiting threads, as they would have waited for its
+// own; and it leads one group only.
 //
 // A function runs on one thread, once. If that thread ends inside it (pthread_exit), the whole group is rolled back,
 // and its other callers get `aborted`. A child that is forked inside it has nothing of the group, as of any
@@ -49,7 +49,7 @@
 
 namespace holdfast::detail {
 
-/// One caller's function, in the hands of whoever leads.
+/// One caller's function, which the leader runs.
 class combined_call : public waiting_thread {
 public:
     enum class outcome : std::uint8_t { open, committed, rolled_back, unknown };

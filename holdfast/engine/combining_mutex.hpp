@@ -1,18 +1,18 @@
 // A lock under which threads share the cost of a commit. Owns: the lock, the threads that wait for it, and the
 // publication list. What its holder does with the functions of others is combining.hpp.
 //
-// The lock is one word: free, or held, or held with a chain of the threads that arrived since somebody looked.
+// The lock is one word: free, or held, or held with a chain of the threads that arrived since a holder last looked.
 //   1. A thread that finds it free takes it. Otherwise it puts itself on the chain, which only a held lock has.
 //   2. The holder takes the whole chain off at once and reverses it, so threads are served in order of arrival.
-//   3. Whoever releases the lock hands it to the thread that waits longest, if any waits. So it is free only when
-//      nobody waits, and a thread that sleeps is always woken: by its answer, or as the next holder.
+//   3. The releasing thread hands the lock to the thread that has waited longest, if any waits. So it is free only if
+//      no thread waits, and a thread that sleeps is always woken: by its answer, or as the next holder.
 // After its last access to the word, or after an answer, a releasing thread touches neither the lock nor the thread
 // that it answered: either may be gone.
 //
 // The publication list spares both sides the word, whose line would travel twice for each call, and the locked
 // instructions for an answer. A line takes about as long to another core as half a fence.
-//   a. A thread whose last call another one has run does not look at the lock: it posts the next call in its record of
-//      the list, and looks at that alone.
+//   a. A thread whose last call another thread ran does not look at the lock: it posts the next call in its record of
+//      the list, and polls only that.
 //   b. The thread that begins a group reads the records once, and fetches what a posted one names. A record that the
 //      group before answered is left out: its thread cannot be back yet, and looking would take the line away from it.
 //   c. Only the holder takes a call from a record, so that needs no locked instruction; and only the thread that
@@ -20,9 +20,9 @@
 //   d. The answer is a store to the record: its thread does not sleep. If none comes within a few microseconds, the
 //      thread puts itself on the chain as well, and sleeps there if it must. Its request stays posted: a holder takes
 //      it from where it finds it first. A thread that is on the chain waits until it is taken off, even if its record
-//      has the answer by then. Whoever takes it off tells it so; or, if the request is in the group of this very
-//      holder, clears the record, and the group answers the thread itself.
-//   e. At times the thread looks at the word: if the lock is free, nobody will come, and it takes the lock itself.
+//      has the answer by then. The holder that takes it off tells it so; or, if the request is in this holder's own
+//      group, the holder clears the record, and the group answers the thread itself.
+//   e. At times the thread reads the word: if the lock is free, no holder will come, and it takes the lock itself.
 //
 // Memory order: an arrival, or posting, releases what the thread wrote, and taking the chain, or the record, acquires
 // it; an answer releases what the holder wrote, and the thread that waits acquires it. All else that holders change is
@@ -47,11 +47,11 @@ class alignas(64) waiting_thread {
 public:
     enum class answer : int {
         none,
-        asleep,     ///< none yet, and whoever answers must wake the thread
+        asleep,     ///< none yet, and the thread that answers must wake this one
         leads,      ///< the lock is the thread's own now
         served,     ///< the holder has done what the thread waited for, and recorded the result
         committed,  ///< the same, and it succeeded: there is nothing else to read
-        in_record,  ///< the answer stands in the record that the thread posted its request in
+        in_record,  ///< the answer is in the record in which the thread posted its request
     };
 
     /// `combines_in`: threads that name the same thing let the holder serve them; nullptr: the thread wants the lock.
@@ -63,7 +63,7 @@ public:
     /// The thread may be gone when this returns.
     void give(answer what) noexcept;
 
-    /// What it was answered. Of its own thread.
+    /// The answer. Called by the waiting thread only.
     answer answered() const noexcept { return answer_.load(std::memory_order_relaxed); }
 
 private:
@@ -73,10 +73,10 @@ private:
     std::atomic<answer> answer_{answer::none};
     const void* combines_in_;
     waiting_thread* next_ = nullptr;         ///< in the chain, or of those taken off it
-    publication_record* posted_ = nullptr;  ///< of a thread on the chain: where its request stands, too
+    publication_record* posted_ = nullptr;  ///< of a thread on the chain: the record that also has its request
 };
 
-/// A place of the publication list. One line: whoever sees a request has all of it that must be known at once.
+/// A record of the publication list. One line: a holder that sees a request has all that it must know at once.
 class alignas(64) publication_record {
 public:
     /// Whether the answer to the request that the holder took from here is to be given here.
@@ -95,12 +95,12 @@ private:
 
     stage now() const noexcept { return stage_.load(std::memory_order_acquire); }
     bool is_answered() const noexcept { return now() >= stage::served; }
-    /// Who may: step c.
+    /// Callers: see step c.
     void clear() noexcept { stage_.store(stage::empty, std::memory_order_release); }
     void fetch() const noexcept;
 
     std::atomic<stage> stage_{stage::empty};
-    bool is_listed_ = false;  ///< of whoever has taken the record: holders look at it
+    bool is_listed_ = false;  ///< owned by the thread that has taken the record: holders look at it
     waiting_thread* request_ = nullptr;
     const void* combines_in_ = nullptr;
     const void* function_ = nullptr;
@@ -114,10 +114,10 @@ static_assert(sizeof(publication_record) == 64, "a request is one line");
 /// functions over, and its next holder runs these in one transaction, with one record and one fence. Each caller has
 /// its own result, exception and rollback, as with any other lock. A function may therefore run on another thread that
 /// calls `atomically` with the same lock at the same time; docs/guide/combining.md says what that means. Outside
-/// transactions, together with other locks, and in engines that cannot take back a part of a transaction, it is a
+/// transactions, together with other locks, and in engines that cannot roll back a part of a transaction, it is a
 /// mutex like others: first come, first served, not recursive.
-/// Thread safety: all members. Requires: destroyed when nobody holds it or waits for it, and every call of `atomically`
-/// with it has returned.
+/// Thread safety: all members. Requires: destroyed when no thread holds it or waits for it, and every call of
+/// `atomically` with it has returned.
 class combining_mutex {
 public:
     combining_mutex() = default;
@@ -177,12 +177,12 @@ public:
     detail::publication_record* take_published(const void* where) noexcept {
         return posted_ == 0 ? nullptr : take_first_published(where);
     }
-    /// Forgets who waits: in a forked child these threads do not exist.
+    /// Forgets the waiting threads: in a forked child they do not exist.
     void forget_waiting() noexcept;
 
 private:
     static constexpr std::uintptr_t free = 0;
-    static constexpr std::uintptr_t held = 1;  ///< the address of whoever arrived last is added to it
+    static constexpr std::uintptr_t held = 1;  ///< the address of the last arrival is added to it
     static constexpr unsigned record_count = 8;
 
     /// The lock whose holder ran this thread's last call. Only compared: it may be gone.
@@ -207,7 +207,7 @@ private:
     std::atomic<std::uintptr_t> word_{free};
     std::atomic<std::uint32_t> listed_{0};  ///< of the records: used at some time
     // The holder's.
-    detail::waiting_thread* waiting_ = nullptr;  ///< taken off the chain, who came first is first
+    detail::waiting_thread* waiting_ = nullptr;  ///< taken off the chain, in order of arrival
     std::uint32_t posted_ = 0;                   ///< of the records: seen posted, and not taken yet
     std::uint32_t answered_ = 0;                 ///< of the records: taken by the last group
 

@@ -47,7 +47,7 @@ enum class misfit { none, plain, owner, view, function, virtual_functions, lock,
 /// How a type is held: as the value of a field, or as an object made of fields.
 enum class held_as { value, object };
 
-/// The compiler's name for T stands in this function's name, behind "T = ".
+/// This function's name contains the compiler's name for T, after "T = ".
 template <class T>
 consteval std::string_view name_of_type() {
     std::string_view name = __PRETTY_FUNCTION__;
@@ -108,7 +108,7 @@ template <class T>
 struct parts<std::optional<T>> : parts_are<T> {};
 template <class... Members>
 struct parts<std::variant<Members...>> : parts_are<Members...> {};
-/// Their own bytes beside their parts say which part is there; no transaction knows of them.
+/// Bytes of their own, outside the parts, say which part is present; transactions do not know these bytes.
 template <class T>
 inline constexpr bool counts_its_parts = false;
 template <class T>

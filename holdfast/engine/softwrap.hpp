@@ -37,7 +37,7 @@ public:
         write_aside_transaction::store_run(home, bytes, words);
         stream_.follow(*pool_, writes_);
     }
-    /// Decides the wrap: logged, and what it stored is there for others. Afterwards the caller's locks may go.
+    /// Commits: logs the stores and makes them visible. The caller may release its locks afterwards.
     result<void> seal() { return has_stores() ? commit() : result<void>{}; }
     void roll_back() noexcept(persist::noexcept_seam) {
         record_stream::give_up(*pool_, writes_);

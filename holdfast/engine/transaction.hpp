@@ -76,7 +76,7 @@ public:
     /// Whether the attempt has ended so: then its outermost call lets its own locks go before it tries again.
     bool gives_way() const noexcept { return gives_way_; }
     /// From here to `release_conflicts` no load or store throws a conflict: for code that must not throw. What is
-    /// loaded behind a conflict is 0, what is stored is ignored.
+    /// loaded after a conflict is 0, what is stored is ignored.
     void hold_conflicts() noexcept { ++holds_conflicts_; }
     /// Throws the conflict that was held, if there was one.
     void release_conflicts() {

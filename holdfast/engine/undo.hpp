@@ -95,7 +95,7 @@ public:
         if constexpr (Style == undo_style::best) log_range(begin, size, false);
     }
     heap_block allocate(std::size_t bytes, std::size_t alignment) {
-        // Room first: a block that nobody is told of must not be allocated.
+        // Reserve first: a throw after the allocation would leak the block.
         if constexpr (Style == undo_style::best) make_room_for_fresh();
         const heap_block block = transaction_base::allocate(bytes, alignment);
         if constexpr (Style == undo_style::best) note_fresh(block);

@@ -66,7 +66,7 @@ enum class record_kind : std::uint8_t {
     redo = 1,         ///< new values; applied when the record is whole
     undo = 2,         ///< old values; applied in reverse when no end of their transaction is found
     undo_end = 3,     ///< the transaction is home (committed or rolled back); no payload
-    undo_fenced = 4,  ///< undo, sent behind a fence that made all records of its transaction before it durable
+    undo_fenced = 4,  ///< undo, sent after a fence that made all earlier records of its transaction durable
 };
 constexpr bool is_undo(record_kind kind) noexcept {
     return kind == record_kind::undo || kind == record_kind::undo_fenced;

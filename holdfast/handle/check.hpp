@@ -1,4 +1,4 @@
-// The offline check of a whole pool: everything the library can know of it, and what its program adds.
+// The offline check of a whole pool: everything that the library can know of it, and what its program adds.
 #pragma once
 
 #include <holdfast/handle/roots.hpp>
@@ -31,7 +31,7 @@ struct contents_finding {
     /// Every block that the roots reach, each once, and the roots' own; only where `problem` is empty.
     std::vector<const void*> owned;
 };
-/// Looks at the objects behind the roots of a pool that was recovered in memory. nullopt: it does not know this layout.
+/// Examines the objects below the roots of a pool that was recovered in memory. nullopt: it does not know this layout.
 /// Must not trust a byte of them.
 using contents_checker =
     std::function<std::optional<contents_finding>(const open_pool& pool, const std::vector<root_listing>& roots)>;
@@ -45,7 +45,7 @@ struct check_report {
 /// Checks the pool at `path` without changing it, as recovery would leave it: both copies of the superblock, the log
 /// and its truncation point, roots, heap metadata, and the contents with their owners as far as `contents` knows them.
 /// Later parts rely on earlier ones: the first that cannot be read ends the check. It calls `on_finding` for each.
-/// Errors: what keeps the pool from being looked at (not_found, permission_denied, busy, not_a_pool,
+/// Errors: what prevents the examination of the pool (not_found, permission_denied, busy, not_a_pool,
 /// version_unsupported, feature_unsupported, address_taken, io); damage is a finding.
 result<check_report> check_pool(const std::string& path, const contents_checker& contents,
                                 const std::function<void(const check_finding&)>& on_finding = {});

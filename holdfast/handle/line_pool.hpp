@@ -80,7 +80,7 @@ struct list_with_room {
     std::vector<T> all;
     std::size_t promised = 0;
 
-    /// Room for one, for as long as this lives. Throws std::bad_alloc.
+    /// Reserves room for one until it is destroyed. Throws std::bad_alloc.
     class room {
     public:
         explicit room(list_with_room& list) : list_(list) {

@@ -74,8 +74,8 @@ public:
     /// std::bad_alloc, of f or of the commit, rolls back and propagates. The result of f is moved once more after the
     /// commit; the move must not throw.
     /// An engine that isolates (cc_htm) needs no lock, runs f again after a conflict, and requires locks with try_lock.
-    /// What holds if the process dies inside: nothing of f or all of it; all of it once the call has returned, but at
-    /// level lag, where the last lag.commits that have returned may be missing.
+    /// What holds if the process dies inside: nothing of f or all of it; all of it once the call has returned, except
+    /// at level lag, where the last lag.commits that have returned may be missing.
     /// Errors: transaction_too_large, out_of_space, misuse, aborted, outcome_unknown, poisoned.
     template <class... LocksAndF>
     auto atomically(LocksAndF&&... locks_and_f) {
@@ -112,9 +112,10 @@ public:
         if (auto entered = detail::check_entry(core_.get(), refused_inside); !entered) return entered;
         return core_->checkpoint();
     }
-    /// Returns when every transaction that had committed before the call is home on the medium; others go on meanwhile.
-    /// So nothing that has returned is missing after a crash. For engines that checkpoint (cc_htm). Thread-safe.
-    /// Errors: io, outcome_unknown, poisoned, misuse (also inside a transaction). Source: TXFence, cc-HTM, section 3.2.
+    /// Returns when every transaction that had committed before the call is home on the medium; others continue
+    /// meanwhile. So nothing that has returned is missing after a crash. For engines that checkpoint (cc_htm).
+    /// Thread-safe. Errors: io, outcome_unknown, poisoned, misuse (also inside a transaction). Source: TXFence, cc-HTM,
+    /// section 3.2.
     result<void> fence()
         requires(Engine::description.checkpoints)
     {
@@ -122,7 +123,7 @@ public:
         return core_->fence();
     }
     /// The same, and calls f() while no transaction commits: what it reads of the pool is the state after all
-    /// transactions so far, and the medium has the same state. Private memory of homes is given back. Transactions that
+    /// transactions so far, and the medium has the same state. Private memory of homes is released. Transactions that
     /// are open wait at their end. Several threads may call it; f runs for one at a time, and only reads: a transaction
     /// on a pool of this engine, and every other call that would wait, is misuse there.
     /// What holds if the process dies inside: as for commits before. Errors: as fence, and what f throws.

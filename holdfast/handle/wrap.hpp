@@ -61,7 +61,7 @@ private:
     static std::vector<std::unique_ptr<transaction>>& of_this_thread() {
         struct of_thread {
             std::vector<std::unique_ptr<transaction>> spare = room_of_thread();
-            // Behind all that may fail: what was never made does not end the thread.
+            // Last, after all that may fail: its destructor must not run if the rest was not made.
             end_of_thread end;
         };
         thread_local of_thread mine;

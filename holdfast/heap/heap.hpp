@@ -188,7 +188,7 @@ public:
     /// Whether the writer failed since then: the transaction can only be rolled back.
     bool writer_failed() const noexcept;
     /// The transaction is durable (or at its level's promise) as `sequence`.
-    /// Requires: home locations hold everything the writer was given, so that whoever reuses a freed
+    /// Requires: home locations hold everything that the writer was given, so that a reuse of a freed
     /// block stores later. Others that saw those stores may commit, and say so, before.
     void committed(std::uint64_t sequence) noexcept;
     /// The transaction was rolled back. Requires: homes hold what they held before it.

@@ -149,7 +149,7 @@ private:
         if (what.kind == kind_large && owned_ != nullptr && !owns(offset_of(index))) {
             put_word(index, 0);
             done_.freed.push_back("the block of " + std::to_string(what.pages) + " pages" +
-                                  at_offset(offset_of(index)) + ", which nobody owned");
+                                  at_offset(offset_of(index)) + ", which had no owner");
         }
         return std::max(what.pages, 1u);
     }
@@ -166,7 +166,7 @@ private:
             put_state(slab + i, right);
             const std::string words = "the block of " + std::to_string(shape.block_bytes) + " bytes" + at_offset(block);
             if (possible && right == block_free) {
-                done_.freed.push_back(words + ", which nobody owned");
+                done_.freed.push_back(words + ", which had no owner");
             } else {
                 done_.restored.push_back("the state of " + words + (right == block_free ? ": free" : ": allocated"));
                 // A free one that has an owner was not hit by a bit: 0 stands where something was written over.

@@ -138,7 +138,7 @@ struct alignas(64) slab {
         HOLDFAST_ASSERT((before & bit_of(index)) == 0, "a block whose release is taken back was released");
     }
 
-    /// Makes a block free for whoever asks next. True: the slab may now stand in the wrong list, `settle` it.
+    /// Makes a block free for the next request. True: the slab may now be in the wrong list, `settle` it.
     // The bit is set before `place` is read, and an arena that lets go sets `place` before it looks
     // for bits, all sequentially consistent: one of the two sees the other. Once the bit is set others may
     // take the slab apart and reuse the view, so its shape is read before; a wrong answer then costs a look.

@@ -168,7 +168,7 @@ private:
 /// What basic_hybrid asks of a policy beside what `hardware` says of begin, load, store and abort.
 template <class Hardware>
 concept hybrid_hardware = requires(const word* home, stm::grown_array<stm::block>& freed) {
-    { Hardware::subscribe(home) } -> std::same_as<word>;  ///< loads; whoever stores there from now on aborts it
+    { Hardware::subscribe(home) } -> std::same_as<word>;  ///< loads; a store there from now on aborts it
     { Hardware::end() } -> std::same_as<unsigned>;
 };
 

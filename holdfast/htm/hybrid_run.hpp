@@ -4,8 +4,8 @@
 // Protocol:
 //   1. begin: in hardware, at most most_tries times; then in software. An abort that is not worth another try, and a
 //      begin that asks to be alone, go to software at once. Wait, outside, until the counter of `Software` is even.
-//   2. In hardware, first of all: load the counter. Odd: abort. Even: whoever makes it odd from here on, a commit in
-//      software or somebody who is alone, aborts this transaction, which has the line in its read set.
+//   2. In hardware, first of all: load the counter. Odd: abort. Even: a thread that makes it odd from here on (a commit
+//      in software, or a thread that is alone) aborts this transaction, which has the line in its read set.
 //   3. Code without barriers (plain) only while no software transaction is open: the word that counts them is loaded as
 //      well, and must be 0. The next one to begin aborts the transaction. Elsewhere the code with barriers runs
 //      (followed): loads and stores are plain ones, but what it frees is known.
@@ -27,10 +27,10 @@
 //   I4. A hardware transaction that holds a pointer to a freed block does not exist: the commit that took the block out
 //       of reach has made the counter odd, or stored to a word that the transaction has read.
 //
-// Why the order in 4 and 5: the word is read as the last act, so that software transactions that have come and gone
-// abort nobody. One that comes after that aborts the transaction, or finds its stores there: its exchange comes before
-// xend, and takes the line, or behind it, and then its snapshot is of a later moment. Software that is not told of the
-// hardware's commits would be as opaque as a reader without validation (the planted fault hybrid_counter_not_moved).
+// Why the order in 4 and 5: the word is read as the last act, so that software transactions that have already ended
+// abort none in hardware. One that begins later aborts the transaction, or finds its stores: its exchange comes before
+// xend, and takes the line, or after it, and then its snapshot is of a later moment. Software that does not learn of
+// hardware commits would be as opaque as a reader without validation (the planted fault hybrid_counter_not_moved).
 #pragma once
 
 #include <holdfast/base/assertion.hpp>

@@ -16,7 +16,7 @@ namespace holdfast::htm {
     X(fallback_released_early, "rtm: the fallback is released before its stores are home")                      \
     X(fallback_stamp_early, "rtm: the fallback draws its stamp before it is alone")                             \
     X(fallback_unannounced, "rtm: the fallback draws its stamp without an open start")                          \
-    X(number_drawn_behind, "rtm: the number of a hardware transaction is drawn behind its commit")              \
+    X(number_drawn_behind, "rtm: the number of a hardware transaction is drawn after its commit")               \
     X(log_not_emptied, "rtm: the write set of an aborted try stays in front of that of the next")               \
     X(hybrid_not_subscribed, "hybrid: a hardware transaction does not look at the counter")                     \
     X(hybrid_counter_not_moved, "hybrid: a hardware commit does not tell software transactions that it stored") \

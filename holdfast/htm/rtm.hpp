@@ -87,7 +87,7 @@ public:
     static constexpr std::string_view name = "rtm";
     static constexpr bool records = recording_home<Home>;
     static constexpr bool numbers = numbering_home<Home>;
-    static constexpr bool keeps_writes = records || numbers;  ///< for the home, which reads them behind the commit
+    static constexpr bool keeps_writes = records || numbers;  ///< for the home, which reads them after the commit
 
     static basic_rtm& of_this_thread() noexcept;
 

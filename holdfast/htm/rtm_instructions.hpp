@@ -155,7 +155,7 @@ struct hardware {
 #endif
         return ticks;
     }
-    /// Whoever might still read the block was aborted by the commit that took it out of reach.
+    /// A transaction that might still read the block was aborted by the commit that unlinked it.
     static void give_back(stm::grown_array<stm::block>& freed) noexcept {
         while (!freed.empty()) {
             const stm::block last = freed.back();

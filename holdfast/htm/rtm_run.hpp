@@ -4,8 +4,8 @@
 // Protocol:
 //   1. begin: wait, outside, until nobody is in the fallback. If the home records: wait for room for a write set, then
 //      announce the start (stamped_rings.hpp, 1 and 2). Then xbegin.
-//   2. subscribe: the first load in hardware is that of the fallback's word. Taken: abort. Free: whoever takes it from
-//      here on aborts this transaction, since it has the line in its read set.
+//   2. subscribe: the first load in hardware is that of the fallback's word. Taken: abort. Free: a thread that takes it
+//      from here on aborts this transaction, because it has the line in its read set.
 //   3. load: from memory. store: to memory; if the home records, home, value and mask are appended to the room; if it
 //      numbers commits, they are put into the thread's write set.
 //   4. commit: if the home records, the stamp (`mfence; rdtscp`), then xend. The home gets stamp and write set, or is
@@ -41,8 +41,8 @@
 //   * the start is announced only at the commit: a long fallback, or one that stores nothing, holds nobody back.
 //   * the word is free before the home gets the write set: nobody has to wait for that. The open start bounds until
 //     then.
-//   * a number is drawn last in hardware: whoever draws one aborts every transaction that has drawn and not committed,
-//     and that time is a few instructions. What aborts has stored no number: there are no holes.
+//   * a number is drawn last in hardware: a draw aborts every transaction that has drawn and not committed, and that
+//     time is a few instructions. What aborts has stored no number: there are no holes.
 //   * a hardware transaction looks at the word first of all: what it loads before may be half of what a fallback
 //     stores, and what it computes from that may be anything, also where it would look before its end.
 #pragma once

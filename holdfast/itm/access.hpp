@@ -35,7 +35,7 @@ public:
     template <class T>
     void will_write(T*) const noexcept {}
 
-    /// Does not return when there is no room: the innermost atomically does, with false.
+    /// If there is no room, control leaves the innermost atomically, which returns false.
     void* allocate(std::size_t bytes) const {
         void* const made = std::malloc(bytes);
         if (made == nullptr) detail::give_up();
@@ -43,7 +43,7 @@ public:
     }
     void free(void* address) const { std::free(address); }
 
-    /// Runs f as one atomic block. Inside another one it can end alone. False: it was taken back, for want of room.
+    /// Runs f as one atomic block. A nested block can be cancelled alone. False: it was rolled back for lack of memory.
     template <class F>
     bool atomically(F&& f) const {
         bool committed = false;

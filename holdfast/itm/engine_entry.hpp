@@ -23,17 +23,17 @@ namespace holdfast::itm {
 
 /// An algorithm over the transactions of `Engine`, which the caller's locks isolate.
 ///
-/// Inside `pool.atomically` a block joins the open transaction: it brings no isolation of its own, the locks given to
-/// `atomically` do; what the call returns says whether it is durable. A cancel takes back the block alone, in the
-/// pool and beside it. An exception leaves the block and then atomically, which rolls back. An error of the engine
+/// Inside `pool.atomically` a block joins the open transaction: isolation comes from the locks passed to `atomically`,
+/// and the result of that call says whether the block is durable. A cancel rolls back the block alone, inside the pool
+/// and outside. An exception leaves the block and then atomically, which rolls back. An error of the engine
 /// inside a block (no room for the record, a store to another pool) dooms the transaction: atomically returns it.
-/// Memory that the block allocates by new or malloc is given back if atomically fails, what it deletes is deleted
-/// when it succeeded. Variables outside of the pool that atomically rolls back keep what was stored, as without
+/// Memory that the block allocates by new or malloc is freed if atomically fails, what it deletes is deleted
+/// if it succeeds. When atomically rolls back, variables outside of the pool keep what was stored, as without
 /// blocks.
 ///
 /// Outside of atomically blocks exclude each other by one lock; a store to a pool of the engine ends the program with a
-/// message, since nobody could be told that its commit failed. So does a relaxed block that has to become irrevocable
-/// inside atomically.
+/// message, because a failed commit could not be reported. A relaxed block that has to become irrevocable inside
+/// atomically ends the program as well.
 ///
 /// What holds if the process dies inside: what holds for the engine's transaction.
 template <class Engine>

@@ -10,7 +10,7 @@ namespace holdfast::itm {
     X(nested_undone_forwards, "a nested block's stores are taken back oldest first")                    \
     X(nested_undoes_all, "a nested cancel takes back the outer block's stores, too")                    \
     X(nested_undoes_nothing, "a nested cancel leaves the nested block's stores")                        \
-    X(nested_frees_kept, "what a cancelled nested block freed is freed all the same")                   \
+    X(nested_frees_kept, "what a cancelled nested block freed is freed nevertheless")                   \
     X(nested_blocks_lost, "what a cancelled nested block allocated is never given back")                \
     X(hint_misused, "a read before a write is taken for one after a write")                             \
     X(locals_not_restored, "a restart leaves local variables as the failed attempt left them")          \

@@ -26,7 +26,7 @@ namespace holdfast::itm {
         message, sizeof message,
         "holdfast: function %p (%s), called by pointer in an atomic block at %p (%s), has no instrumented clone: "
         "expected one declared transaction_safe, and its source compiled with -fno-lto: -flto drops the tables of "
-        "clones. The program ends here, since the block may not go on and the call has no way to fail.\n",
+        "clones. The program ends, because the block cannot continue and the call has no way to fail.\n",
         function, name_of(function), caller, name_of(caller));
     const std::size_t bytes = length < 0 ? 0 : static_cast<std::size_t>(length);
     const auto written = ::write(STDERR_FILENO, message, bytes < sizeof message ? bytes : sizeof message - 1);

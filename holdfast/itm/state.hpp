@@ -27,8 +27,8 @@ struct user_action {
     void* argument;
 };
 
-/// An exception object made inside. Whoever made it outside of instrumented code says how to destroy it; what
-/// instrumented code made owns nothing that a roll-back does not give back itself.
+/// An exception object made inside. Code that made it without instrumentation says how to destroy it; what instrumented
+/// code made owns nothing that a roll-back does not give back itself.
 struct exception_object {
     void* object;
     void (*destroy)(void*);

@@ -30,13 +30,13 @@ inline constexpr bool is_woven<T, std::void_t<typename T::holdfast_woven>> = T::
 template <class T>
 class alignas(format::cache_line_bytes) line {
 public:
-    using holdfast_of_lines = void;  ///< lives in a line_pool, if in any
+    using holdfast_of_lines = void;  ///< of all pools only a line_pool can hold it
 
 private:
     static_assert(std::is_trivially_copyable_v<T>,
                   "line<T>: T is copied byte by byte at each transaction, so it must be trivially copyable");
     static_assert(sizeof(T) <= format::line_payload_bytes,
-                  "line<T>: T does not fit twice into a line of 64 bytes beside its index: it may have 31 bytes, or 24 "
+                  "line<T>: T does not fit twice into a line of 64 bytes with its index: it may have 31 bytes, or 24 "
                   "where it is aligned to 8 (28 where to 4); holdfast::lines<T> takes more");
     static_assert(alignof(T) <= format::half_line_bytes, "line<T>: a half begins at 32 bytes");
 

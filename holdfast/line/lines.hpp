@@ -23,7 +23,7 @@ namespace holdfast {
 template <class T>
 class alignas(format::cache_line_bytes) lines {
 public:
-    using holdfast_of_lines = void;  ///< lives in a line_pool, if in any
+    using holdfast_of_lines = void;  ///< of all pools only a line_pool can hold it
 
 private:
     static_assert(std::is_trivially_copyable_v<T>,

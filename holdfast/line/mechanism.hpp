@@ -65,7 +65,7 @@ inline void take_over(void* line) noexcept(noexcept(Medium::make_durable(nullptr
 /// What holds if the process dies inside: the old object, or, from step 4 of `commit` on, the new one.
 template <class Medium, size_t Bytes>
 class transaction {
-    static_assert(Bytes <= format::line_payload_bytes, "the object must fit twice into a line, beside its index");
+    static_assert(Bytes <= format::line_payload_bytes, "the object must fit twice into a line, with its index");
 
 public:
     explicit transaction(void* line) noexcept

@@ -113,10 +113,10 @@ struct members_from<JoinPoint, Index, std::enable_if_t<(Index < int{JoinPoint::M
 /// What the compiler can say of a woven class; the rest is weave.py's.
 template <class Class, class JoinPoint>
 struct check {
-    static_assert(alignof(Class) == format::cache_line_bytes, "woven class: write alignas(64) behind the attribute");
+    static_assert(alignof(Class) == format::cache_line_bytes, "woven class: write alignas(64) after the attribute");
     static_assert(bytes_of<Class> <= format::line_payload_bytes && sizeof(Class) == format::cache_line_bytes,
                   "woven class: its members must end at byte 31 at the latest, to fit twice into a line of 64 bytes "
-                  "beside its index; move what is too much to another object");
+                  "with its index; move what is too much to another object");
     static_assert(members_from<JoinPoint, 0>::copyable,
                   "woven class: a member is not trivially copyable, and each transaction copies it byte by byte");
     static_assert(members_from<JoinPoint, 0>::aligned, "woven class: a member is aligned to more than half a line");

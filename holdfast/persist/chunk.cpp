@@ -34,7 +34,7 @@ error chunk_error(const char* call, const chunk_name& name, int number) {
     case EINTR: reason.what = "the process is being killed"; break;
     case ENOTEMPTY:
         reason.code = errc::busy;
-        reason.what = "the chunk has a save of a power failure that nobody has acknowledged";
+        reason.what = "the chunk has an unacknowledged save of a power failure";
         reason.remedy = "open the pool that was saved there";
         break;
     default: break;

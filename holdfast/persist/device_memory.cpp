@@ -175,8 +175,8 @@ result<void> device_memory::allocate(std::uint64_t size) {
                      .path = path_,
                      .expected = std::to_string(size) + " bytes",
                      .found = std::to_string(about_.bytes) + " bytes",
-                     .remedy = about_.chunk ? "a chunk does not grow: if nobody needs it, free it (holdfast pool "
-                                              "erase), and a larger one can be made"
+                     .remedy = about_.chunk ? "a chunk does not grow: if it is no longer needed, free it "
+                                              "(holdfast pool erase), and create a larger one"
                                             : "name a smaller size, or another device"};
     if (auto usable = check(0, 0); !usable) return usable;
     const std::uint64_t used = used_bytes();

@@ -85,8 +85,8 @@ public:
     result<void> write_at(std::uint64_t offset, const void* from, std::size_t size, site_id where);
     /// Orders what was written before what is written behind it. Counts one fence.
     void fence(site_id where) const noexcept;
-    /// Writes back every line of the range that is in use, whoever stored to it and through which mapping: the kernel
-    /// keeps no account of them. Takes about 50 ms a GiB. Counts as write_at and fence. Errors: io (in a forked child).
+    /// Writes back every line of the range that is in use, stored by any process through any mapping: the kernel
+    /// does not track stores. Takes about 50 ms a GiB. Counts as write_at and fence. Errors: io (in a forked child).
     result<void> sync(site_id where, std::uint64_t offset, std::uint64_t bytes) const;
 
 private:

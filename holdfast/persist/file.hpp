@@ -152,7 +152,7 @@ public:
     /// unknown; do not call again to find out.
     result<void> write_durable(std::uint64_t offset, std::span<const iovec> pieces, site_id where);
     /// fdatasync. Counts one sync. After an error: as write_durable. On a device the lines of the range are written
-    /// back, whoever stored to them and through which mapping, which counts as that; of a file all is synced.
+    /// back, stored by any process through any mapping, which counts as that; of a file all is synced.
     result<void> sync(site_id where, std::uint64_t offset = 0, std::uint64_t bytes = ~std::uint64_t{0});
 
 private:

@@ -34,7 +34,7 @@ error device_in_use(const std::string& path) {
                  .expected = "an empty device, whose first " + std::to_string(device_memory::name_bytes) +
                              " bytes are zeros",
                  .found = "other bytes",
-                 .remedy = "if nobody needs them, erase it (holdfast pool erase)"};
+                 .remedy = "if they are no longer needed, erase it (holdfast pool erase)"};
 }
 
 error device_too_small(const std::string& path, std::uint64_t bytes) {

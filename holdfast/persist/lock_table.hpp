@@ -2,12 +2,12 @@
 //
 // Locks are open-file-description locks: they belong to what `open` made, a second open in the same process conflicts
 // with them, and closing any other descriptor of the file leaves them alone. They live as long as any copy of the
-// descriptor, so a forked child closes its copies at once, and whoever closes unlocks first.
+// descriptor, so a forked child closes its copies at once, and a close unlocks first.
 //
-// Bytes that are locked, all far behind the end of any file:
+// Bytes that are locked, all far after the end of any file:
 //   [0, 2^62)   the holder's lock: exclusive, or shared by readers and sharers
 //   2^62        a classic read lock of each holder. An open-file-description lock names no process, this one does. It
-//               decides nothing: it may be dropped by whoever closes another descriptor of the file.
+//               decides nothing: closing another descriptor of the file may drop it.
 //   2^62 + 1    the turn: one at a time begins or ends to share the file
 //   2^62 + 2    the sharers' own lock, which readers do not hold
 // Several files may be parts of one node, as chunks are. Each has four bytes in place of these, in the same order; its

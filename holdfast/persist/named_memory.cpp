@@ -40,7 +40,7 @@ result<void> check_is_memory(const std::string& path, int descriptor) {
     struct statfs about{};
     if (::fstatfs(descriptor, &about) != 0) return system_error("fstatfs", path, errno);
     if (about.f_type == TMPFS_MAGIC) return {};
-    return error{.code = errc::level_unavailable, .what = "it is not the kernel's memory", .path = path,
+    return error{.code = errc::level_unavailable, .what = "the path is not on the kernel's tmpfs", .path = path,
                  .expected = "tmpfs"};
 }
 
@@ -73,8 +73,8 @@ result<named_memory> named_memory::open(const std::string& name) {
     if (::fstat(descriptor, &about) != 0) return system_error("fstat", path, errno);
     // Anybody may put something there.
     if (!S_ISREG(about.st_mode) || about.st_uid != ::geteuid())
-        return error{.code = errc::permission_denied, .what = "it belongs to another user", .path = path};
-    if (about.st_size == 0) return error{.code = errc::not_found, .what = "it is empty", .path = path};
+        return error{.code = errc::permission_denied, .what = "the named memory belongs to another user", .path = path};
+    if (about.st_size == 0) return error{.code = errc::not_found, .what = "the named memory is empty", .path = path};
     return map(path, descriptor, 0, static_cast<std::uint64_t>(about.st_size));
 }
 

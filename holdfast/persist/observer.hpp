@@ -1,5 +1,5 @@
-// The observed build's hook (HOLDFAST_OBSERVED): whoever explores crashes sees each call of the
-// seam, and may throw from it to stand for the cut. Never part of the normal build.
+// The observed build's hook (HOLDFAST_OBSERVED): the explorer of crashes sees each call of the seam, and may throw from
+// it to stand for the cut. Never part of the normal build.
 #pragma once
 
 #include <holdfast/persist/site.hpp>

@@ -16,8 +16,7 @@ constexpr std::uint32_t most_ways = 64;
 
 result<void> check_way(const std::string& path, std::string_view option, retiring way) {
     if (way <= retiring::by_thread) return {};
-    error reason = pool_opener::about(path, errc::invalid_argument,
-                                      "nobody brings homes to the medium that way (" + std::string(option) + ")");
+    error reason = pool_opener::about(path, errc::invalid_argument, std::string(option) + " is out of range");
     reason.expected = "automatic, cooperative or by_thread";
     reason.found = std::to_string(static_cast<unsigned>(way));
     return reason;
@@ -26,7 +25,7 @@ result<void> check_way(const std::string& path, std::string_view option, retirin
 result<void> check_pace(const std::string& path, const pace_options& options) {
     if (auto checked = check_way(path, "pace.write_back", options.write_back); !checked) return checked;
     if (options.percent <= 100) return {};
-    error reason = pool_opener::about(path, errc::invalid_argument, "there is no such part of a log (pace.percent)");
+    error reason = pool_opener::about(path, errc::invalid_argument, "pace.percent is out of range");
     reason.expected = "0 to 100";
     reason.found = std::to_string(options.percent);
     return reason;

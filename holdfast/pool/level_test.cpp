@@ -71,7 +71,7 @@ TEST_F(PoolLevel, UndoOnAFileAndVolatileEnginesAnywhereCannotPromisePower) {
     make_closed(here.file("pool"), small_pool(level::process), undo_like);
 }
 
-TEST_F(PoolLevel, LagIsNotOnOfferYetAndOnPowerFailOnlyWhereALogHoldsNewValues) {
+TEST_F(PoolLevel, LagAndOnPowerFailAreRefusedWhereEngineOrMediumCannotKeepThem) {
     expect_unavailable(path(), redo_like, small_nvram_pool(level::lag));
     expect_unavailable(path(), undo_like, small_nvram_pool(level::on_power_fail));
     expect_unavailable(path(), redo_like, small_pool(level::on_power_fail));

@@ -143,9 +143,9 @@ namespace {
 std::string why_not_saved(const format::superblock& block, const persist::file& in) {
     const auto saved = log_saved_by_module(block, in);
     switch (saved ? errc::not_found : saved.error().code) {
-    case errc::not_durable: return "what the kernel module saved is of another boot or file";
-    case errc::corrupt: return "what the kernel module saved of it is damaged";
-    case errc::permission_denied: return "what the kernel module may have saved of it is another user's";
+    case errc::not_durable: return "the kernel module's save belongs to another boot or file";
+    case errc::corrupt: return "the kernel module's save of it is damaged";
+    case errc::permission_denied: return "the kernel module's save belongs to another user";
     default: return "no save of it was sealed";
     }
 }
@@ -167,15 +167,15 @@ result<void> pool_opener::check_durable(const mapped_pool& pool, const engine_de
     if (same_boot && is_armed(block) && mark && *mark == block.file_mark)
         return about(pool.path_, errc::not_durable,
                      "the pool was in use at on_power_fail, and the log of its last commits, which was in /dev/shm, is "
-                     "gone, or an older state of the pool was put back: they may be torn (accept_not_durable opens "
-                     "it)");
+                     "gone, or an older copy of the pool was restored: the last commits may be lost or torn "
+                     "(accept_not_durable opens it)");
     if (same_boot)
         return about(pool.path_, errc::not_durable,
                      "the pool was in use below level power, and in another file: this is a copy, which may be torn "
                      "(accept_not_durable opens it)");
     error reason = about(pool.path_, errc::not_durable,
                          is_armed_on_file(block)
-                             ? "the pool was in use at on_power_fail, and nobody had its latest commits synced, or a "
+                             ? "the pool was in use at on_power_fail, and its latest commits were not synced, or a "
                                "sync failed: they may be lost or torn (accept_not_durable opens it)"
                          : is_armed(block)
                              ? "the pool was in use at on_power_fail when the machine went down, and " +
@@ -364,7 +364,7 @@ result<std::unique_ptr<mapped_pool>> pool_opener::open_unready(persist::file fil
     if (auto adopted = pool->adopt_log_outside_pool(); !adopted) return adopted.error();
     // It was there a moment ago: the kernel module may have lost its region meanwhile.
     if (is_armed(pool->superblock_) && !options.accept_not_durable && !is_planted(planted::boot_ignored))
-        return about(pool->path_, errc::not_durable, "the log that was saved of the pool is gone while it is opened");
+        return about(pool->path_, errc::not_durable, "the saved log of the pool disappeared during the opening");
 
     auto heap = heap::open(pool->base_, pool->zones(), pool->superblock_.reserved_bytes);
     if (!heap) {

@@ -21,7 +21,7 @@ enum class level : std::uint32_t {
     power = 3,          ///< on the media before commit returns
 };
 
-/// Whether no power cut leaves a part of a commit, at any moment.
+/// Whether no power cut can tear a commit at this level.
 constexpr bool survives_power(level promise) noexcept { return promise == level::power || promise == level::lag; }
 
 std::string_view name_of(level promise) noexcept;
@@ -70,9 +70,9 @@ struct lag_options {
 
 /// Options of steal_no_force at `power` on byte-addressable media; otherwise it has nothing to pace.
 struct pace_options {
-    /// Part of the log that is in use before its lines are written back. The larger, the more commits share a
-    /// write-back, and the fewer are left to share the work. 0: a round begins whenever one can, behind each commit or,
-    /// with a thread, behind each segment of the log.
+    /// Part of the log that is in use before its lines are written back. A larger value lets more commits share a
+    /// write-back but leaves less log in which to do the work. 0: a round begins after each commit or, with a thread,
+    /// after each segment of the log.
     std::uint32_t percent = 50;
     /// cooperative: a commit, after its locks are free.
     retiring write_back = retiring::automatic;
@@ -97,7 +97,7 @@ struct open_options {
     wrap_options wraps{};
     lag_options lag{};
     pace_options pace{};
-    /// On an ordinary file at `power`: bound on the memory of changed pages that are not given back yet. A checkpoint
+    /// On an ordinary file at `power`: bound on the memory of changed pages that are not released yet. A checkpoint
     /// begins when half is used. A transaction that changes more exceeds it. 0: a quarter of the memory that the
     /// process may use. Pools of lines have no bound.
     std::uint64_t private_bytes = 0;

@@ -15,7 +15,7 @@
     X(recovered_homes_forgotten, redo, "recovery of a file empties the log and writes no home") \
     X(kept_log_overwritten, redo, "the segments of a kept log are taken for free") \
     X(kept_log_taken_for_home, redo, "a kept log counts as home") \
-    X(nothing_settled, redo, "opening believes what the page cache shows, and writes nothing anew") \
+    X(nothing_settled, redo, "opening believes what the page cache shows, and rewrites nothing") \
     X(generation_not_raised, redo, "opening writes its superblock over the one in force") \
     X(left_clean_at_open, redo, "opening leaves a clean pool's state as it is") \
     X(level_not_recorded_at_open, redo, "opening leaves the level of the life before in the superblock") \

@@ -247,7 +247,7 @@ TEST_F(PowerDaemon, ThatHasSaidThatThePowerFailsLaterArmsNoPoolUntilItIsBack) {
     EXPECT_EQ(notify_daemon(socket(), notice::later).value(), 0u);
     auto during = make();
     EXPECT_EQ(during->durability(), level::power);
-    EXPECT_NE(handler.last_decline().find("will fail"), std::string::npos) << handler.last_decline();
+    EXPECT_NE(handler.last_decline().find("coming power failure"), std::string::npos) << handler.last_decline();
     ASSERT_TRUE(during->close());
     std::filesystem::remove(path());
     EXPECT_EQ(notify_daemon(socket(), notice::back).value(), 0u);
@@ -326,7 +326,7 @@ TEST_F(PowerDaemon, ThatIsAnotherServerIsNotTakenForOne) {
     serving.join();
     ::close(other);
     ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().text().find("does not answer as a power daemon"), std::string::npos);
+    EXPECT_NE(refused.error().text().find("is not a power daemon"), std::string::npos);
 }
 
 }  // namespace

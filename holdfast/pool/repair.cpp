@@ -124,8 +124,8 @@ private:
             auto read = read_superblock_copy(file_, copy);
             if (!read) continue;
             add("superblock", outcome::restored,
-                "copy " + std::to_string(copy + 1) + " of 2, in which one byte was damaged; both were, so the pool may "
-                "have been in use once more than this one knows");
+                "copy " + std::to_string(copy + 1) + " of 2, in which one byte was damaged; both were damaged, so the "
+                "pool may have been used once more since this copy was written");
             return *read;
         }
         return std::nullopt;
@@ -147,8 +147,8 @@ private:
             // Also a sound one: what the heap's metadata are must stand in the file before they can be mended.
             if (!has_point && clean && replay->report().records != 0)
                 add("log", outcome::lost,
-                    "where it ends: a superblock is damaged too, so the pool may have been closed after the records "
-                    "that were applied, and later changes be gone");
+                    "its end is unknown: a superblock is damaged too. The pool may have been closed after the last "
+                    "applied record; later changes may be lost");
             bring_home(*replay, log);
             truncated = replay->report().last_sequence;
         }

@@ -194,7 +194,7 @@ result<powerfail::shadow_log> log_saved_by_module(const superblock& block, const
     const auto life = armed_life_of(block, in);
     if (!life) return life.error();
     if (!is_same(saved->life(), *life))
-        return error{.code = errc::not_found, .what = "the save is of a life that another state of the file had"};
+        return error{.code = errc::not_found, .what = "the save belongs to another version of this file"};
     return saved;
 }
 

@@ -28,9 +28,9 @@ result<format::superblock> read_superblock(const persist::file& from);
 result<format::superblock> read_superblock_copy(const persist::file& from, unsigned copy);
 
 /// Seals `next` (checksum) and writes it durably over the older copy: the copy chosen by its
-/// generation's parity, so that a torn write leaves the other; one that stands elsewhere is refused.
+/// generation's parity, so that a torn write leaves the other; one that is elsewhere is refused.
 /// Errors: io. Then `next` may be in the page cache and not on the device, and the other copy is the only one that is
-/// certain: do not write that one before `rewrite_superblock` of this one has succeeded, or the file was opened anew.
+/// certain: do not write that one before `rewrite_superblock` of this one has succeeded, or the file was reopened.
 result<void> write_superblock(persist::file& to, format::superblock next);
 /// Writes the superblock that was read in its own place once more. Durable with the file's next sync. Errors: io.
 result<void> rewrite_superblock(persist::file& to, const format::superblock& read);

@@ -104,7 +104,7 @@ result<std::unique_ptr<trigger>> carrier(const std::string& line) {
     int lines = 0;
     if (::ioctl(opened.number(), TIOCMGET, &lines) != 0)
         return error{.code = errc::invalid_argument,
-                     .what = "it has no modem lines",
+                     .what = "the device has no modem lines",
                      .path = line,
                      .expected = "a serial line, such as /dev/ttyS0"};
     auto made = carrier_of(std::make_unique<serial_lines>(std::move(opened)));

@@ -62,7 +62,7 @@ result<message> answer(const owned_descriptor& socket, const std::string& path) 
     // A signal that stops the thread for a moment is no answer.
     if (persist::detail::retried([&] { return ::poll(&readable, 1, answer_ms); }) != 1 ||
         !got.is_sound(::recv(socket.number(), &got, sizeof got, MSG_DONTWAIT)))
-        return error{.code = errc::io, .what = "what listens there does not answer as a power daemon", .path = path};
+        return error{.code = errc::io, .what = "the process that listens there is not a power daemon", .path = path};
     return got;
 }
 
@@ -76,7 +76,7 @@ result<std::unique_ptr<trigger>> daemon_link(const std::string& path, std::chron
     if (!got) return got.error();
     if (got->what == kind::fails_later)
         return error{.code = errc::level_unavailable,
-                     .what = "the power daemon says that the power will fail, or does not hear of it any more",
+                     .what = "the power daemon reports a coming power failure, or has lost a trigger",
                      .path = path};
     if (got->what != kind::heartbeat)
         return error{.code = errc::io, .what = "the power daemon does not begin with a heartbeat", .path = path};
@@ -92,7 +92,7 @@ result<std::uint64_t> notify_daemon(const std::string& path, notice what) {
     if (!got) return got.error();
     if (got->what == kind::refused)
         return error{.code = errc::permission_denied,
-                     .what = "the power daemon takes this from root and its own user only",
+                     .what = "only root and the power daemon's own user may send notices",
                      .path = path};
     return got->count;
 }

@@ -23,8 +23,8 @@ struct charge {
     std::uint64_t log_bytes = 0;   ///< upper bound of the bytes that a save copies
     std::uint64_t reserved_bytes = 0;  ///< of addresses from `pool` on, as far as it may grow
     std::uint64_t pool_bytes = 0;  ///< that a save writes back, as of opening; the pool may have grown since
-    /// The handler calls it when it can no longer save the pool, and of a pool on an ordinary file when the power is
-    /// about to fail: from then on the pool is at `power`, all of it durable, and is disarmed.
+    /// The handler calls it when it can no longer save the pool and, for a pool on an ordinary file, when the power is
+/// about to fail: from then on the pool is at `power`, all of it durable, and is disarmed.
     /// Returns whether this is so now. If not (the pool is being opened, or a write failed), call it again as long as
     /// the pool is armed. It waits for a snapshot in progress. Requires: the calling thread has no transaction open and
     /// holds no lock that `disarm` takes.

@@ -153,7 +153,7 @@ result<save_name> kernel_module::name_of_save(std::uint64_t key) {
 result<module_state> kernel_module::state() {
     holdfast_powerfail_status found{};
     if (module_calls_now.control(descriptor_, HOLDFAST_POWERFAIL_STATUS, &found) != 0)
-        return failed("the kernel module does not say how it is", errno);
+        return failed("the kernel module did not return its status", errno);
     using time = module_state::time;
     module_state now{{}, time(found.hold_up_ns), time(found.budget_ns), time(found.save_ns), time(found.stop_ns),
                      time(found.flush_ns), time(found.copy_ns_per_mib), found.registered_bytes};

@@ -31,7 +31,7 @@ struct module_state {
     std::uint64_t registered_bytes = 0;  ///< of all programs
 };
 
-/// A save that nobody has acknowledged.
+/// A save that is not acknowledged yet.
 struct module_save {
     save_name name;
     std::uint64_t bytes = 0;

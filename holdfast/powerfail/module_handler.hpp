@@ -13,10 +13,10 @@ namespace holdfast::powerfail {
 
 /// Registers the logs of armed pools with the module.
 ///
-/// It promises: what was acknowledged on an armed pool survives a power failure that one of the module's triggers tells
-/// of in time. The next opening finds the log in the module's region, and the homes on the media. The module declines a
-/// log with which a save would take longer than the power lasts; then the pool is at `power`. Where the module lets a
-/// log go (its region is taken away), the pool goes on at `power`.
+/// It promises: what was acknowledged on an armed pool survives a power failure that one of the module's triggers
+/// detects in time. The next opening finds the log in the module's region, and the homes on the media. The module
+/// declines a log if its save would take longer than the power lasts; then the pool is at `power`. If the module
+/// releases a log (its region is taken away), the pool continues at `power`.
 ///
 /// A process has one; the program passes it to `use_handler`. Thread-safe. A forked child begins without pools, and
 /// arms its own. What holds if the process dies inside: the module saves the log when the process ends; the next

@@ -51,7 +51,7 @@ result<std::unique_ptr<trigger>> power_button(const std::string& device) {
     if (!events) return persist::detail::system_error("open", device, errno);
     if (!has_power_key(events.number()))
         return error{.code = errc::invalid_argument,
-                     .what = "it has no power key",
+                     .what = "the device has no power key",
                      .path = device,
                      .expected = "an input device, as /proc/bus/input/devices lists them",
                      .remedy = "the one of the ACPI power button is named \"Power Button\" there"};

@@ -239,7 +239,7 @@ result<void> process_handler::implementation::check_options() const {
         return std::to_string(std::chrono::microseconds(time).count()) + " us";
     };
     return error{.code = errc::invalid_argument,
-                 .what = "saves would be taken back while the power still fails",
+                 .what = "a save would be revoked while the power is still failing",
                  .expected = "a `stays_after` of 0, or longer than the `hold_up` of " + text_of(options.hold_up),
                  .found = text_of(options.stays_after)};
 }
@@ -331,9 +331,9 @@ bool process_handler::implementation::can_stop_threads() {
 bool process_handler::implementation::can_take(const result<void>& started, bool on_file) {
     if (!started) return decline(started.error().text());
     if (lost_.load(std::memory_order_acquire) != nothing_lost) return decline("the handler has been given up");
-    if (may_be_failing()) return decline("the power is failing, and nobody has said that it is back");
+    if (may_be_failing()) return decline("the power is failing, and no trigger has reported its return");
     // Since `start_threads`, and those whom that is told to may be at the end of giving up what was armed before.
-    if (watcher_->has_lost_trigger()) return decline("what tells that the power fails was lost at this moment");
+    if (watcher_->has_lost_trigger()) return decline("a trigger was lost at this moment");
     // Those of one kind are saved in milliseconds, with all threads stopped; the others in seconds, while threads run.
     if (!pools_.all().empty() && pools_.all().front().is_on_file != on_file)
         return decline(on_file ? "the handler has charge of pools that are not on ordinary files"

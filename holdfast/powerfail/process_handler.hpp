@@ -31,7 +31,7 @@ struct process_handler_options {
     /// False: nothing is stopped. For programs that themselves prevent stores to a pool when they call `fail_power`.
     bool parks = true;
 
-    // What tells it that the power fails. `fail_power` is always available.
+    // The triggers that report a power failure. `fail_power` is always available.
     bool on_sigpwr = true;     ///< SIGPWR, which init and uninterruptible power supplies' daemons send
     std::string carrier{};     ///< a serial line whose carrier drops, such as /dev/ttyS0
     std::string button{};      ///< an input device with a power key, such as /dev/input/event0
@@ -58,7 +58,7 @@ struct save_budget {
 struct alarm_report {
     using time = std::chrono::nanoseconds;
     std::uint64_t number = 0;  ///< of the alarm, from 1
-    std::size_t at_power = 0;  ///< pools on ordinary files, which are being synced and go on at `power`
+    std::size_t at_power = 0;  ///< pools on ordinary files, which are being synced and continue at `power`
     std::size_t pools = 0;     ///< that are saved; 0: no pool was armed, or a thread could not be stopped
     unsigned threads = 0;      ///< that were stopped
     bool is_stopped = false;   ///< all threads were
@@ -70,16 +70,16 @@ struct alarm_report {
 /// It promises: what was acknowledged on an armed pool survives, if the hold-up time is what the options say and the
 /// system lets its thread and the stopped ones run at once. It stops only threads of its own process, and writes back
 /// only lines of its own pools: by instructions that reach every core's caches, but line by line. Where it may, it runs
-/// with a real-time priority. A save that is cut short leaves a pool that counts as not saved, and never one that is
-/// torn and does not say so.
+/// with a real-time priority. A save that is cut short leaves a pool that counts as not saved, and never a torn pool
+/// that opens without an error.
 ///
 /// Where a thread cannot be stopped within the hold-up time (it blocks the signal, or the kernel holds it), nothing is
-/// sealed: that thread might store to a pool while it is saved. All threads run on, and if the power stays, the pools
+/// sealed: that thread might store to a pool while it is saved. All threads resume, and if the power stays, the pools
 /// continue at `power`.
 ///
 /// Pools on ordinary files, which are page-granular, need a `hold_up` of seconds, such as that of an uninterruptible
 /// power supply's last charge: no thread is stopped, and an alarm, also one of the daemon's for later, makes each pool
-/// sync its file once and go on at `power`. A handler has charge of pools of one kind, that of the first.
+/// sync its file once and continue at `power`. A handler manages pools of one kind only, that of the first.
 ///
 /// A process has one; the program passes it to `use_handler`. Thread-safe. A forked child begins without pools, and
 /// arms its own. What holds if the process dies inside: as for a process that is killed elsewhere; the next opening in
@@ -113,13 +113,13 @@ public:
     /// Of all armed pools together.
     save_budget budget() const;
 
-    /// Reports a power failure, as a trigger does. Returns when all threads run on. Requires: the caller is
-    /// no signal handler. Errors: misuse (no pool was ever armed in this process).
+    /// Reports a power failure, as a trigger does. Returns when all threads run again. Requires: the caller is no
+    /// signal handler. Errors: misuse (no pool was ever armed in this process).
     result<alarm_report> fail_power();
     /// The power has stayed: threads may run on. Async-signal-safe. While all threads are stopped only `when_saved` can
     /// call it.
     void power_is_back() noexcept;
-    /// Stops saving: all pools go on at `power`. Returns whether all do. The handler calls it itself when the daemon
+    /// Stops saving: all pools continue at `power`. Returns whether all do. The handler calls it itself when the daemon
     /// falls silent, when a pool has grown too large, and when a thread could not be stopped. Requires: as
     /// `charge::lost`.
     bool give_up();

@@ -1,7 +1,7 @@
 // What a handler does with a pool when the power fails, and what an opening does with one whose process was killed.
 //
 // save, with every thread that uses the pool stopped wherever it was
-//   1. The seal that counts is found. Without one nothing is to be saved: the pool holds what it promised.
+//   1. The seal in force is found. Without one there is nothing to save: the pool holds what it promised.
 //   2. The log's header page and each segment that was ever begun are copied to the pool's own log. Records of commits
 //      in flight are among them, as far as they are sealed.
 //   3. All lines of the pool are written back: homes of commits that have ended are in the caches alone. FENCE. Orders
@@ -11,9 +11,9 @@
 // resume, when the power stays
 //   1. The seal is made void: its magic becomes zero. FENCE. Orders this before threads run on: a save that is older
 //      than what they do must never count.
-//   2. The superblock copy of before comes back, its magic last, behind a FENCE.
+//   2. The previous superblock copy is restored, its magic last, after a FENCE.
 //
-// Between the two nothing of the pool is stored to. Neither allocates, locks, or calls the kernel, but for its clock.
+// Between the two nothing stores to the pool. Neither allocates, locks, or calls the kernel, except for its clock.
 // Source: DNV Memory, sections 3.1 and 4.2.
 #pragma once
 
@@ -33,8 +33,9 @@ struct save_times {
 };
 
 /// Makes every acknowledged commit durable. Requires: `shadow` is that pool's, followed by its log; all of the pool is
-/// mapped at `pool`; nobody stores to either meanwhile. What holds if the machine stops inside: the pool counts as used
-/// below `power` and not saved, and opening says so. Repeating it is harmless. `times`: nullptr, or what receives them.
+/// mapped at `pool`; no thread stores to either meanwhile. What holds if the machine stops inside: the pool counts as
+/// used below `power` and not saved, and opening says so. Repeating it is harmless. `times`: nullptr, or what receives
+/// them.
 void save(format::shadow_header& shadow, std::byte* pool, const persist::line_path& lines,
           save_times* times = nullptr);
 /// Step 2 alone, for callers that inspect a copy of the pool.

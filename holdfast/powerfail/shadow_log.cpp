@@ -72,7 +72,7 @@ result<shadow_log> shadow_log::find(const superblock& of) {
     auto memory = persist::named_memory::open(name_for(of));
     if (!memory) return std::move(memory).give_error();
     if (!is_of(memory->data(), memory->size(), of))
-        return error{.code = errc::not_found, .what = "it is not the log of this pool"};
+        return error{.code = errc::not_found, .what = "the named memory is not the log of this pool"};
     return shadow_log(std::move(*memory));
 }
 
@@ -84,11 +84,12 @@ result<shadow_log> shadow_log::find_saved(const superblock& of, const save_name&
     shadow_log found(std::move(*saved));
     const std::uint64_t bytes = found.saved_.size() * sizeof(kernel_module::line);
     const auto refuse = [](const char* why) { return error{.code = errc::not_found, .what = why}; };
-    if (!is_of(found.first_, bytes, of)) return refuse("the save is not of this pool");
+    if (!is_of(found.first_, bytes, of)) return refuse("the save does not belong to this pool");
     const shadow_header& header = found.header();
-    if (header.sealed == 0) return refuse("the save is of a life that had nothing to be saved any more");
+    if (header.sealed == 0) return refuse("the save belongs to a session that left nothing to save");
     // A later life of the same boot has written superblocks of its own, which no seal of before follows.
-    if (header.seals[header.sealed - 1].generation < of.generation) return refuse("the save is of an earlier life");
+    if (header.seals[header.sealed - 1].generation < of.generation)
+        return refuse("the save belongs to an earlier session");
     return found;
 }
 

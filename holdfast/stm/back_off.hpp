@@ -20,7 +20,7 @@ public:
         const unsigned exponent = conflicts_ < longest_exponent ? conflicts_ : longest_exponent;
         for (std::uint64_t left = next_random() >> (64 - exponent - shortest_exponent); left > 0; --left)
             relax_processor();
-        // Whoever was met may be waiting for this very processor.
+        // The other transaction may be waiting for this very processor.
         if (conflicts_ > short_pauses) sched_yield();
     }
     bool should_be_serial() const noexcept { return conflicts_ >= most_conflicts; }

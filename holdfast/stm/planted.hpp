@@ -20,7 +20,7 @@ namespace holdfast::stm {
     X(versioned_no_quiescence, "versioned: a writer does not wait for older snapshots")                     \
     X(versioned_own_lock_mistaken, "versioned: a lock of somebody else is taken for the thread's own")      \
     X(versioned_old_version_released, "versioned: a commit leaves the version as it was")                   \
-    X(limbo_ignored, "value: a block is given back at commit, whoever may still read it")                   \
+    X(limbo_ignored, "value: a block is given back at commit, though others may still read it")             \
     X(mask_ignored, "a masked store takes the whole word")                                                  \
     X(masks_not_merged, "a second masked store of a word replaces the mask of the first")                   \
     X(own_stores_unseen, "a load does not look into the write set")                                         \
@@ -49,7 +49,7 @@ inline fault planted_now = fault::nothing;
 inline bool is_planted(fault which) noexcept { return planted_now == which; }
 /// From how many words on a write set is large: then its transaction stores home at once where it may.
 inline std::size_t large_write_set = 32;
-/// A test's scheduler, called wherever another thread may come in between. True: whoever waits need not pause himself.
+/// A test's scheduler, called wherever another thread may come in between. True: a waiting thread need not pause.
 inline bool (*between)() noexcept = nullptr;
 inline bool let_others_run() noexcept { return between != nullptr && between(); }
 #else

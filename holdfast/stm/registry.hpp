@@ -63,7 +63,7 @@ public:
             publish(own, now);
         }
     }
-    /// Release: whoever sees it and gives memory back does so after this thread's last load.
+    /// Release: a thread that sees it and reclaims memory does so after this thread's last load.
     static void retract(slot& own) noexcept { own.since.store(inactive, std::memory_order_release); }
 
     /// After it, a slot that was not seen active by this thread belongs to a thread whose later loads see all that this

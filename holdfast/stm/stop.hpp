@@ -22,7 +22,7 @@ namespace holdfast::stm {
     std::abort();
 }
 
-/// The same for whoever begins a transaction in a signal handler.
+/// The same for a transaction that is begun in a signal handler.
 [[noreturn, gnu::cold]] inline void stop_in_signal_handler(const char* transaction) noexcept {
     stop(transaction, "found in a signal handler; what the handler interrupts may be half done. Expected: a flag that "
                       "the program looks at");

@@ -180,8 +180,8 @@ bool basic_value<Home>::commit_stores() noexcept {
         had_conflict_ = true;
         return false;
     }
-    // Not before: while it waits for a turn, a commit holds nothing that the one that has it may need. Behind the
-    // exchange nothing can be read that is not valid, so no number is drawn in vain.
+    // Not before: while it waits for a turn, a commit holds nothing that the one that has it may need. After the
+    // exchange nothing can be read that is not valid, so every drawn number is used.
     if (!Home::draw_number(writes_) || !Home::prepare(writes_)) [[unlikely]] {
         if (irrevocable_) stop("an irrevocable transaction", "the log has no room for it");
         return false;
@@ -268,7 +268,7 @@ void basic_value<Home>::settle_blocks() noexcept {
 
 template <class Home>
 void basic_value<Home>::wait_for_others() noexcept {
-    // Whoever begins from here on is told from those that are open now, though nothing was committed in between.
+    // Transactions that begin from here on are distinguished from those open now, though nothing committed in between.
     std::uint64_t before = wait_for_even();
     while (!sequence_.now.compare_exchange_weak(before, before + 2, std::memory_order_seq_cst))
         before = wait_for_even();
@@ -348,7 +348,7 @@ void basic_value<Home>::put_further(word* home, word what, std::uint8_t byte_mas
 template <class Home>
 bool basic_value<Home>::store_home_at_once() {
     if (keeps_old_values_ || irrevocable_ || registry_.others_are_active(slot_)) return false;
-    // Not for a few words among many that stay in the write set: whoever comes now has to wait.
+    // Not for a few words among many that stay in the write set: a thread that comes now has to wait.
     const std::size_t kept = writes_.template words_kept_by<Home>();
     if (kept > writes_.size() / 2) return false;
     // Memory first: a failure changes nothing, and the write set goes on.

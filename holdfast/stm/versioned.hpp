@@ -262,7 +262,7 @@ private:
     void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);
     bool goes_home(const word* home) noexcept;
     void store_home_from_now_on() noexcept;
-    /// What came of the attempt to be alone.
+    /// The result of the attempt to be alone.
     enum class alone { yes, somebody_else, conflict };
     alone try_alone() noexcept;
 

@@ -26,8 +26,8 @@
 //      memory that they load from: a home says so.
 //   7. roll back: release each lock with the version that it had; nothing is home.
 //   8. serial: put the mark, wait until all other slots are inactive; from there as ever. Irrevocable: the same in
-//      mid-transaction, then validate, write back, release; loads and stores go home. Whoever finds the mark of
-//      another gives way: it is that one who waits for all.
+//      mid-transaction, then validate, write back, release; loads and stores go home. A thread that finds another's
+//      mark gives way: the other one waits for all.
 //
 // Invariants:
 //   I1. A home is stored to only while its line's lock is held, or by one who is alone, or in a fresh block.
@@ -307,7 +307,7 @@ bool basic_versioned<Home>::become_irrevocable() noexcept {
 template <class Home>
 bool basic_versioned<Home>::store_home_at_once() {
     if (keeps_old_values_ || irrevocable_) return false;
-    // Not for a few words among many that stay in the write set: whoever comes now has to wait.
+    // Not for a few words among many that stay in the write set: a thread that comes now has to wait.
     const std::size_t kept = writes_.template words_kept_by<Home>();
     if (kept > writes_.size() / 2) return false;
     // Memory first: a failure changes nothing, and the write set goes on.
@@ -349,7 +349,7 @@ void basic_versioned<Home>::settle_blocks(std::uint64_t older_than) noexcept {
 
 template <class Home>
 void basic_versioned<Home>::wait_for_others() noexcept {
-    // Whoever begins from here on is told from those that are open now, though nothing was committed in between.
+    // Transactions that begin from here on are distinguished from those open now, though nothing committed in between.
     const std::uint64_t now = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
     registry::order_other_threads();
     registry_.wait_for_older(now, of_this_thread().slot_);

@@ -14,8 +14,8 @@ inline void relax_processor() noexcept {
 #endif
 }
 
-/// The pauses of one wait: short ones first, then the processor is given away, then a sleep, so that whoever is waited
-/// for can run on a machine with fewer processors than threads.
+/// The pauses of one wait: short ones first, then the processor is yielded, then a sleep, so that the awaited thread
+/// can run on a machine with fewer processors than threads.
 class waiter {
 public:
     void pause() noexcept;

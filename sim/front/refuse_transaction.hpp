@@ -15,7 +15,7 @@ namespace holdfast::sim {
 
 [[gnu::cold, gnu::noinline]] inline bool refuse_restore(hart& at, std::uint64_t saved) {
     stop_with(at, {"transaction_restore refused", {},
-                   "a hart without an open transaction, and what transaction_save saved and nobody restored since",
+                   "a hart without an open transaction, and what transaction_save saved, not restored since",
                    hexadecimal(saved)});
     return false;
 }

@@ -69,7 +69,7 @@ void read_parameter(parameters& into, const char* name, const char* value) noexc
 parameters read_parameters(int count, char** arguments) noexcept {
     parameters read;
     for (int i = 1; i < count; i += 2) {
-        if (i + 1 == count) refuse(arguments[i], "a value behind it", "nothing");
+        if (i + 1 == count) refuse(arguments[i], "a value after it", "nothing");
         read_parameter(read, arguments[i], arguments[i + 1]);
     }
     software_logs = sim::layout_of(read.log, read.log_bytes, read.threads);

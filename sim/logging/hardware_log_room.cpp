@@ -96,7 +96,7 @@ void hardware_log::stop_for_length(std::size_t number) {
     const auto is_oldest = [&](const open_transaction& each) { return each.log == number && each.first == first; };
     const open_transaction& oldest = *std::find_if(open_.begin(), open_.end(), is_oldest);
     failure_ = {"a transaction is longer than the log", "transaction " + std::to_string(oldest.id.value),
-                "fewer records behind its first one than the ring of " + ring + " has room for, or log_grow in time",
+                "fewer records after its first one than the ring of " + ring + " has room for, or log_grow in time",
                 std::to_string(oldest.bytes) + " bytes of its own and " +
                     std::to_string((log.tail() - first) * log_record::unit_bytes) + " with those of others"};
 }

@@ -9,7 +9,7 @@
 namespace holdfast::workload::test {
 namespace {
 
-TEST(CacheInBlocks, DoesWhatTheModelDoes) {
+TEST(CacheInBlocks, AnswersRandomCommandsAsTheModelDoes) {
     cache_root root{};
     run_alone(itm::itm_access(), &root, 100000, holdfast::test::seed_of_run());
 }

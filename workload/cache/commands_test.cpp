@@ -380,7 +380,7 @@ void run_at_random(const cache_settings& settings, const cache_mix& mix, std::ui
     EXPECT_EQ(memory.live_blocks, 0) << "blocks were lost";
 }
 
-TEST(CacheAtRandom, DoesWhatTheModelDoes) {
+TEST(CacheAtRandom, AnswersRandomCommandsAsTheModelDoes) {
     const std::uint64_t seed = holdfast::test::seed_of_run();
     const std::uint64_t commands = holdfast::test::at_full_length() ? 3'000'000 : 200'000;
     run_at_random({.limit_bytes = 4000, .buckets = 8, .value_bytes_max = 400, .move_after_s = 5}, {}, seed, commands);

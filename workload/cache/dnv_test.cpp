@@ -29,7 +29,7 @@ protected:
     std::uint64_t seed_ = holdfast::test::seed_of_run();
 };
 
-TEST_P(CacheInDnv, DoesWhatTheModelDoes) { run_alone(dnv::dnv_access(), &kept_root, 100000, seed_); }
+TEST_P(CacheInDnv, AnswersRandomCommandsAsTheModelDoes) { run_alone(dnv::dnv_access(), &kept_root, 100000, seed_); }
 
 TEST_P(CacheInDnv, EveryThreadFindsWhatItStoredAndEveryCommandIsCounted) {
     run_own_keys(dnv::dnv_access(), &kept_root, 2, 20000, seed_);
