@@ -242,6 +242,67 @@ def check_results_in_memory(directory):
         expect(wrong != 0, f"results in memory are right at {level}: the plugin and the guide's line are not needed")
 
 
+# More values than registers, some of which change in the block.
+VALUES = """#include <holdfast/itm/itm.hpp>
+struct words { long l[21]; int i[54]; double d[64]; };
+words shared;
+[[gnu::noipa]] void take(long) {}
+[[gnu::noipa]] long cancels(words* s, long n, bool cancel) {
+    long v0 = n * 6 + 4, v1 = n + 24, v2 = n * 9 + 80, v3 = n * 2 + 35, v4 = n * 8 + 44, v5 = n * 5 + 7, v6 = n * 9 + 85,
+         v7 = n * 6 + 58, v8 = n * 5 + 76, v9 = n * 5 + 61, v10 = n * 5 + 50, v11 = n * 4 + 20, v12 = n + 86,
+         v13 = n * 2 + 52, v14 = n * 4 + 97, v15 = n * 6 + 86, v16 = n * 6 + 66, v17 = n * 9 + 99, v18 = n * 7 + 49,
+         v19 = n * 9 + 96, v20 = n * 7 + 83;
+    double d0 = n + 38;
+    take(v18);
+    take(v8);
+    __transaction_atomic {
+        v7 = (v7 - v12 + (v13 ^ s->l[6])) & v16;
+        v10 = (v19 + (v10 & v14)) & ((s->i[53] & v6) + (v6 & v9));
+        s->d[10] = (double)(long)(2.0 - d0 + 2.0);
+        v6 = (v2 + v11 - (v10 | s->l[12])) | (v9 * n * v8);
+        s->l[14] = ((s->l[0] | v6) * (v7 + v3)) & v17;
+        for (long each = 0; each < 6; ++each) s->d[29] = (double)(long)(2.0 + s->d[13]);
+        s->l[20] = v2 - (v18 - (s->i[30] - v16));
+        s->l[5] = ((6 | v0) ^ (v7 - v17)) - ((v16 + v19) | (s->i[18] | v9));
+        v14 = ((v13 * v11) + (v7 + v3)) | ((5 * v20) & v13);
+        v10 = s->l[14] * ((v3 - v19) - (v16 - v2));
+        v3 = ((v15 - v5) & (v7 | v4)) + s->l[0];
+        s->l[16] = ((v3 - v10) ^ (v19 | v16)) * ((v2 | v18) & v0);
+        s->l[13] = ((v6 & s->i[45]) * (v18 & v15)) & s->l[12];
+        s->l[10] = ((s->i[53] * v6) + (v2 & v18)) * v1;
+        if (cancel) HOLDFAST_CANCEL;
+    }
+    return v0 + v1 * 2 + v2 * 3 + v3 * 4 + v4 * 5 + v5 * 6 + v6 * 7 + v7 * 8 + v8 * 9 + v9 * 10 + v10 * 11 + v11 * 12 +
+           v12 * 13 + v13 * 14 + v14 * 15 + v15 * 16 + v16 * 17 + v17 * 18 + v18 * 19 + v19 * 20 + v20 * 21 + (long)(d0 * 3);
+}
+[[gnu::noipa]] long without_block(long n) {
+    const long factors[] = {6, 1, 9, 2, 8, 5, 9, 6, 5, 5, 5, 4, 1, 2, 4, 6, 6, 9, 7, 9, 7};
+    const long more[] = {4, 24, 80, 35, 44, 7, 85, 58, 76, 61, 50, 20, 86, 52, 97, 86, 66, 99, 49, 96, 83};
+    long sum = (n + 38) * 3;
+    for (long each = 0; each < 21; ++each) sum += (n * factors[each] + more[each]) * (each + 1);
+    return sum;
+}
+int main() { return cancels(&shared, 64, true) == without_block(64) ? 0 : 3; }
+"""
+
+
+def check_values(directory):
+    """A cancel finds the values that were there at the block's begin, thanks to the plugin; the day they are right without, it can go."""
+    source, program = write(directory, "values.cpp", VALUES), os.path.join(directory, "values")
+    object_file = os.path.join(directory, "values.o")
+    wrong = 0
+    for level in ("-O0", "-O1", "-O2", "-O3", "-Os"):
+        for plugin in [[]] + ([[f"-fplugin={CHECK}"]] if CHECK else []):
+            status, said = run([*BASE, *FLAGS, *DEFINED, *plugin, level, "-fwrapv", "-c", source, "-o", object_file])
+            expect(status == 0, f"a block with many values does not compile at {level} {plugin}", said)
+            status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+            expect(status == 0, f"a block with many values does not link at {level} {plugin}", said)
+            status = run([program])[0]
+            expect(status == 0 or not plugin, f"a cancel leaves wrong values at {level}, with the plugin")
+            wrong += status == 3
+    expect(wrong != 0 or "x86" not in os.uname().machine, "values are right without the plugin: it is not needed any more")
+
+
 def check_foreign_flags(directory):
     """What distributions and build systems add in front of the flags does no harm; behind them it is refused, or named."""
     text = """#include <holdfast/itm/itm.hpp>
@@ -275,7 +336,7 @@ int main() { safe* now = step; __transaction_atomic { now(); } copy(v); return v
 def main():
     with tempfile.TemporaryDirectory() as directory:
         for check in (check_symbols, check_header, check_unsafe, check_libitm, check_unsafe_pointer, check_foreign_flags,
-                      check_bit_fields, check_results_in_memory):
+                      check_bit_fields, check_results_in_memory, check_values):
             check(directory)
     print(f"{len(problems)} problems")
     return 1 if problems else 0
