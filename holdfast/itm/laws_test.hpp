@@ -28,6 +28,7 @@ template <>
 std::vector<law> laws_of_ends<2>();
 template <>
 std::vector<law> laws_of_ends<3>();
+/// The same; 4 stands for -Os.
 template <int level>
 std::vector<law> laws_of_variables();
 template <>
@@ -38,6 +39,8 @@ template <>
 std::vector<law> laws_of_variables<2>();
 template <>
 std::vector<law> laws_of_variables<3>();
+template <>
+std::vector<law> laws_of_variables<4>();
 
 }  // namespace holdfast::itm
 
