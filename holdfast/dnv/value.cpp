@@ -1,4 +1,5 @@
 #include <holdfast/dnv/export.hpp>
+#include <holdfast/stm/value_ranges_run.hpp>
 #include <holdfast/stm/value_run.hpp>
 #include <holdfast/stm/value_threads_run.hpp>
 

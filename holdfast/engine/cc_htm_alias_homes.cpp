@@ -1,5 +1,6 @@
 #include <holdfast/engine/cc_htm_sets.hpp>
 #include <holdfast/engine/cc_htm_table.hpp>
+#include <holdfast/stm/value_ranges_run.hpp>
 #include <holdfast/stm/value_run.hpp>
 #include <holdfast/stm/value_threads_run.hpp>
 #include <holdfast/stm/versioned_run.hpp>

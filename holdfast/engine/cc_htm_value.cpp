@@ -1,4 +1,5 @@
 #include <holdfast/engine/cc_htm_home.hpp>
+#include <holdfast/stm/value_ranges_run.hpp>
 #include <holdfast/stm/value_run.hpp>
 #include <holdfast/stm/value_threads_run.hpp>
 

@@ -130,6 +130,7 @@ void basic_hybrid<Software, Hardware>::leave_software() noexcept {
 template <class Software, class Hardware>
 void basic_hybrid<Software, Hardware>::enter() noexcept {
     has_entered_ = true;
+    Software::note_threads_without_slot();
     if (is_known_to_process_) pthread_setspecific(exit_key_, this);
 }
 

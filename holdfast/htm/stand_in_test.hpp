@@ -13,6 +13,7 @@
 
 #include <holdfast/htm/rtm_instructions.hpp>
 #include <holdfast/stm/value.hpp>
+#include <holdfast/stm/value_ranges_run.hpp>
 #include <holdfast/stm/value_run.hpp>
 #include <holdfast/stm/value_threads_run.hpp>
 

@@ -1,5 +1,6 @@
 // `value` over the home that keeps some words.
 #include <holdfast/stm/keeping_test.hpp>
+#include <holdfast/stm/value_ranges_run.hpp>
 #include <holdfast/stm/value_run.hpp>
 #include <holdfast/stm/value_threads_run.hpp>
 

@@ -1,5 +1,6 @@
 // `value` over the home whose commits are numbered.
 #include <holdfast/stm/numbers_test.hpp>
+#include <holdfast/stm/value_ranges_run.hpp>
 #include <holdfast/stm/value_run.hpp>
 #include <holdfast/stm/value_threads_run.hpp>
 

@@ -93,6 +93,16 @@ TYPED_TEST(StmOpacity, ProgramsThatStoreHomeAtOnceHaveOpaqueHistories) {
     EXPECT_FALSE(first_seed_torn<TypeParam>(at_full_length() ? 100'000 : 1'000).has_value());
 }
 
+#ifndef HOLDFAST_STM_TEST_ALGORITHMS
+TEST(StmOpacityOfValue, ProgramsWhoseThreadsTakeThemselvesForTheOnlyOneHaveOpaqueHistories) {
+    const each_thread_seems_alone every;
+    std::string what;
+    const auto found = first_seed_not_opaque<value>(1, at_full_length() ? 100'000 : 5'000, &what);
+    EXPECT_FALSE(found.has_value()) << "seed " << found.value_or(0) << "\n" << what;
+    EXPECT_FALSE(first_seed_torn<value>(at_full_length() ? 100'000 : 1'000).has_value());
+}
+#endif
+
 TYPED_TEST(StmOpacity, APrivatiserMeetsNeitherReadersThatAreLateNorLateStores) {
     const auto found = first_seed_torn<TypeParam>(at_full_length() ? 100'000 : 2'000);
     EXPECT_FALSE(found.has_value()) << "seed " << found.value_or(0);

@@ -49,11 +49,14 @@ inline fault planted_now = fault::nothing;
 inline bool is_planted(fault which) noexcept { return planted_now == which; }
 /// From how many words on a write set is large: then its transaction stores home at once where it may.
 inline std::size_t large_write_set = 32;
+/// Whether each thread takes itself for the only one, where that is a guess.
+inline bool everyone_seems_alone = false;
 /// A test's scheduler, called wherever another thread may come in between. True: a waiting thread need not pause.
 inline bool (*between)() noexcept = nullptr;
 inline bool let_others_run() noexcept { return between != nullptr && between(); }
 #else
 inline constexpr std::size_t large_write_set = 32;
+inline constexpr bool everyone_seems_alone = false;
 constexpr bool is_planted(fault) noexcept { return false; }
 constexpr bool let_others_run() noexcept { return false; }
 #endif

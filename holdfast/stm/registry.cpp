@@ -32,13 +32,17 @@ registry::slot* registry::claim() noexcept {
         bool taken = false;
         if (!slots_[at].taken.load(std::memory_order_relaxed) &&
             slots_[at].taken.compare_exchange_strong(taken, true, std::memory_order_acq_rel)) {
-            unsigned used = used_.load(std::memory_order_relaxed);
-            while (used <= at && !used_.compare_exchange_weak(used, at + 1, std::memory_order_seq_cst)) {
-            }
+            use(at + 1);
             return &slots_[at];
         }
     }
     return nullptr;
+}
+
+void registry::use(unsigned count) noexcept {
+    unsigned used = used_.load(std::memory_order_relaxed);
+    while (used < count && !used_.compare_exchange_weak(used, count, std::memory_order_seq_cst)) {
+    }
 }
 
 void registry::prepare() noexcept {

@@ -75,6 +75,8 @@ public:
     /// Whether the thread with the first slot is the only one that has one, or has had one beside another. By the time
     /// it is known there may be more.
     bool has_one_thread() const noexcept { return used_.load(std::memory_order_relaxed) == 1; }
+    /// From now on no thread is the only one: there may be others without a slot.
+    void note_threads_without_slot() noexcept { use(2); }
     /// Whether another thread is in a transaction, as far as can be seen without a fence.
     bool others_are_active(const slot* own) const noexcept;
     /// Waits until no transaction of another thread is open that began before `time`, or has moved on since.
@@ -92,6 +94,9 @@ public:
     static void prepare() noexcept;
 
 private:
+    /// That many slots at least.
+    void use(unsigned count) noexcept;
+
     static inline constinit std::atomic<bool> cheap_publishing{false};
 
     slot slots_[most_threads];

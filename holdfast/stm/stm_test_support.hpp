@@ -86,6 +86,15 @@ private:
     std::size_t usual_ = large_write_set;
 };
 
+/// Threads take themselves for the only one where that is a guess, which is in `value` alone.
+class each_thread_seems_alone {
+public:
+    each_thread_seems_alone() { everyone_seems_alone = true; }
+    each_thread_seems_alone(const each_thread_seems_alone&) = delete;
+    each_thread_seems_alone& operator=(const each_thread_seems_alone&) = delete;
+    ~each_thread_seems_alone() { everyone_seems_alone = false; }
+};
+
 /// Threads that run beside the test's own, each until it is over or waits for others, outside of a transaction. One
 /// that waits may be waiting for the transaction of the test: all are joined at the end.
 template <class A>

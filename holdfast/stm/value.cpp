@@ -1,3 +1,4 @@
+#include <holdfast/stm/value_ranges_run.hpp>
 #include <holdfast/stm/value_run.hpp>
 #include <holdfast/stm/value_threads_run.hpp>
 

@@ -3,6 +3,8 @@
 //
 // Protocol (NOrec: Dalessandro, Spear, Scott, PPoPP 2010, figure 2):
 //   1. begin: wait until the counter is even; it is the snapshot, and is published in the thread's slot.
+//      Of a thread that is the only one with a slot, or that has said that it will not store, no reads are kept, until
+//      it meets a conflict: any validation finds one.
 //   2. load: a word that was stored to comes from the write set. Any other is loaded from its home; then the counter is
 //      looked at: where it is the snapshot still, the value is part of the state at the snapshot, and is kept with its
 //      home. Where it has moved: 3., and the word is loaded again.
@@ -10,12 +12,13 @@
 //      whether the counter has moved meanwhile, and if so do it again. All equal: the counter is the new snapshot,
 //      since the values that were read are those of that state too. One differs: conflict.
 //   4. store: into the write set.
-//   4a. when the write set has become large (large_write_set), or a large run of words is read after a store, and no
-//      other thread is in a transaction: the counter goes to the odd number above the snapshot as in 5., and what was
-//      stored so far is written back. From here on stores go home at once, with the old value kept for a roll-back,
-//      and no read is kept (TML: Dalessandro, Dice, Scott, Shavit, Spear, Euro-Par 2010). A roll-back puts the old
-//      values back and makes the counter the even number *above*: a load that met a value in between must not find its
-//      old snapshot. Words that the home keeps stay in the write set, since the commit logs them.
+//   4a. at the first store, while no other thread has a slot, and when the write set has become large
+//      (large_write_set), or a large run of words is read after a store, while none is in a transaction: the counter
+//      goes to the odd number above the snapshot as in 5., and what was stored so far is written back. From here on
+//      stores go home at once, with the old value kept for a roll-back, and no read is kept (TML: Dalessandro, Dice,
+//      Scott, Shavit, Spear, Euro-Par 2010). A roll-back puts the old values back and makes the counter the even number
+//      *above*: a load that met a value in between must not find its old snapshot. Words that the home keeps stay in
+//      the write set, since the commit logs them; with such a home, not at the first store.
 //   5. commit without stores: nothing to do; all loads are of one state. With stores: the counter goes from the
 //      snapshot to the odd number above it by compare-and-swap; where that fails, 3. and again. Then write back, then
 //      the counter goes to the even number above.
@@ -45,12 +48,9 @@
 #pragma once
 
 #include <holdfast/base/assertion.hpp>
-#include <holdfast/stm/ranges.hpp>
 #include <holdfast/stm/stop.hpp>
 #include <holdfast/stm/value.hpp>
 #include <holdfast/stm/wait.hpp>
-
-#include <cstring>
 
 namespace holdfast::stm {
 
@@ -230,11 +230,10 @@ bool basic_value<Home>::become_irrevocable() noexcept {
     if (!writes_.make_room_to_keep(writes_.template words_kept_by<Home>()))
         stop("an irrevocable transaction", "there is no memory for what it has stored");
     store_rest_home();
+    store_home_from_now_on();
     replaced_.clear();
     keeps_old_values_ = false;
-    forget_reads();
-    keeps_reads_ = false;
-    irrevocable_ = some_go_home_ = true;
+    irrevocable_ = true;
     blocks_.keep_allocated();
     return true;
 }
@@ -248,7 +247,6 @@ void basic_value<Home>::store_rest_home() noexcept {
         if (!Home::keeps(each.home())) detail::store_home(each.home(), each.value, each.mask());
     }
     writes_.template keep_only_words_of<Home>();
-    loads_ = writes_.empty() ? loads::plainly : loads::own;
 }
 
 template <class Home>
@@ -324,6 +322,10 @@ void basic_value<Home>::store_elsewhere(word* home, word what, std::uint8_t byte
         return detail::store_home(home, what, byte_mask);
     }
     if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
+    if (stores_first_home && seems_the_only_thread()) {
+        if (store_first_home()) return store_where_it_belongs(home, what, byte_mask);
+        if (!active_) return;
+    }
     put(home, what, byte_mask);
 }
 
@@ -344,6 +346,15 @@ void basic_value<Home>::put_further(word* home, word what, std::uint8_t byte_mas
     writes_.put_further(home, what, byte_mask);
 }
 
+/// From here on, of the only thread. False: there is no memory, or there was none before. A conflict restarts.
+template <class Home>
+bool basic_value<Home>::store_first_home() {
+    if (!writes_.empty() || !replaced_.make_room(1)) return false;
+    if (!alone_ && !take_sequence()) return conflict(), false;
+    store_home_from_now_on();
+    return true;
+}
+
 /// From here on, and what was stored so far, if nobody has to wait for it now. False: not so. A conflict restarts.
 template <class Home>
 bool basic_value<Home>::store_home_at_once() {
@@ -357,132 +368,17 @@ bool basic_value<Home>::store_home_at_once() {
     for (const write_log::entry& each : writes_)
         if (!Home::keeps(each.home())) replaced_.note(each.home(), each.mask());
     store_rest_home();
-    forget_reads();
-    keeps_reads_ = false;
-    keeps_old_values_ = some_go_home_ = true;
+    store_home_from_now_on();
     return true;
 }
 
+/// Requires: alone, and only words that the home keeps are in the write set.
 template <class Home>
-void basic_value<Home>::load_line(const word* first, unsigned count, pool_word* out) {
-    bool sound;
-    for (;;) {
-        sound = Home::look_at_many(first, count, out);
-        let_others_run();
-        if (sequence_.now.load(std::memory_order_acquire) == snapshot_) [[likely]]
-            break;
-        if (!validate()) {
-            std::memset(out, 0, count * sizeof(word));
-            return conflict();
-        }
-    }
-    if (!sound) [[unlikely]] {
-        // Each is kept before the next one is mended.
-        for (unsigned i = 0; i < count; ++i) out[i] = load_and_keep(first + i);
-    } else if (keeps_reads_) {
-        seen* const room = reads_.room_for(count);
-        for (unsigned i = 0; i < count; ++i) room[i] = {first + i, out[i]};
-        reads_.taken(count);
-    }
-    if (loads_ != loads::own || !writes_.may_hold_of_line(first)) return;
-    for (unsigned i = 0; i < count; ++i)
-        if (const write_log::entry* stored = writes_.find(first + i))
-            out[i] = merged(out[i], stored->value, stored->mask());
-}
-
-template <class Home>
-void basic_value<Home>::store_line(const detail::line_piece& piece, const word* values) {
-    auto* home = reinterpret_cast<word*>(piece.first_word);
-    const bool whole = (piece.skipped_bytes | piece.bytes) % sizeof(word) == 0;
-    if (whole && !some_go_home_ && writes_.put_words_at_once(home, values, piece.words)) {
-        loads_ = loads::own;
-        return;
-    }
-    for (unsigned i = 0; i < piece.words; ++i) store(home + i, values[i], piece.mask_of(i));
-}
-
-/// Whether one of these words may have been stored to.
-template <class Home>
-bool basic_value<Home>::may_hold_some(const word* first, std::size_t count) const noexcept {
-    if (loads_ != loads::own) return false;
-    if (writes_.size() < count / detail::line_words) {
-        for (const write_log::entry& each : writes_)
-            if (each.home() >= first && each.home() < first + count) return true;
-        return false;
-    }
-    for (std::size_t at = 0; at < count; at += detail::line_words)
-        if (writes_.may_hold_of_line(first + at)) return true;
-    return count != 0 && writes_.may_hold_of_line(first + count - 1);
-}
-
-/// As a run of the read set: one look at the counter and one entry for many words. Requires: none was stored to.
-template <class Home>
-void basic_value<Home>::read_words(void* to, const word* from, std::size_t count) {
-    constexpr std::size_t words_at_once = 512;
-    while (count != 0) {
-        const std::size_t now = count < words_at_once ? count : words_at_once;
-        void* const first = keeps_reads_ ? words_of_runs_.room_for(now) : to;
-        bool sound;
-        for (;;) {
-            sound = Home::look_at_many(from, now, first);
-            let_others_run();
-            if (!has_moved()) [[likely]]
-                break;
-            if (!validate()) {
-                std::memset(to, 0, count * sizeof(word));
-                return conflict();
-            }
-        }
-        if (!sound) [[unlikely]] {
-            detail::read_range(*this, to, from, now * sizeof(word));
-        } else if (keeps_reads_) {
-            words_of_runs_.taken(now);
-            runs_.push({from, now});
-            std::memcpy(to, first, now * sizeof(word));
-        }
-        to = static_cast<unsigned char*>(to) + now * sizeof(word);
-        from += now;
-        count -= now;
-    }
-}
-
-template <class Home>
-bool basic_value<Home>::is_private(const void* from, std::size_t bytes) const noexcept {
-    if (Home::keeps(from)) return false;
-    return !active_ || blocks_.fresh().last_holds(from, bytes) || detail::is_own_frame(from, frames_below_);
-}
-
-template <class Home>
-void basic_value<Home>::read_range(void* to, const void* from, std::size_t bytes) {
-    if ((keeps_old_values_ || irrevocable_) && !Home::keeps(from)) {
-        std::memcpy(to, from, bytes);
-        return;
-    }
-    const bool whole = (reinterpret_cast<std::uintptr_t>(from) | bytes) % sizeof(word) == 0;
-    const auto* const first = static_cast<const word*>(from);
-    if (!whole || bytes < 2 * detail::line_bytes || is_private(from, bytes) ||
-        may_hold_some(first, bytes / sizeof(word)))
-        return detail::read_range(*this, to, from, bytes);
-    // Who has stored makes the counter odd in any case. Earlier, a large run need not be kept.
-    if (Home::stores_early && loads_ == loads::own && bytes / sizeof(word) >= large_write_set && !Home::keeps(from) &&
-        store_home_at_once()) {
-        std::memcpy(to, from, bytes);
-        return;
-    }
-    read_words(to, first, bytes / sizeof(word));
-}
-template <class Home>
-void basic_value<Home>::write_range(void* to, const void* from, std::size_t bytes) {
-    if (active_ && blocks_.fresh().last_holds(to, bytes) && Home::keeps(to)) return Home::store_range(to, from, bytes);
-    detail::write_range(*this, to, from, bytes);
-}
-template <class Home>
-void basic_value<Home>::copy_range(void* to, const void* from, std::size_t bytes) {
-    detail::copy_range(*this, to, from, bytes);
-}
-template <class Home>
-void basic_value<Home>::fill_range(void* to, int byte, std::size_t bytes) {
-    detail::fill_range(*this, to, byte, bytes);
+void basic_value<Home>::store_home_from_now_on() noexcept {
+    loads_ = writes_.empty() ? loads::plainly : loads::own;
+    forget_reads();
+    keeps_reads_ = false;
+    keeps_old_values_ = some_go_home_ = true;
 }
 
 }  // namespace holdfast::stm

@@ -176,7 +176,9 @@ private:
     void open(const start& how) noexcept {
         restart_ = how.restart;
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
-        keeps_reads_ = !how.read_only || (had_conflict_ && !is_planted(fault::read_set_not_kept));
+        // A commit with a number always validates.
+        const bool may_conflict = !how.read_only && (Home::numbers_commits || !registry_.has_one_thread());
+        keeps_reads_ = may_conflict || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         last_noted_ = nullptr;
         some_go_home_ = Home::stores_early && !Home::keeps_words && registry_.has_one_thread();
         if constexpr (Home::counts_attempts) ++attempts_;

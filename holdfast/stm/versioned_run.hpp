@@ -11,6 +11,8 @@
 //      loads of one line that follow each other. Younger: extend (3.) and again. Held by another: wait a
 //      little, then conflict. Held by this transaction: the value is in the write set, or at home, where nobody else
 //      stores.
+//      Of a thread that is the only one with a slot, or that has said that it will not store, no reads are kept, until
+//      it meets a conflict: any validation finds one.
 //   3. extend: take the clock; every lock of the read set must have the version that was read, or be held by this
 //      transaction and have had it. Then the clock is the new snapshot, and is published. Otherwise conflict.
 //   4. store: take the line's lock by compare-and-swap, at a version that is not younger than the snapshot (else 3.),
