@@ -35,7 +35,8 @@ void expect_all_laws() {
     expect_laws_of_variables<4>();
 }
 
-// First in this program: as long as a thread is the only one with blocks it stores home at once.
+// First in this program: as long as a thread is the only one with blocks it keeps no reads, and over `versioned` stores
+// home at once.
 TEST(EndsAndVariables, AreAsPromisedAtEachLevelOfOptimizationForTheOnlyThread) { expect_all_laws(); }
 TEST(EndsAndVariables, AreAsPromisedAtEachLevelOfOptimizationForASecondThread) { std::thread(expect_all_laws).join(); }
 

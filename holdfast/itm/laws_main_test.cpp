@@ -23,7 +23,8 @@ void expect_each_holds(const std::vector<law>& laws) {
     }
 }
 
-// As long as a thread is the only one with blocks it stores home at once: the laws hold for it, and for the second one.
+// As long as a thread is the only one with blocks it keeps no reads, and over `versioned` stores home at once: the laws
+// hold for it, and for a second one.
 void expect_each_holds_for_two(const std::vector<law>& laws) {
     expect_each_holds(laws);
     std::thread([&] { expect_each_holds(laws); }).join();

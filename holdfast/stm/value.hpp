@@ -120,7 +120,7 @@ public:
     /// The counter, for transactions that are not this algorithm's (htm/hybrid.hpp): it is odd while a commit stores or
     /// somebody is alone. Who stores to homes without making it odd adds 2 in the same moment as he stores.
     static word* counter() noexcept { return reinterpret_cast<word*>(&sequence_.now); }
-    /// There may be threads with such transactions and no others: stores go home late, so that they need not wait.
+    /// There may be threads with such transactions and no others, whose commits must not restart each of this thread's.
     static void note_threads_without_slot() noexcept { registry_.note_threads_without_slot(); }
     /// Loads of such a transaction, which go through this object while it is inactive, find the counter where it was.
     void follow(std::uint64_t counter) noexcept { snapshot_ = counter; }
@@ -153,18 +153,15 @@ private:
     static constinit pthread_key_t exit_key_;
     static const bool is_known_to_process_;  ///< its ends of threads and its forks are noticed
 
-    static constexpr bool stores_first_home = Home::stores_early && !Home::keeps_words;
-    /// A guess, since another one may come at any time: conflicts are found in either case.
-    static bool seems_the_only_thread() noexcept { return registry_.has_one_thread() || everyone_seems_alone; }
-
     void open(const start& how) noexcept {
         restart_ = how.restart;
         frames_below_ = is_planted(fault::frames_buffered) ? 0 : how.frames_below;
-        const bool seems_alone = seems_the_only_thread();
+        // A guess, since another one may come at any time: conflicts are found in either case.
+        const bool seems_alone = registry_.has_one_thread() || everyone_seems_alone;
         const bool may_conflict = !how.read_only && !seems_alone;
         keeps_reads_ = may_conflict || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         loads_ = keeps_reads_ ? loads::keeping : loads::plainly;
-        some_go_home_ = seems_alone && stores_first_home;
+        some_go_home_ = false;
         if constexpr (Home::counts_attempts) ++attempts_;
         active_ = true;
     }
@@ -214,7 +211,6 @@ private:
     [[gnu::noinline]] void store_elsewhere(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
     void put_part(word* home, word what, std::uint8_t byte_mask);
-    bool store_first_home();
     bool store_home_at_once();
     void store_home_from_now_on() noexcept;
     void store_rest_home() noexcept;

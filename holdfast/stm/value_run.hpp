@@ -12,13 +12,13 @@
 //      whether the counter has moved meanwhile, and if so do it again. All equal: the counter is the new snapshot,
 //      since the values that were read are those of that state too. One differs: conflict.
 //   4. store: into the write set.
-//   4a. at the first store, while no other thread has a slot, and when the write set has become large
-//      (large_write_set), or a large run of words is read after a store, while none is in a transaction: the counter
-//      goes to the odd number above the snapshot as in 5., and what was stored so far is written back. From here on
-//      stores go home at once, with the old value kept for a roll-back, and no read is kept (TML: Dalessandro, Dice,
-//      Scott, Shavit, Spear, Euro-Par 2010). A roll-back puts the old values back and makes the counter the even number
-//      *above*: a load that met a value in between must not find its old snapshot. Words that the home keeps stay in
-//      the write set, since the commit logs them; with such a home, not at the first store.
+//   4a. when the write set has become large (large_write_set), or a large run of words is read after a store, and no
+//      other thread is in a transaction: the counter goes to the odd number above the snapshot as in 5., and what was
+//      stored so far is written back. From here on stores go home at once, with the old value kept for a roll-back,
+//      and no read is kept (TML: Dalessandro, Dice, Scott, Shavit, Spear, Euro-Par 2010). A roll-back puts the old
+//      values back and makes the counter the even number *above*: a load that met a value in between must not find its
+//      old snapshot. Words that the home keeps stay in the write set, since the commit logs them. Not at the first
+//      store, though it would pay: who waits for the counter would wait for whatever the rest of the block waits for.
 //   5. commit without stores: nothing to do; all loads are of one state. With stores: the counter goes from the
 //      snapshot to the odd number above it by compare-and-swap; where that fails, 3. and again. Then write back, then
 //      the counter goes to the even number above.
@@ -322,10 +322,6 @@ void basic_value<Home>::store_elsewhere(word* home, word what, std::uint8_t byte
         return detail::store_home(home, what, byte_mask);
     }
     if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
-    if (stores_first_home && seems_the_only_thread()) {
-        if (store_first_home()) return store_where_it_belongs(home, what, byte_mask);
-        if (!active_) return;
-    }
     put(home, what, byte_mask);
 }
 
@@ -344,15 +340,6 @@ void basic_value<Home>::put_further(word* home, word what, std::uint8_t byte_mas
         if (!active_) return;
     }
     writes_.put_further(home, what, byte_mask);
-}
-
-/// From here on, of the only thread. False: there is no memory, or there was none before. A conflict restarts.
-template <class Home>
-bool basic_value<Home>::store_first_home() {
-    if (!writes_.empty() || !replaced_.make_room(1)) return false;
-    if (!alone_ && !take_sequence()) return conflict(), false;
-    store_home_from_now_on();
-    return true;
 }
 
 /// From here on, and what was stored so far, if nobody has to wait for it now. False: not so. A conflict restarts.
