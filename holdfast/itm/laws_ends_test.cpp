@@ -210,6 +210,33 @@ const char* cancelled_thread_without_unwinding_rolls_back() {
     return nullptr;
 }
 
+// So many that they are stored in place.
+constexpr long words_of_caller = 1024;
+[[gnu::noinline, gnu::transaction_safe]] void fill(long* words) {
+    for (long each = 0; each < words_of_caller; ++each) words[each] = each;
+}
+[[gnu::noinline]] void fill_and_wait(long* words) {
+    __transaction_atomic {
+        put(&first, 1);
+        fill(words);
+        wait_quietly();
+    }
+}
+
+const char* ended_thread_leaves_frames_that_are_gone_alone() {
+    void* const result = cancelled([](void*) -> void* {
+        long words[words_of_caller];
+        for (long& each : words) each = 0x4141414141414141;
+        fill_and_wait(words);
+        return nullptr;
+    });
+    HOLDFAST_ITM_HOLDS(result == PTHREAD_CANCELED);
+    HOLDFAST_ITM_HOLDS(first == 0);
+    __transaction_atomic { put(&first, 1); }
+    HOLDFAST_ITM_HOLDS(first == 1);
+    return nullptr;
+}
+
 [[gnu::transaction_pure, gnu::noinline]] void wait_at_commit() {
     _ITM_addUserCommitAction([](void*) {
         wait_here();
@@ -282,6 +309,8 @@ std::vector<law> laws_of_ends<HOLDFAST_ITM_LEVEL>() {
         {"a cancelled thread's blocks are all rolled back", cancelled_thread_rolls_back_all_blocks, true},
         {"a block that cannot be unwound is rolled back at its thread's end",
          cancelled_thread_without_unwinding_rolls_back, true, true},
+        {"the end of a thread stores nothing to frames that are gone", ended_thread_leaves_frames_that_are_gone_alone,
+         true, true},
         {"actions run to their end in a cancelled thread", actions_are_not_cancelled, true},
         {"the block of a thread that exits is rolled back", exiting_thread_rolls_back, true},
         {"an irrevocable block ends before its thread is cancelled", irrevocable_block_ends_first, true},

@@ -5,6 +5,7 @@
 #include <holdfast/stm/write_log.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 namespace holdfast::stm {
@@ -40,6 +41,9 @@ public:
     }
     /// All of it is at home again. Requires: nobody believes what he reads there meanwhile.
     void put_back() noexcept;
+    /// From now on put_back() leaves out the stack of this thread, which is at its end: frames that were stored to are
+    /// gone, and those that run now are where they were.
+    void forget_own_stack() noexcept;
     void clear() noexcept {
         replaced_.clear();
         oldest_.clear();
@@ -47,6 +51,7 @@ public:
     void release() noexcept {
         replaced_.release();
         oldest_.release();
+        gone_bytes_ = 0;
     }
 
 private:
@@ -54,9 +59,12 @@ private:
     static constexpr std::size_t most_notes = std::size_t{1} << 20;
 
     void fold();
+    void store_back(const write_log::entry& each) noexcept;
 
     grown_array<write_log::entry> replaced_;
     write_log oldest_;
+    std::uintptr_t gone_from_ = 0;  ///< what put_back() leaves out
+    std::uintptr_t gone_bytes_ = 0;
 };
 
 }  // namespace holdfast::stm

@@ -28,10 +28,12 @@ void basic_value<Home>::leave(void* of_thread) noexcept {
     auto& own = *static_cast<basic_value*>(of_thread);
     // A thread that was cancelled where nothing unwinds, in code without exceptions.
     if (own.active()) {
-        if (own.irrevocable())
+        if (own.irrevocable()) {
             own.commit();
-        else
+        } else {
+            own.replaced_.forget_own_stack();
             own.roll_back();
+        }
     }
     waiter wait;
     for (;;) {

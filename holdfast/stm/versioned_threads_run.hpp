@@ -33,10 +33,12 @@ void basic_versioned<Home>::leave(void* of_thread) noexcept {
     auto& own = *static_cast<basic_versioned*>(of_thread);
     // A thread that was cancelled where nothing unwinds, in code without exceptions.
     if (own.active()) {
-        if (own.irrevocable())
+        if (own.irrevocable()) {
             own.commit();
-        else
+        } else {
+            own.replaced_.forget_own_stack();
             own.roll_back();
+        }
     }
     if (own.slot_ != nullptr) registry::release(*own.slot_);
     own.slot_ = nullptr;
