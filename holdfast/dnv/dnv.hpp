@@ -119,9 +119,11 @@ private:
 }  // namespace holdfast::dnv::detail
 
 #if defined(__cpp_transactional_memory)
+#include <holdfast/itm/called_in_block.hpp>
 #include <holdfast/itm/itm.hpp>
 
 #include <new>
+#include <type_traits>
 
 /// Room for a T in a static variable of the pool. The first block ever to access it constructs the T by the default
 /// constructor, as a part of that transaction; its destructor never runs.
@@ -156,10 +158,11 @@ private:
 /// cancelled), poisoned. Further: outcome_unknown.
 template <class F>
 holdfast::result<void> dnv_atomically(F&& f) {
+    holdfast::itm::detail::called_in_block<std::remove_reference_t<F>> called(f);
     holdfast::dnv::detail::leavable attempt;
     bool committed = false;
     __transaction_atomic {
-        f();
+        called();
         committed = true;
         // Never taken: the compiler must expect that the block is left.
         if (holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked != 0) HOLDFAST_CANCEL;

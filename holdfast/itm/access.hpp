@@ -2,6 +2,7 @@
 // instruments, through the functor too.
 #pragma once
 
+#include <holdfast/itm/called_in_block.hpp>
 #include <holdfast/itm/itm.hpp>
 
 #include <cstddef>
@@ -46,9 +47,10 @@ public:
     /// Runs f as one atomic block. A nested block can be cancelled alone. False: it was rolled back for lack of memory.
     template <class F>
     bool atomically(F&& f) const {
+        detail::called_in_block<std::remove_reference_t<F>> called(f);
         bool committed = false;
         __transaction_atomic {
-            f();
+            called();
             committed = true;
             // Never taken. The compiler must expect a cancel, which only allocate does.
             if (holdfast_itm_value_or_holdfast_itm_versioned_is_not_linked != 0) HOLDFAST_CANCEL;

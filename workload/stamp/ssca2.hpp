@@ -203,7 +203,7 @@ private:
     template <class Thread>
     void count(Thread& me, ssca2_row* rows, const weighted_edge& edge, ssca2_note* note, std::uint64_t before) const {
         std::uint64_t* const edges = &rows[edge.from].edges;
-        me.atomically(memory_, [&] {
+        me.atomically(memory_, [=, this] {
             memory_.store(edges, memory_.load(edges) + 1);
             if constexpr (notes_type::are_kept) memory_.store(&note->counted, before + 1);
         });
@@ -215,7 +215,7 @@ private:
         std::uint64_t* const placed = &rows[edge.from].placed;
         ssca2_target* const first = targets + first_of_[edge.from];
         const std::uint64_t to = edge.to, weight = edge.weight;
-        me.atomically(memory_, [&] {
+        me.atomically(memory_, [=, this] {
             const std::uint64_t number = memory_.load(placed);
             memory_.store(placed, number + 1);
             memory_.will_write(first + number);
