@@ -10,7 +10,6 @@
 #include <workload/random.hpp>
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -62,9 +61,11 @@ private:
     static constexpr std::uint64_t now_s = 1'700'000'000;
 
     static workload::cache_key key_of(std::uint64_t which) {
-        char text[17];
-        std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(which * 0x9E3779B97F4A7C15u));
-        return {text, 16};
+        // By hand, since a format would take a fifth of the time of a get.
+        const std::uint64_t number = which * 0x9E3779B97F4A7C15u;
+        char text[16];
+        for (unsigned i = 0; i < sizeof text; ++i) text[i] = "0123456789abcdef"[number >> (60 - 4 * i) & 0xF];
+        return {text, sizeof text};
     }
     void set(std::uint64_t which) {
         if (all_.set(key_of(which), {text_.data(), text_.size()}, now_s) != workload::cache_answer::stored)

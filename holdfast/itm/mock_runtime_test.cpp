@@ -20,6 +20,7 @@ namespace holdfast::itm {
 void add_to_ten_words(long* words);
 void copy_page(unsigned char* to, const unsigned char* from);
 long read_word(const long* word);
+bool store_captured(long* word, long first, long second);
 
 namespace {
 
@@ -69,6 +70,14 @@ TEST(MockRuntime, ACopyIsOneRange) {
     copy_page(to, from);
     EXPECT_EQ(mock::range_calls, 1u);
     EXPECT_EQ(mock::word_calls, 0u);
+}
+
+TEST(MockRuntime, WhatAFunctionHasCapturedIsLoadedWithoutBarriers) {
+    static long word = 0;
+    mock::word_calls = 0;
+    EXPECT_TRUE(store_captured(&word, 2, 3));
+    EXPECT_EQ(word, 5);
+    EXPECT_EQ(mock::word_calls, 1u);
 }
 
 TEST(MockRuntime, ABlockThatConflictsForEverBecomesSerial) {

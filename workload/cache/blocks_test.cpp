@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+
 namespace holdfast::workload::test {
 namespace {
 
@@ -22,6 +25,58 @@ TEST(CacheInBlocks, EveryThreadFindsWhatItStoredAndEveryCommandIsCounted) {
 TEST(CacheInBlocks, ThreadsThatEvictEachOthersItemsLeaveASoundCache) {
     cache_root root{};
     run_same_keys(itm::itm_access(), &root, 2, 20000, holdfast::test::seed_of_run());
+}
+
+/// Of words that a block stores to.
+struct callers_memory {
+    char key[8] = "other-1";
+    char stored[40] = "old text";
+    char found[40] = "old text";
+    char after[40] = "old text";
+};
+
+TEST(CacheInBlocks, InABlockACommandHasTheTextsThatTheBlockHas) {
+    const itm::itm_access memory;
+    cache_root root{};
+    cache<itm::itm_access> all(memory, &root);
+    ASSERT_TRUE(all.create({.limit_bytes = 1 << 20}));
+    const auto own = std::make_unique<callers_memory>();
+    const auto key = std::make_unique<cache_key>("other-1", 7);
+    cache_answer set = cache_answer::failed, got = cache_answer::failed;
+    ASSERT_TRUE(memory.atomically([&] {
+        *key = cache_key("name-1", 6);
+        for (unsigned i = 0; i < 36; ++i) own->stored[i] = static_cast<char>('a' + i % 26);
+        for (unsigned i = 0; i < 36; ++i) own->found[i] = 'z';
+        set = all.set(*key, {own->stored, 36}, 1);
+        cache_found found{own->found, sizeof own->found};
+        got = all.get(*key, 1, found);
+        for (unsigned i = 0; i < 36; ++i) own->after[i] = own->found[i];
+    }));
+    EXPECT_EQ(set, cache_answer::stored);
+    EXPECT_EQ(got, cache_answer::found);
+    const std::string expected = "abcdefghijklmnopqrstuvwxyzabcdefghij";
+    EXPECT_EQ(std::string(own->found, 36), expected);
+    EXPECT_EQ(std::string(own->after, 36), expected);
+    char room[40];
+    cache_found found{room, sizeof room};
+    EXPECT_EQ(all.get(cache_key("name-1", 6), 1, found), cache_answer::found);
+    EXPECT_EQ(std::string(room, found.bytes), expected);
+    EXPECT_EQ(all.get(cache_key("other-1", 7), 1, found), cache_answer::not_found);
+}
+
+TEST(CacheInBlocks, ABlockThatIsTakenBackHasFoundNothing) {
+    const itm::itm_access memory;
+    cache_root root{};
+    cache<itm::itm_access> all(memory, &root);
+    ASSERT_TRUE(all.create({.limit_bytes = 1 << 20}));
+    ASSERT_EQ(all.set(cache_key("name-1", 6), {"text", 4}, 1), cache_answer::stored);
+    const auto own = std::make_unique<callers_memory>();
+    EXPECT_FALSE(memory.atomically([&] {
+        cache_found found{own->found, sizeof own->found};
+        all.get(cache_key("name-1", 6), 1, found);
+        itm::detail::give_up();
+    }));
+    EXPECT_STREQ(own->found, "old text");
 }
 
 }  // namespace

@@ -100,16 +100,27 @@ public:
     /// `found` other text and room. It runs inside the transaction, as often as that.
     template <class F>
     cache_answer get(const cache_key& key, std::uint64_t now_s, cache_found& found, F&& make_room) const {
-        return command(key, [&](const items_type& items) {
-            cache_item* const item = items.find(key, now_s);
-            if (shape_.counts_gets != 0)
-                items.count(item != nullptr ? &cache_statistics::get_hits : &cache_statistics::get_misses);
-            if (item == nullptr) return cache_answer::not_found;
-            make_room(memory_.load(&item->value_bytes));
-            read(items, item, found);
-            items.use(item, now_s);
-            return cache_answer::found;
-        });
+        value_between between;
+        const cache_answer answer =
+            command(key, [this, now_s, &found, &make_room, between = &between](const items_type& items,
+                                                                             const key_in_block& own) {
+                cache_item* const item = items.find(own, now_s);
+                if (items.shape().counts_gets != 0)
+                    items.count(item != nullptr ? &cache_statistics::get_hits : &cache_statistics::get_misses);
+                if (item == nullptr) return cache_answer::not_found;
+                const std::uint64_t bytes = memory_.load(&item->value_bytes);
+                make_room(bytes);
+                read(items.value_of(item), bytes, between, found);
+                value_between::note(between, bytes, memory_.load(&item->unique), memory_.load(&item->flags));
+                items.use(item, now_s);
+                return cache_answer::found;
+            });
+        if (answer != cache_answer::found) return answer;
+        found.bytes = between.bytes;
+        found.flags = between.flags;
+        found.unique = between.unique;
+        if (text_between::has_room_for(found.bytes)) between.text.give(found.text, room_for(found.bytes, found));
+        return answer;
     }
 
     /// Stores it, whether the key is there or not.
@@ -149,8 +160,8 @@ public:
 
     /// deleted or not_found. ("delete" is a word of the language.)
     cache_answer remove(const cache_key& key, std::uint64_t now_s) const {
-        return command(key, [&](const items_type& items) {
-            cache_item* const item = items.find(key, now_s);
+        return command(key, [now_s](const items_type& items, const key_in_block& own) {
+            cache_item* const item = items.find(own, now_s);
             if (item != nullptr) {
                 items.remove(item, &cache_statistics::deletes);
                 return cache_answer::deleted;
@@ -162,11 +173,12 @@ public:
 
     /// Gives the item another lifetime: touched or not_found.
     cache_answer touch(const cache_key& key, std::int64_t lifetime_s, std::uint64_t now_s) const {
-        return command(key, [&](const items_type& items) {
-            cache_item* const item = items.find(key, now_s);
+        const std::uint64_t expires_at = expiry(lifetime_s, now_s);
+        return command(key, [this, now_s, expires_at](const items_type& items, const key_in_block& own) {
+            cache_item* const item = items.find(own, now_s);
             items.count(item != nullptr ? &cache_statistics::touches : &cache_statistics::touch_misses);
             if (item == nullptr) return cache_answer::not_found;
-            memory_.store(&item->expires_at, expiry(lifetime_s, now_s));
+            memory_.store(&item->expires_at, expires_at);
             items.use(item, now_s);
             return cache_answer::touched;
         });
@@ -176,11 +188,13 @@ public:
     /// limit allows it. `evicted`: how many. False when a transaction failed.
     bool evict_beside(const cache_key& key, std::uint64_t now_s, std::uint64_t& evicted) const {
         evicted = 0;
+        const cache_key copy(key);
+        const key_in_block own(copy);
         for (std::uint64_t i = 0; i <= mask_; ++i) {
             const items_type items(memory_, first_ + i, shape_);
             std::uint64_t here = 0;
             if (!memory_.atomically([&] {
-                    cache_item* const spared = i == partition_of(key) ? items.find(key, now_s) : nullptr;
+                    cache_item* const spared = i == partition_of(key) ? items.find(own, now_s) : nullptr;
                     here = items.evict_beside(spared, evicted_in_step, now_s);
                 }))
                 return false;
@@ -221,8 +235,20 @@ public:
 private:
     using items_type = cache_items<Access>;
     enum class rule { always, if_absent, if_present, if_unique, behind, before };
+    /// To store a value.
+    struct cache_request {
+        rule how;
+        std::uint64_t now_s;
+        std::uint64_t unique;
+        cache_label label;
+        const char* text;
+        std::uint64_t bytes;
+        const text_between* copied;  ///< as cache_content has it
+    };
 
     static constexpr std::uint64_t no_mask = ~std::uint64_t{0};
+    /// Of a transaction that has evicted as many as it may, and no caller's.
+    static constexpr cache_answer no_room_yet{-1};
     static constexpr std::uint64_t digits_max = 20;  ///< of a number below 2^64
 
     /// Takes what never changes out of the root, so that commands load nothing shared for it.
@@ -236,30 +262,30 @@ private:
         if (!looked) mask_ = no_mask;
     }
 
-    /// What f(items) answers, as a transaction.
+    /// What f(items, own key) answers, as a transaction. What f captures is copied, and loaded without barriers; so is
+    /// the key, since an outer transaction may have stored to the caller's.
     template <class F>
-    cache_answer command(const cache_key& key, F&& f) const {
+    cache_answer command(const cache_key& key, F f) const {
         if (!key.valid()) return cache_answer::bad_key;
-        const items_type items(memory_, first_ + partition_of(key), shape_);
+        const cache_key copy(key);
         cache_answer answer = cache_answer::failed;
-        return memory_.atomically([&] { answer = f(items); }) ? answer : cache_answer::failed;
+        const items_type items(memory_, first_ + partition_of(key), shape_);
+        const bool good = memory_.atomically([&answer, f, items, own = key_in_block(copy)] {
+            answer = f(items, own);
+        });
+        return good ? answer : cache_answer::failed;
     }
-    /// What f(items, most, has_room) answers, which evicts `most` items at most.
+    /// What f(items, own key, most) answers, which evicts `most` items at most.
     template <class F>
-    cache_answer command_with_room(const cache_key& key, F&& f) const {
+    cache_answer command_with_room(const cache_key& key, F f) const {
         std::uint64_t most = ~std::uint64_t{0};
         for (;;) {
-            bool has_room = true;
-            const cache_answer answer = command(key, [&](const items_type& items) {
-                has_room = true;  // after a conflict it runs again, and may be refused then
-                return f(items, most, has_room);
+            const cache_answer answer = command(key, [f, most](const items_type& items, const key_in_block& own) {
+                return f(items, own, most);
             });
-            if (answer == cache_answer::failed) {
-                if (most == evicted_in_step) return answer;
-                most = evicted_in_step;
-            } else if (has_room) {
-                return answer;
-            }
+            if (answer != cache_answer::failed && answer != no_room_yet) return answer;
+            if (answer == cache_answer::failed && most == evicted_in_step) return answer;
+            if (answer == cache_answer::failed) most = evicted_in_step;
         }
     }
 
@@ -271,40 +297,55 @@ private:
         return seconds < cache_never_s - now_s ? now_s + seconds : cache_never_s;
     }
 
-    void read(const items_type& items, const cache_item* item, cache_found& found) const {
-        const std::uint64_t bytes = memory_.load(&item->value_bytes);
-        const std::uint64_t fits = bytes < found.room ? bytes : found.room;
+    static std::uint64_t room_for(std::uint64_t bytes, const cache_found& found) noexcept {
+        return bytes < found.room ? bytes : found.room;
+    }
+    /// A value of `bytes` bytes, on its way out or at once to where the caller wants it.
+    void read(const std::uint64_t* value, std::uint64_t bytes, value_between* between, cache_found& found) const {
+        if (text_between::has_room_for(bytes)) {
+            for (std::uint64_t i = 0; i < detail::words_of(bytes); ++i)
+                text_between::put_word(&between->text, i, memory_.load(value + i));
+            return;
+        }
+        const std::uint64_t fits = room_for(bytes, found);
         for (std::uint64_t i = 0; i < detail::words_of(fits); ++i)
-            detail::put_text_word(found.text, fits, i, items.value_word(item, i));
-        found.bytes = bytes;
-        found.flags = memory_.load(&item->flags);
-        found.unique = memory_.load(&item->unique);
+            detail::put_text_word(found.text, fits, i, memory_.load(value + i));
     }
 
     cache_answer store(rule how, const cache_key& key, const cache_entry& entry, std::uint64_t now_s,
                        std::uint64_t unique = 0) const {
         if (entry.bytes > shape_.value_bytes_max && key.valid()) return cache_answer::too_large;
         const cache_label given{entry.flags, expiry(entry.lifetime_s, now_s)};
-        return command_with_room(key, [&](const items_type& items, std::uint64_t most, bool& has_room) {
-            cache_item* const item = items.find(key, now_s);
-            const cache_answer refusal = refuse(how, items, item, unique, now_s);
-            if (refusal != cache_answer::stored) return refusal;
-            const bool joins = how == rule::behind || how == rule::before;
-            const cache_content content{entry.text, entry.bytes, joins ? item : nullptr,
-                                        joins ? memory_.load(&item->value_bytes) : 0, how == rule::behind};
-            if (!fits(key, content)) return cache_answer::too_large;
-            has_room = items.make_room(cache_item_bytes(key.bytes(), content.bytes()), item, most, now_s);
-            if (!has_room) return cache_answer::stored;
-            items.put(key, item, content, joins ? items.label_of(item) : given, now_s);
-            items.count(&cache_statistics::stores);
-            if (how == rule::if_unique) items.count(&cache_statistics::cas_hits);
-            return cache_answer::stored;
+        text_between copy;
+        const bool is_copied = text_between::has_room_for(entry.bytes);
+        if (is_copied) copy.take(entry.text, entry.bytes);
+        const cache_request asked{how, now_s, unique, given, entry.text, entry.bytes, is_copied ? &copy : nullptr};
+        return command_with_room(key, [this, asked](const items_type& items, const key_in_block& own,
+                                                    std::uint64_t most) {
+            return store_in_block(items, own, asked, most);
         });
     }
+    /// Its parameters are copies: of them, too, nothing is loaded by a barrier.
+    cache_answer store_in_block(const items_type items, const key_in_block own, const cache_request asked,
+                                std::uint64_t most) const {
+        cache_item* const item = items.find(own, asked.now_s);
+        const cache_answer refusal = refuse(asked.how, items, item, asked.unique, asked.now_s);
+        if (refusal != cache_answer::stored) return refusal;
+        const bool joins = asked.how == rule::behind || asked.how == rule::before;
+        const cache_content content{asked.text, asked.copied, asked.bytes, joins ? item : nullptr,
+                                    joins ? memory_.load(&item->value_bytes) : 0, asked.how == rule::behind};
+        if (!fits(items.shape(), own, content)) return cache_answer::too_large;
+        if (!items.make_room(cache_item_bytes(own.bytes(), content.bytes()), item, most, asked.now_s))
+            return no_room_yet;
+        items.put(own, item, content, joins ? items.label_of(item) : asked.label, asked.now_s);
+        items.count(&cache_statistics::stores);
+        if (asked.how == rule::if_unique) items.count(&cache_statistics::cas_hits);
+        return cache_answer::stored;
+    }
 
-    bool fits(const cache_key& key, const cache_content& content) const noexcept {
-        return content.bytes() <= shape_.value_bytes_max &&
-               cache_item_bytes(key.bytes(), content.bytes()) <= shape_.limit_bytes;
+    static bool fits(const cache_shape& shape, const key_in_block& key, const cache_content& content) noexcept {
+        return content.bytes() <= shape.value_bytes_max &&
+               cache_item_bytes(key.bytes(), content.bytes()) <= shape.limit_bytes;
     }
 
     /// Why the rule forbids to store; stored if it does not.
@@ -328,8 +369,9 @@ private:
 
     cache_answer calculate(bool down, const cache_key& key, std::uint64_t by, std::uint64_t now_s,
                            std::uint64_t& result) const {
-        return command_with_room(key, [&](const items_type& items, std::uint64_t most, bool& has_room) {
-            cache_item* const item = items.find(key, now_s);
+        return command_with_room(key, [this, down, by, now_s, &result](const items_type& items,
+                                                                       const key_in_block& own, std::uint64_t most) {
+            cache_item* const item = items.find(own, now_s);
             if (item == nullptr) {
                 items.count(down ? &cache_statistics::decrement_misses : &cache_statistics::increment_misses);
                 return cache_answer::not_found;
@@ -339,11 +381,11 @@ private:
             number = !down ? number + by : number < by ? 0 : number - by;
             char digits[digits_max];
             const std::uint64_t first = print(number, digits);
-            const cache_content content{digits + first, digits_max - first, nullptr, 0, false};
-            if (!fits(key, content)) return cache_answer::too_large;
-            has_room = items.make_room(cache_item_bytes(key.bytes(), content.bytes()), item, most, now_s);
-            if (!has_room) return cache_answer::stored;
-            items.put(key, item, content, items.label_of(item), now_s);
+            const cache_content content{digits + first, nullptr, digits_max - first, nullptr, 0, false};
+            if (!fits(items.shape(), own, content)) return cache_answer::too_large;
+            if (!items.make_room(cache_item_bytes(own.bytes(), content.bytes()), item, most, now_s))
+                return no_room_yet;
+            items.put(own, item, content, items.label_of(item), now_s);
             items.count(down ? &cache_statistics::decrements : &cache_statistics::increments);
             result = number;
             return cache_answer::stored;
@@ -356,7 +398,7 @@ private:
         if (bytes == 0 || bytes > digits_max) return false;
         std::uint64_t sum = 0, word = 0;
         for (std::uint64_t i = 0; i < bytes; ++i) {
-            if (i % 8 == 0) word = items.value_word(item, i / 8);
+            if (i % 8 == 0) word = memory_.load(items.value_of(item) + i / 8);
             const std::uint64_t digit = ((word >> (8 * (i % 8))) & 0xFF) - '0';
             if (digit > 9 || sum > (~std::uint64_t{0} - digit) / 10) return false;
             sum = 10 * sum + digit;

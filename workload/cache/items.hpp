@@ -10,7 +10,7 @@
 // stays, but by less than `move_after_s`.
 #pragma once
 
-#include <workload/cache/item.hpp>
+#include <workload/cache/private_text.hpp>
 
 namespace holdfast::workload {
 
@@ -27,6 +27,7 @@ struct cache_shape {
 /// A new value: text that the caller gives, and perhaps the value of an item before or behind it.
 struct cache_content {
     const char* given;
+    const text_between* copied;  ///< the same text; nullptr: it is longer
     std::uint64_t given_bytes;
     const cache_item* kept;  ///< nullptr: none
     std::uint64_t kept_bytes;
@@ -46,11 +47,13 @@ template <access Access>
 class cache_items {
 public:
     cache_items(Access memory, cache_partition* here, const cache_shape& shape) noexcept
-        : memory_(memory), here_(here), shape_(&shape) {}
+        : memory_(memory), here_(here), shape_(shape) {}
+
+    const cache_shape& shape() const noexcept { return shape_; }
 
     /// The item of this key, or nullptr. One that is there no longer, because it expired or was flushed, is taken away
     /// and counted.
-    cache_item* find(const cache_key& key, std::uint64_t now_s) const {
+    cache_item* find(const key_in_block& key, std::uint64_t now_s) const {
         flush_if_due(now_s);
         cache_item* at = memory_.load(bucket_of(key.hash()));
         while (at != nullptr && !has_key(at, key)) at = memory_.load(&at->next);
@@ -75,7 +78,7 @@ public:
         if (bytes <= before) return true;
         // The item itself would be evicted last of all, and there is room before.
         if (item != nullptr) to_front(item, now_s);
-        for (; memory_.load(&here_->counts.bytes) + (bytes - before) > shape_->limit_bytes; --most) {
+        for (; memory_.load(&here_->counts.bytes) + (bytes - before) > shape_.limit_bytes; --most) {
             if (most == 0) return false;
             evict(memory_.load(&here_->oldest), now_s);
         }
@@ -96,7 +99,7 @@ public:
 
     /// Stores a new value at the key: into the item if it has the right size, otherwise into a new one that replaces
     /// it. It is at the front of the list then. Requires: there is room. `item` is the key's, or nullptr.
-    void put(const cache_key& key, cache_item* item, const cache_content& content, const cache_label& label,
+    void put(const key_in_block& key, cache_item* item, const cache_content& content, const cache_label& label,
              std::uint64_t now_s) const {
         const std::uint64_t bytes = cache_item_bytes(key.bytes(), content.bytes());
         if (item != nullptr && bytes == bytes_of(item) && content.kept == nullptr) {
@@ -126,7 +129,7 @@ public:
     void use(cache_item* item, std::uint64_t now_s) const {
         const std::uint64_t moved_s = memory_.load(&item->moved_at);
         // A thread whose clock is behind has nothing to move.
-        if (now_s >= moved_s && now_s - moved_s >= shape_->move_after_s) to_front(item, now_s);
+        if (now_s >= moved_s && now_s - moved_s >= shape_.move_after_s) to_front(item, now_s);
     }
 
     void to_front(cache_item* item, std::uint64_t now_s) const {
@@ -150,9 +153,9 @@ public:
         count(&cache_statistics::flushes);
     }
 
-    /// Word `i` of an item's value.
-    std::uint64_t value_word(const cache_item* item, std::uint64_t i) const {
-        return memory_.load(words_of(item) + detail::words_of(memory_.load(&item->key_bytes)) + i);
+    /// The words of an item's value.
+    const std::uint64_t* value_of(const cache_item* item) const {
+        return words_of(item) + detail::words_of(memory_.load(&item->key_bytes));
     }
 
     std::uint64_t bytes_of(const cache_item* item) const {
@@ -162,7 +165,7 @@ public:
     /// Where items of this hash are.
     cache_item** bucket_of(std::uint64_t hash) const {
         // The lowest bits have chosen the partition.
-        return memory_.load(&here_->buckets) + ((hash >> 8) & shape_->bucket_mask);
+        return memory_.load(&here_->buckets) + ((hash >> 8) & shape_.bucket_mask);
     }
 
     /// The words of its key, and then of its value.
@@ -194,7 +197,7 @@ private:
         return nullptr;
     }
 
-    bool has_key(const cache_item* item, const cache_key& key) const {
+    bool has_key(const cache_item* item, const key_in_block& key) const {
         if (memory_.load(&item->hash) != key.hash() || memory_.load(&item->key_bytes) != key.bytes()) return false;
         for (std::uint64_t i = 0; i < key.words(); ++i)
             if (memory_.load(words_of(item) + i) != key.word(i)) return false;
@@ -202,7 +205,7 @@ private:
     }
 
     /// An item in neither index nor list, without a unique.
-    cache_item* make(const cache_key& key, const cache_content& content, const cache_label& label,
+    cache_item* make(const key_in_block& key, const cache_content& content, const cache_label& label,
                      std::uint64_t now_s) const {
         auto* const made =
             static_cast<cache_item*>(memory_.allocate(cache_item_bytes(key.bytes(), content.bytes())));
@@ -220,8 +223,13 @@ private:
 
     void fill(cache_item* item, const cache_content& content, std::uint64_t key_words) const {
         std::uint64_t* const first = words_of(item) + key_words;
-        for (std::uint64_t i = 0; i < detail::words_of(content.bytes()); ++i)
-            memory_.store(first + i, joined_word(content, i));
+        const std::uint64_t words = detail::words_of(content.bytes());
+        if (content.kept == nullptr && content.copied != nullptr) {
+            const text_between* const from = content.copied;
+            for (std::uint64_t i = 0; i < words; ++i) memory_.store(first + i, text_between::word(from, i));
+            return;
+        }
+        for (std::uint64_t i = 0; i < words; ++i) memory_.store(first + i, joined_word(content, i));
     }
 
     /// Word `i` of both texts of the content in their order.
@@ -238,12 +246,13 @@ private:
 
     /// Word `i` of one of the texts; 0 behind its end.
     std::uint64_t part_word(const cache_content& content, bool kept, std::uint64_t i) const {
-        if (!kept) return detail::text_word(content.given, content.given_bytes, i);
-        return i < detail::words_of(content.kept_bytes) ? value_word(content.kept, i) : 0;
+        if (kept) return i < detail::words_of(content.kept_bytes) ? memory_.load(value_of(content.kept) + i) : 0;
+        if (content.copied == nullptr) return detail::text_word(content.given, content.given_bytes, i);
+        return i < detail::words_of(content.given_bytes) ? text_between::word(content.copied, i) : 0;
     }
 
     void give_unique(cache_item* item) const {
-        const std::uint64_t unique = memory_.load(&here_->unique) + shape_->unique_step;
+        const std::uint64_t unique = memory_.load(&here_->unique) + shape_.unique_step;
         memory_.store(&here_->unique, unique);
         memory_.store(&item->unique, unique);
     }
@@ -290,7 +299,7 @@ private:
 
     Access memory_;
     cache_partition* here_;
-    const cache_shape* shape_;
+    cache_shape shape_;  ///< a copy, which transactions load without barriers
 };
 
 }  // namespace holdfast::workload

@@ -5,15 +5,8 @@
 // value of the variable, it is a sum of m ln m and n ln n, which come from a table: only additions are left.
 #pragma once
 
+#include <workload/pure.hpp>
 #include <workload/stamp/adtree.hpp>
-
-/// Of a function that touches private data alone which no block stores to: in a block, too, g++ compiles it without
-/// barriers, which it would give each load otherwise. What depends on the block is passed by value.
-#if defined(__cpp_transactional_memory)
-#define HOLDFAST_WORKLOAD_PURE [[gnu::transaction_pure, gnu::noinline]]
-#else
-#define HOLDFAST_WORKLOAD_PURE
-#endif
 
 namespace holdfast::workload {
 
