@@ -6,8 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 
 namespace holdfast::workload::test {
 namespace {
@@ -27,6 +29,36 @@ TEST(CacheInBlocks, ThreadsThatEvictEachOthersItemsLeaveASoundCache) {
     run_same_keys(itm::itm_access(), &root, 2, 20000, holdfast::test::seed_of_run());
 }
 
+std::atomic<int> other_step;
+std::uint64_t others_word = 0;
+[[gnu::transaction_pure]] void wait_until_released() {
+    other_step = 1;
+    while (other_step != 2) std::this_thread::yield();
+}
+
+/// A thread in a block of its own: meanwhile no block stores before it commits.
+class open_block {
+public:
+    open_block()
+        : thread_([] {
+              __transaction_atomic {
+                  ++others_word;
+                  wait_until_released();
+              }
+          }) {
+        while (other_step != 1) std::this_thread::yield();
+    }
+    ~open_block() {
+        other_step = 2;
+        thread_.join();
+    }
+    open_block(const open_block&) = delete;
+    open_block& operator=(const open_block&) = delete;
+
+private:
+    std::thread thread_;
+};
+
 /// Of words that a block stores to.
 struct callers_memory {
     char key[8] = "other-1";
@@ -43,10 +75,11 @@ TEST(CacheInBlocks, InABlockACommandHasTheTextsThatTheBlockHas) {
     const auto own = std::make_unique<callers_memory>();
     const auto key = std::make_unique<cache_key>("other-1", 7);
     cache_answer set = cache_answer::failed, got = cache_answer::failed;
+    const open_block other;
     ASSERT_TRUE(memory.atomically([&] {
-        *key = cache_key("name-1", 6);
         for (unsigned i = 0; i < 36; ++i) own->stored[i] = static_cast<char>('a' + i % 26);
         for (unsigned i = 0; i < 36; ++i) own->found[i] = 'z';
+        *key = cache_key("name-1", 6);
         set = all.set(*key, {own->stored, 36}, 1);
         cache_found found{own->found, sizeof own->found};
         got = all.get(*key, 1, found);
