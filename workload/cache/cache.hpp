@@ -188,8 +188,9 @@ public:
     /// limit allows it. `evicted`: how many. False when a transaction failed.
     bool evict_beside(const cache_key& key, std::uint64_t now_s, std::uint64_t& evicted) const {
         evicted = 0;
-        const cache_key copy(key);
-        const key_in_block own(copy);
+        text_between words;
+        words.take(key);
+        const key_in_block own(key, words);
         for (std::uint64_t i = 0; i <= mask_; ++i) {
             const items_type items(memory_, first_ + i, shape_);
             std::uint64_t here = 0;
@@ -267,10 +268,11 @@ private:
     template <class F>
     cache_answer command(const cache_key& key, F f) const {
         if (!key.valid()) return cache_answer::bad_key;
-        const cache_key copy(key);
+        text_between words;
+        words.take(key);
         cache_answer answer = cache_answer::failed;
         const items_type items(memory_, first_ + partition_of(key), shape_);
-        const bool good = memory_.atomically([&answer, f, items, own = key_in_block(copy)] {
+        const bool good = memory_.atomically([&answer, f, items, own = key_in_block(key, words)] {
             answer = f(items, own);
         });
         return good ? answer : cache_answer::failed;

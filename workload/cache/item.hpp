@@ -60,15 +60,6 @@ public:
         }
     }
 
-    /// Copies no more words than it has.
-    cache_key(const cache_key& other) noexcept { *this = other; }
-    cache_key& operator=(const cache_key& other) noexcept {
-        bytes_ = other.bytes_;
-        hash_ = other.hash_;
-        for (std::uint64_t i = 0; i < words(); ++i) words_[i] = other.words_[i];
-        return *this;
-    }
-
     bool valid() const noexcept { return bytes_ != 0; }
     std::uint64_t bytes() const noexcept { return bytes_; }
     std::uint64_t words() const noexcept { return detail::words_of(bytes_); }
@@ -85,7 +76,7 @@ public:
 private:
     std::uint64_t bytes_ = 0;
     std::uint64_t hash_ = 0;
-    std::uint64_t words_[(bytes_max + 7) / 8];  ///< as many as it has
+    std::uint64_t words_[(bytes_max + 7) / 8] = {};
 };
 
 /// When what never expires does. No clock comes to it.

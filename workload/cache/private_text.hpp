@@ -1,4 +1,4 @@
-// What a command has of its caller's, where blocks of the compiler's transactions reach it without barriers.
+// What a command has of its caller's, where its transaction reaches it without barriers of the compiler's.
 #pragma once
 
 #include <workload/cache/item.hpp>
@@ -6,37 +6,22 @@
 
 namespace holdfast::workload {
 
-/// A key as a transaction has it. Requires: the key that it was made of is in a frame outside of the transaction, and
-/// is not changed any more.
-class key_in_block {
-public:
-    explicit key_in_block(const cache_key& key) noexcept : key_(&key), bytes_(key.bytes()), hash_(key.hash()) {}
-
-    std::uint64_t bytes() const noexcept { return bytes_; }
-    std::uint64_t words() const noexcept { return detail::words_of(bytes_); }
-    std::uint64_t word(std::uint64_t i) const noexcept { return word_of(key_, i); }
-    std::uint64_t hash() const noexcept { return hash_; }
-
-private:
-    HOLDFAST_WORKLOAD_PURE static std::uint64_t word_of(const cache_key* key, std::uint64_t i) noexcept {
-        return key->word(i);
-    }
-
-    const cache_key* key_;
-    std::uint64_t bytes_, hash_;
-};
-
-/// A short text between a caller, whose memory an outer transaction may have stored to, and the transaction of a
-/// command: copied outside, and loaded or stored inside. A variable of the command; what attempts that were repeated
-/// have stored to it is stored again.
+/// Words between a caller, whose memory an outer transaction may have stored to, and the transaction of a command: a
+/// variable of the command. Only pure functions store to it, so that they find there what they have stored, whatever a
+/// transaction stores when it commits. An attempt that is repeated stores it again.
 class text_between {
 public:
     static constexpr std::uint64_t bytes_max = 256;
     static constexpr bool has_room_for(std::uint64_t bytes) noexcept { return bytes <= bytes_max; }
+    static_assert(cache_key::bytes_max <= bytes_max);
 
     /// Outside. Requires: there is room for it.
     void take(const char* text, std::uint64_t bytes) noexcept {
-        for (std::uint64_t i = 0; i < detail::words_of(bytes); ++i) words_[i] = detail::text_word(text, bytes, i);
+        take_words(bytes, [=](std::uint64_t i) { return detail::text_word(text, bytes, i); });
+    }
+    void take(const cache_key& key) noexcept {
+        const std::uint64_t words = key.words();
+        take_words(key.bytes(), [&key, words](std::uint64_t i) { return i < words ? key.word(i) : 0; });
     }
     void give(char* text, std::uint64_t bytes) const noexcept {
         for (std::uint64_t i = 0; i < detail::words_of(bytes); ++i) detail::put_text_word(text, bytes, i, words_[i]);
@@ -51,7 +36,36 @@ public:
     }
 
 private:
+    template <class F>
+    void take_words(std::uint64_t bytes, F&& word_of) noexcept {
+        for (std::uint64_t i = 0; i < detail::words_of(bytes); i += 4)
+            put_four(words_ + i, word_of(i), word_of(i + 1), word_of(i + 2), word_of(i + 3));
+    }
+    HOLDFAST_WORKLOAD_PURE static void put_four(std::uint64_t* at, std::uint64_t first, std::uint64_t second,
+                                                std::uint64_t third, std::uint64_t fourth) noexcept {
+        at[0] = first;
+        at[1] = second;
+        at[2] = third;
+        at[3] = fourth;
+    }
+
     std::uint64_t words_[bytes_max / 8];
+};
+
+/// A key as a transaction has it. Requires: the words are those of the key.
+class key_in_block {
+public:
+    key_in_block(const cache_key& key, const text_between& words) noexcept
+        : words_(&words), bytes_(key.bytes()), hash_(key.hash()) {}
+
+    std::uint64_t bytes() const noexcept { return bytes_; }
+    std::uint64_t words() const noexcept { return detail::words_of(bytes_); }
+    std::uint64_t word(std::uint64_t i) const noexcept { return text_between::word(words_, i); }
+    std::uint64_t hash() const noexcept { return hash_; }
+
+private:
+    const text_between* words_;
+    std::uint64_t bytes_, hash_;
 };
 
 /// What a get has found.
