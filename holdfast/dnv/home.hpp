@@ -88,9 +88,11 @@ private:
     template <bool (*IsValid)(ecc::coded_word) noexcept>
     [[gnu::always_inline]] static found look_by(const stm::word* at) noexcept {
         const auto checked = [](const ecc::coded_word& both) { return found{both.word, IsValid(both)}; };
-        // A load of a word that has a code is asked one question.
+        // A load of a word of the heap is asked one question, or two.
         if (the_placement.coded_heap_holds(at)) [[likely]]
             return checked(load(placement::doubled(at)));
+        if (the_placement.heap_holds(at)) [[likely]]
+            return {stm::detail::load_home(&the_placement.uncoded(at)->word), true};
         const auto [place, has_code] = the_placement.find(at);
         if (has_code) return checked(load(place));
         return {stm::detail::load_home(place != nullptr ? &place->word : at), true};

@@ -29,10 +29,10 @@ constexpr std::uintptr_t expansion_of(bool is_coded) noexcept { return is_coded 
 struct placement {
     std::uintptr_t heap_begin = 0;
     std::uintptr_t coded_bytes = 0;       ///< of the heap's window, from its begin on: words there have codes
-    std::uintptr_t dense_bytes = 0;       ///< of the heap's window, if the pool has no codes
     std::uintptr_t heap_bytes = 0;        ///< of the whole window
     std::uintptr_t expansion = 1;         ///< bytes of the pool for a byte of a window
-    std::uintptr_t uncoded_distance = 0;  ///< from an expanded address in the second half to its place
+    std::uintptr_t doubled_bits = 0;      ///< of an address that expansion doubles: all or none
+    std::uintptr_t uncoded_distance = 0;  ///< from an expanded address behind the coded bytes to its place
     std::uintptr_t statics_begin = 0;
     std::uintptr_t statics_bytes = 0;
     std::uintptr_t statics_distance = 0;  ///< from an expanded address in the statics' window to its place
@@ -40,9 +40,6 @@ struct placement {
 
     [[gnu::always_inline]] bool coded_heap_holds(const void* at) const noexcept {
         return reinterpret_cast<std::uintptr_t>(at) - heap_begin < coded_bytes;
-    }
-    [[gnu::always_inline]] bool dense_heap_holds(const void* at) const noexcept {
-        return reinterpret_cast<std::uintptr_t>(at) - heap_begin < dense_bytes;
     }
     [[gnu::always_inline]] bool heap_holds(const void* at) const noexcept {
         return reinterpret_cast<std::uintptr_t>(at) - heap_begin < heap_bytes;
@@ -64,17 +61,18 @@ struct placement {
     };
     [[gnu::always_inline]] found find(const void* at) const noexcept {
         if (coded_heap_holds(at)) [[likely]] return {doubled(at), true};
-        if (dense_heap_holds(at)) [[likely]] return {shifted(at), false};
+        if (heap_holds(at)) [[likely]] return {uncoded(at), false};
         if (statics_hold(at)) return {moved(at, statics_distance), is_coded};
-        if (heap_holds(at)) return {moved(at, uncoded_distance), false};
         return {nullptr, false};
     }
-    /// Where a word of a pool without codes is: the pool's address is twice the window's begin.
-    [[gnu::always_inline]] ecc::coded_word* shifted(const void* at) const noexcept {
-        return reinterpret_cast<ecc::coded_word*>(reinterpret_cast<std::uintptr_t>(at) + heap_begin);
+    /// Where a word of the heap that has no code is.
+    [[gnu::always_inline]] ecc::coded_word* uncoded(const void* at) const noexcept {
+        return moved(at, uncoded_distance);
     }
     [[gnu::always_inline]] ecc::coded_word* moved(const void* at, std::uintptr_t distance) const noexcept {
-        return reinterpret_cast<ecc::coded_word*>(reinterpret_cast<std::uintptr_t>(at) * expansion + distance);
+        // Faster than a product.
+        const auto address = reinterpret_cast<std::uintptr_t>(at);
+        return reinterpret_cast<ecc::coded_word*>(address + distance + (address & doubled_bits));
     }
     /// The address in the window's coded part, or without codes in all of it, of what lies there. Requires: a place of
     /// the pool that is mapped at coded_expansion * heap_begin.
@@ -93,8 +91,9 @@ struct placement {
         made.heap_bytes = reserved_bytes;
         made.coded_bytes = is_coded ? reserved_bytes / coded_expansion : 0;
         made.expansion = expansion_of(is_coded);
-        made.dense_bytes = is_coded ? 0 : reserved_bytes;
-        made.uncoded_distance = 0 - coded_expansion * made.coded_bytes;
+        made.doubled_bits = is_coded ? ~std::uintptr_t{0} : 0;
+        // Without codes the pool's address is twice the window's begin.
+        made.uncoded_distance = is_coded ? 0 - coded_expansion * made.coded_bytes : made.heap_begin;
         made.is_coded = is_coded;
         return made;
     }
