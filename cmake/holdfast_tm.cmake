@@ -25,7 +25,7 @@ set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fno-tree-loop-distribu
     -Wno-mismatched-new-delete)
 set(HOLDFAST_TM_DEFINITIONS HOLDFAST_TM_FLAGS=2)
 
-# holdfast_find_tm_check(found): the plugin that refuses what g++ makes wrong in blocks and gives static variables of pools
+# holdfast_find_tm_check(found): the plugin that refuses or mends what g++ makes wrong in blocks and gives static variables of pools
 # sections of their own, compiled here since each version of g++ needs its own; "" where the compiler has no headers for
 # plugins (Debian: gcc-12-plugin-dev), or makes code for another machine.
 function(holdfast_find_tm_check found)
@@ -40,9 +40,9 @@ function(holdfast_find_tm_check found)
     if(NOT EXISTS "${headers}/include/gcc-plugin.h")
         get_property(said GLOBAL PROPERTY holdfast_tm_check_is_missing)
         if(NOT said)
-            message(STATUS "holdfast: bit-fields and results in memory are wrong in atomic blocks and not refused: "
-                           "${CMAKE_CXX_COMPILER} has no "
-                           "headers for plugins (Debian: gcc-12-plugin-dev)")
+            message(STATUS "holdfast: bit-fields, results in memory and structures by value are wrong in atomic blocks, "
+                           "and not refused or mended: ${CMAKE_CXX_COMPILER} has no headers for plugins (Debian: "
+                           "gcc-12-plugin-dev)")
         endif()
         set_property(GLOBAL PROPERTY holdfast_tm_check_is_missing TRUE)
         return()

@@ -9,6 +9,13 @@
 // reads it there without a barrier, or copies it from there. In the instrumented form of a function all frames are the
 // transaction's own.
 //
+// It mends structures that calls in atomic blocks take or return by value. g++ copies such an argument without barriers,
+// although it may be shared, or a variable of the function that a runtime has not stored to yet. The result of a function
+// that is pure, or that g++ finds to be, it stores without barriers, to shared memory too; and behind any other result
+// that it stores with a barrier it passes over the next statement. So each of them has a variable of its own, and
+// statements that copy from it or to it. And a variable that one statement of a block reaches with barriers, as
+// vectorized stores and copies do, is reached with barriers by all of them.
+//
 // It keeps values alive that a function has when a block begins: until the block's last end, if they are used in the
 // block or after it. A new attempt or a cancel comes back to the begin, which g++ 12's register allocator does not see,
 // so it gave the place of a value on the stack to another one in the middle of the block.
@@ -25,11 +32,14 @@
 #include <basic-block.h>
 #include <gimple.h>
 #include <gimple-iterator.h>
+#include <gimple-expr.h>
+#include <gimplify.h>
 #include <gimple-ssa.h>
 #include <tree-phinodes.h>
 #include <ssa-iterators.h>
 #include <tree-pass.h>
 #include <dominance.h>
+#include <tree-cfg.h>
 #include <tree-into-ssa.h>
 #include <cgraph.h>
 #include <diagnostic-core.h>
@@ -138,6 +148,112 @@ private:
     }
 };
 
+constexpr pass_data about_structures = {GIMPLE_PASS, "holdfast_tm_structures", OPTGROUP_NONE, TV_NONE,
+                                        PROP_ssa | PROP_cfg, 0, 0, 0, TODO_update_ssa};
+
+/// Before the passes that make barriers, too.
+class mend_structures : public gimple_opt_pass {
+public:
+    explicit mend_structures(gcc::context* context) : gimple_opt_pass(about_structures, context) {}
+
+    unsigned int execute(function* changed) override {
+        const bool is_clone = decl_is_tm_clone(changed->decl);
+        if (!is_clone) compute_transaction_bits();
+        auto_vec<gimple*> inside;
+        find_statements(changed, is_clone, inside);
+        // The frames of an instrumented form are the transaction's own, and stored to at once.
+        if (!is_clone)
+            for (gimple* const each : inside) give_barriers(each);
+        bool is_changed = false;
+        for (gimple* const each : inside)
+            if (is_gimple_call(each) && !gimple_call_internal_p(each) && !gimple_call_builtin_p(each)) {
+                is_changed |= copy_arguments(each, is_clone);
+                is_changed |= copy_result(each, is_clone);
+            }
+        if (is_changed) mark_virtual_operands_for_renaming(changed);
+        return 0;
+    }
+
+private:
+    static void find_statements(function* in, bool is_clone, auto_vec<gimple*>& found) {
+        basic_block block;
+        FOR_EACH_BB_FN(block, in) {
+            if (!is_clone && !bb_in_transaction(block)) continue;
+            for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
+                if (!gimple_clobber_p(gsi_stmt(at))) found.safe_push(gsi_stmt(at));
+        }
+    }
+    static tree base_of(tree operand) {
+        while (operand != NULL_TREE && handled_component_p(operand)) operand = TREE_OPERAND(operand, 0);
+        return operand;
+    }
+    static bool is_variable(tree base) {
+        return base != NULL_TREE && (VAR_P(base) || TREE_CODE(base) == PARM_DECL) && !is_global_var(base);
+    }
+    /// A variable that is reached through its address, as any memory is.
+    static tree variable_behind(tree base) {
+        if (base == NULL_TREE || (TREE_CODE(base) != MEM_REF && TREE_CODE(base) != TARGET_MEM_REF)) return NULL_TREE;
+        const tree address = TREE_OPERAND(base, 0);
+        if (TREE_CODE(address) != ADDR_EXPR) return NULL_TREE;
+        const tree variable = base_of(TREE_OPERAND(address, 0));
+        return is_variable(variable) ? variable : NULL_TREE;
+    }
+    static bool is_structure(tree operand) { return !is_gimple_reg_type(TREE_TYPE(operand)); }
+
+    /// To the variables that the statement reaches through their addresses, or copies whole.
+    static void give_barriers(gimple* statement) {
+        const bool copies = gimple_assign_single_p(statement) && is_structure(gimple_assign_lhs(statement));
+        for (unsigned i = 0; i < gimple_num_ops(statement); ++i) {
+            const tree base = base_of(gimple_op(statement, i));
+            if (const tree variable = variable_behind(base)) mark_addressable(variable);
+            if (copies && is_variable(base)) mark_addressable(base);
+        }
+    }
+    static bool has_barriers(tree argument, bool is_clone) {
+        const tree base = base_of(argument);
+        if (is_variable(base)) return !is_clone && TREE_ADDRESSABLE(base);
+        return !(is_clone && variable_behind(base) != NULL_TREE) && TREE_CODE(base) != CONSTRUCTOR;
+    }
+    /// Returns whether there were some.
+    static bool copy_arguments(gimple* call, bool is_clone) {
+        bool copied = false;
+        for (unsigned i = 0; i < gimple_call_num_args(call); ++i) {
+            const tree argument = gimple_call_arg(call, i);
+            if (!is_structure(argument) || is_empty_type(TREE_TYPE(argument)) || !has_barriers(argument, is_clone))
+                continue;
+            const tree copy = create_tmp_var(TREE_TYPE(argument), "argument");
+            gimple* const made = gimple_build_assign(copy, unshare_expr(argument));
+            gimple_set_location(made, gimple_location(call));
+            gimple_stmt_iterator at = gsi_for_stmt(call);
+            gsi_insert_before(&at, made, GSI_SAME_STMT);
+            gimple_call_set_arg(call, i, copy);
+            copied = true;
+        }
+        if (copied) update_stmt(call);
+        return copied;
+    }
+    static bool copy_result(gimple* call, bool is_clone) {
+        const tree result = gimple_call_lhs(call);
+        // An object with a destructor is made where it is to be, through its address.
+        if (result == NULL_TREE || !is_structure(result) || TREE_ADDRESSABLE(TREE_TYPE(result)) ||
+            !has_barriers(result, is_clone))
+            return false;
+        const tree copy = create_tmp_var(TREE_TYPE(result), "result");
+        gimple* const stored = gimple_build_assign(result, copy);
+        gimple_set_location(stored, gimple_location(call));
+        gimple_call_set_lhs(call, copy);
+        update_stmt(call);
+        if (stmt_ends_bb_p(call)) {
+            gsi_insert_on_edge(find_fallthru_edge(gimple_bb(call)->succs), stored);
+            gsi_commit_edge_inserts();
+        } else {
+            gimple_stmt_iterator at = gsi_for_stmt(call);
+            gsi_insert_after(&at, stored, GSI_SAME_STMT);
+        }
+        return true;
+    }
+};
+
 constexpr pass_data about_values = {GIMPLE_PASS, "holdfast_tm_values", OPTGROUP_NONE, TV_NONE,
                                      PROP_ssa | PROP_cfg, 0, 0, 0, TODO_update_ssa};
 
@@ -242,6 +358,8 @@ int plugin_init(plugin_name_args* name, plugin_gcc_version* compiler) {
     if (!plugin_default_version_check(compiler, &gcc_version)) return 1;
     register_pass_info before = {new check_results(g), "*tminit", 1, PASS_POS_INSERT_BEFORE};
     register_callback(name->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &before);
+    register_pass_info arguments = {new mend_structures(g), "*tminit", 1, PASS_POS_INSERT_BEFORE};
+    register_callback(name->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &arguments);
     register_pass_info behind = {new check(g), "tmmark", 1, PASS_POS_INSERT_AFTER};
     register_callback(name->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &behind);
     register_pass_info last = {new keep_values(g), "tmedge", 1, PASS_POS_INSERT_AFTER};

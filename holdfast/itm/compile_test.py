@@ -303,6 +303,23 @@ def check_values(directory):
     expect(wrong != 0 or "x86" not in os.uname().machine, "values are right without the plugin: it is not needed any more")
 
 
+def check_structures(directory):
+    """Structures by value are right in blocks, thanks to the plugin; the day they are right without, that part can go."""
+    program, object_file = os.path.join(directory, "structures"), os.path.join(directory, "structures.o")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented", "structures.cc")
+    for level in ("-O0", "-O1", "-O2", "-O3", "-Os"):
+        for plugin in [[]] + ([[f"-fplugin={CHECK}"]] if CHECK else []):
+            status, said = run([*BASE, *FLAGS, *DEFINED, *plugin, level, "-c", source, "-o", object_file])
+            if status == 0:
+                status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+            expect(status == 0, f"structures by value do not compile or link at {level} {plugin}", said)
+            status, said = run([program])
+            if plugin:
+                expect(status == 0, f"structures by value are wrong at {level}, with the plugin", said)
+            else:
+                expect(status != 0, f"structures by value are right at {level} without the plugin")
+
+
 def check_foreign_flags(directory):
     """What distributions and build systems add in front of the flags does no harm; behind them it is refused, or named."""
     text = """#include <holdfast/itm/itm.hpp>
@@ -336,7 +353,7 @@ int main() { safe* now = step; __transaction_atomic { now(); } copy(v); return v
 def main():
     with tempfile.TemporaryDirectory() as directory:
         for check in (check_symbols, check_header, check_unsafe, check_libitm, check_unsafe_pointer, check_foreign_flags,
-                      check_bit_fields, check_results_in_memory, check_values):
+                      check_bit_fields, check_results_in_memory, check_values, check_structures):
             check(directory)
     print(f"{len(problems)} problems")
     return 1 if problems else 0
