@@ -7,14 +7,6 @@
 
 #include <workload/stamp/adtree.hpp>
 
-/// Of a function that touches private data alone which no block stores to: in a block, too, g++ compiles it without
-/// barriers, which it would give each load otherwise. What depends on the block is passed by value.
-#if defined(__cpp_transactional_memory)
-#define HOLDFAST_WORKLOAD_PURE [[gnu::transaction_pure, gnu::noinline]]
-#else
-#define HOLDFAST_WORKLOAD_PURE
-#endif
-
 namespace holdfast::workload {
 
 /// Private. Nothing changes after the construction.
