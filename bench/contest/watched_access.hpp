@@ -49,7 +49,8 @@ public:
     template <class F>
     bool atomically(F&& f) const {
         const auto begin = clock::now();
-        const bool committed = Access::atomically([&] {
+        // A copy of f, since a block loads what it has by reference with barriers (holdfast/itm/called_in_block.hpp).
+        const bool committed = Access::atomically([f] {
             note_begun();
             f();
         });

@@ -48,6 +48,10 @@ struct in_pool {
     static void inside(const dnv::dnv_access& memory, F&& f) {
         static_cast<void>(memory.atomically(f));
     }
+    template <class F, class... Given>
+    static auto directly(F f, Given... given) {
+        return f(given...);
+    }
 };
 
 template <class Parameters>

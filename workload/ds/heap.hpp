@@ -9,6 +9,8 @@ namespace holdfast::workload {
 /// the two comes out earlier; it may load through an Access what elements point to.
 ///
 /// All: inside a transaction, or while no other thread uses it. Thread safety: that of the transactions.
+///
+/// What loads more than one element has a copy of the handle, which compiled blocks load without a barrier.
 template <access Access, class T, class Before>
 class heap {
 public:
@@ -18,24 +20,26 @@ public:
     bool empty() const { return elements_.empty(); }
 
     void push(T value) const {
-        std::uint64_t hole = elements_.count();
-        elements_.push_back(value);
+        const vector<Access, T> elements = elements_;
+        std::uint64_t hole = elements.count();
+        elements.push_back(value);
         while (hole != 0) {
             const std::uint64_t above = (hole - 1) / 2;
-            const T there = elements_.at(above);
+            const T there = elements.at(above);
             if (!before_(value, there)) break;
-            elements_.set(hole, there);
+            elements.set(hole, there);
             hole = above;
         }
-        elements_.set(hole, value);
+        elements.set(hole, value);
     }
 
     /// Takes the first element away. False if there is none.
     bool pop(T& value) const {
+        const vector<Access, T> elements = elements_;
         T last{};
-        if (!elements_.pop_back(last)) return false;
-        const std::uint64_t left = elements_.count();
-        value = left == 0 ? last : elements_.at(0);
+        if (!elements.pop_back(last)) return false;
+        const std::uint64_t left = elements.count();
+        value = left == 0 ? last : elements.at(0);
         if (left != 0) put_down(last, left);
         return true;
     }
@@ -66,21 +70,22 @@ public:
 private:
     /// Puts `value` where it belongs, from the top, which is free, down.
     void put_down(T value, std::uint64_t count) const {
+        const vector<Access, T> elements = elements_;
         std::uint64_t hole = 0;
         for (std::uint64_t below = 1; below < count; below = 2 * hole + 1) {
-            T there = elements_.at(below);
+            T there = elements.at(below);
             if (below + 1 < count) {
-                const T other = elements_.at(below + 1);
+                const T other = elements.at(below + 1);
                 if (before_(other, there)) {
                     there = other;
                     ++below;
                 }
             }
             if (!before_(there, value)) break;
-            elements_.set(hole, there);
+            elements.set(hole, there);
             hole = below;
         }
-        elements_.set(hole, value);
+        elements.set(hole, value);
     }
 
     vector<Access, T> elements_;

@@ -47,6 +47,13 @@ public:
         return true;
     }
 
+    /// Takes the oldest element away and returns it; `otherwise` if there is none.
+    T pop_or(T otherwise) const {
+        T value = otherwise;
+        pop(value);
+        return value;
+    }
+
     /// Calls f(value) for each element, the oldest first.
     template <class F>
     void each(F&& f) const {

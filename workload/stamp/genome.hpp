@@ -197,9 +197,9 @@ private:
     void enter_segment(Thread& me, std::uint64_t begin) const {
         // 64 bits tell segments apart. If they did not, a piece would be missing, which check finds.
         const auto key = static_cast<std::int64_t>(hash_of(begin, given_.segment_length));
-        me.atomically(memory_, [&] {
+        me.atomically(memory_, [=, this, pieces = pieces_] {
             std::int64_t known = 0;
-            if (pieces_.get(key, known)) return;
+            if (pieces.get(key, known)) return;
             auto* const made = static_cast<genome_piece*>(memory_.allocate(sizeof(genome_piece)));
             memory_.will_write(made);
             memory_.store(&made->begin, begin);
@@ -209,7 +209,7 @@ private:
             memory_.store(&made->overlap, 0);
             memory_.store(&made->has_before, 0);
             memory_.store(&made->same_hash, nullptr);
-            pieces_.insert(key, reinterpret_cast<std::int64_t>(made));
+            pieces.insert(key, reinterpret_cast<std::int64_t>(made));
         });
     }
 
@@ -234,7 +234,7 @@ private:
         // Only links store to it, which are made between other barriers.
         if (memory_.load(&piece->has_before) != 0) return;
         genome_piece** const start = start_of(hash_of(memory_.load(&piece->begin), overlap));
-        me.atomically(memory_, [&] {
+        me.atomically(memory_, [=, this] {
             memory_.store(&piece->same_hash, memory_.load(start));
             memory_.store(start, piece);
         });
@@ -251,7 +251,7 @@ private:
         for (bool linked = false; other != nullptr && !linked; other = memory_.load(&other->same_hash)) {
             if (!are_equal(end, memory_.load(&other->begin), overlap)) continue;
             genome_piece* const found = other;
-            me.atomically(memory_, [&] { linked = link(piece, found, overlap); });
+            me.atomically(memory_, [=, this, &linked] { linked = link(piece, found, overlap); });
         }
     }
 
@@ -276,7 +276,7 @@ private:
         const stamp_part mine = me.part_of(pieces_.buckets());
         genome_piece** const starts = memory_.load(&root_->starts);
         for (std::uint64_t first = mine.first; first < mine.last; first += at_once)
-            me.atomically(memory_, [&] {
+            me.atomically(memory_, [=, this] {
                 for (std::uint64_t i = first; i < first + at_once && i < mine.last; ++i)
                     if (memory_.load(starts + i) != nullptr) memory_.store(starts + i, nullptr);
             });

@@ -128,12 +128,16 @@ public:
         private_array<char> text(given_.packets_max * packet_bytes);
         private_array<std::int64_t> packets(given_.packets_max);
         while (!me.failed()) {
-            std::uint64_t packet = 0;
-            bool arrived = false;
-            if (!me.atomically(memory_, [&] { arrived = arriving_.pop(packet); }) || !arrived) return;
+            std::uint64_t packet = nothing;
+            const bool any = me.atomically(
+                memory_, [arriving = arriving_, &packet] { packet = arriving.pop_or(nothing); }) && packet != nothing;
+            if (!any) return;
             reassemble(me, packet);
             std::uint64_t number = 0, count = 0;
-            const bool good = me.atomically(memory_, [&] { count = take_complete(number, packets); });
+            const bool good = me.atomically(
+                memory_, [this, complete = complete_, to = packets.data(), room = packets.count(), &number, &count] {
+                    count = take_complete(complete, number, to, room);
+                });
             if (good && count != 0) detect(number, packets, count, text);
         }
     }
@@ -172,15 +176,16 @@ public:
 private:
     enum class seen : std::uint8_t { nothing, harmless, attack, wrong };
     static constexpr std::uint64_t packet_bytes = stream_generator::packet_bytes;
+    static constexpr std::uint64_t nothing = ~std::uint64_t{0};
 
     template <class Thread>
     void reassemble(Thread& me, std::uint64_t packet) const {
         const std::uint64_t number = stream_of_[packet];
         const std::uint64_t packets = first_of_[number + 1] - first_of_[number];
-        me.atomically(memory_, [&] {
+        me.atomically(memory_, [=, this, streams = streams_, complete = complete_] {
             const auto key = static_cast<std::int64_t>(number);
             intruder_stream* stream = nullptr;
-            if (!streams_.get(key, stream)) {
+            if (!streams.get(key, stream)) {
                 stream = make_stream(number, packets);
                 if (packets > 1) streams_.insert(key, stream);
             }
@@ -189,7 +194,7 @@ private:
             memory_.store(&stream->missing, missing);
             if (missing != 0) return;
             if (packets > 1) streams_.remove(key);
-            complete_.push(stream);
+            complete.push(stream);
         });
     }
 
@@ -202,14 +207,16 @@ private:
         return made;
     }
 
-    /// Its packets in order, and how many; 0 if no stream is complete. Inside a transaction.
-    std::uint64_t take_complete(std::uint64_t& number, const private_array<std::int64_t>& packets) const {
+    /// A stream that is complete: its packets in order, and how many; 0 if there is none. Inside a transaction.
+    std::uint64_t take_complete(const queue<Access, intruder_stream*>& complete, std::uint64_t& number,
+                                std::int64_t* packets, std::uint64_t room) const {
         intruder_stream* stream = nullptr;
-        if (!complete_.pop(stream)) return 0;
+        if (!complete.pop(stream)) return 0;
         number = memory_.load(&stream->number);
         const list_set list(memory_, &stream->packets);
         std::uint64_t count = 0;
-        while (count < packets.count() && list.take_first(packets[count])) ++count;
+        for (std::int64_t packet = 0; count < room && list.take_first(packet); ++count)
+            own_memory::directly([](std::int64_t* to, std::int64_t key) { *to = key; }, packets + count, packet);
         memory_.free(stream);
         return count;
     }

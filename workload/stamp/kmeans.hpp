@@ -226,17 +226,19 @@ private:
     void add_point(Thread& me, std::uint64_t i, kmeans_sums* to) const {
         const float* const at = point(i);
         const std::uint64_t dimensions = given_.dimensions;
-        me.atomically(memory_, [&] {
+        const auto coordinate = [](const float* which) { return *which; };
+        me.atomically(memory_, [=, this] {
             memory_.will_write(&to->members);
             memory_.store(&to->members, memory_.load(&to->members) + 1);
             float* const sum = to->first();
-            for (std::uint64_t k = 0; k < dimensions; ++k) memory_.store(sum + k, memory_.load(sum + k) + at[k]);
+            for (std::uint64_t k = 0; k < dimensions; ++k)
+                memory_.store(sum + k, memory_.load(sum + k) + Private::directly(coordinate, at + k));
         });
     }
 
     template <class Thread>
     void add_changed(Thread& me, std::uint64_t changed) const {
-        me.atomically(memory_, [&] { memory_.store(&root_->changed, memory_.load(&root_->changed) + changed); });
+        me.atomically(memory_, [=, this] { memory_.store(&root_->changed, memory_.load(&root_->changed) + changed); });
     }
 
     /// While all other threads wait.

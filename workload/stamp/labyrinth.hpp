@@ -114,14 +114,16 @@ public:
     void work(Thread& me) {
         scratch mine(given_.size.cells());
         while (!me.failed()) {
-            std::uint64_t path = 0;
-            bool any = false;
-            if (!me.atomically(memory_, [&] { any = waiting_.pop(path); }) || !any) return;
+            std::uint64_t path = 0;  // none has this number
+            if (!me.atomically(memory_, [waiting = waiting_, &path] { path = waiting.pop_or(0); }) || path == 0) return;
             bool done = false;
             while (!done && !me.failed()) {
                 copy_grid(me, mine);
                 if (!find(path, mine)) break;
-                if (!me.atomically(memory_, [&] { done = take(path, mine); })) return;
+                if (!me.atomically(memory_, [this, path, cells = mine.path.data(), length = mine.length, &done] {
+                        done = take(path, cells, length);
+                    }))
+                    return;
             }
             laid_[path - 1] = done ? 1 : 0;
         }
@@ -183,6 +185,11 @@ private:
         return true;
     }
 
+    /// Stores to private memory in a block, which is done again when the block is.
+    static void put(std::uint64_t* to, std::uint64_t path) {
+        own_memory::directly([](std::uint64_t* home, std::uint64_t value) { *home = value; }, to, path);
+    }
+
     template <class Thread>
     void copy_grid(Thread& me, scratch& mine) const {
         const std::uint64_t cells = given_.size.cells();
@@ -190,8 +197,8 @@ private:
         std::uint64_t* const to = mine.copy.data();
         for (std::uint64_t first = 0; first < cells && !me.failed(); first += at_once) {
             const std::uint64_t last = first + at_once < cells ? first + at_once : cells;
-            me.atomically(memory_, [&] {
-                for (std::uint64_t cell = first; cell < last; ++cell) to[cell] = memory_.load(from + cell);
+            me.atomically(memory_, [=, this] {
+                for (std::uint64_t cell = first; cell < last; ++cell) put(to + cell, memory_.load(from + cell));
             });
         }
     }
@@ -225,13 +232,12 @@ private:
     }
 
     /// False if a cell is not free any more. Inside a transaction.
-    bool take(std::uint64_t path, const scratch& mine) const {
+    bool take(std::uint64_t path, const std::uint64_t* wanted, std::uint64_t length) const {
         std::uint64_t* const cells = grid();
-        const std::uint64_t* const wanted = mine.path.data();
-        const std::uint64_t length = mine.length;
+        const auto cell = [](const std::uint64_t* at) { return *at; };
         for (std::uint64_t i = 0; i < length; ++i)
-            if (memory_.load(cells + wanted[i]) != 0) return false;
-        for (std::uint64_t i = 0; i < length; ++i) memory_.store(cells + wanted[i], path);
+            if (memory_.load(cells + own_memory::directly(cell, wanted + i)) != 0) return false;
+        for (std::uint64_t i = 0; i < length; ++i) memory_.store(cells + own_memory::directly(cell, wanted + i), path);
         return true;
     }
 

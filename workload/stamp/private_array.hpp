@@ -1,34 +1,11 @@
-// Memory of one process: what a program needs on its way, and no other program and no pool.
+// Arrays in memory of one process.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
+#include <workload/private_memory.hpp>
+
 #include <type_traits>
 
 namespace holdfast::workload {
-
-/// Where private data are: in the process's own memory, as usual. Whoever puts them elsewhere, to see what that costs,
-/// has another class like this.
-struct own_memory {
-    /// calloc aligns to what usual types need, and not to lines.
-    template <class T>
-    static T* allocate(std::uint64_t count) {
-        if constexpr (alignof(T) <= alignof(std::max_align_t)) {
-            return static_cast<T*>(std::calloc(count, sizeof(T)));
-        } else {
-            void* const made = std::aligned_alloc(alignof(T), count * sizeof(T));
-            return static_cast<T*>(made == nullptr ? nullptr : std::memset(made, 0, count * sizeof(T)));
-        }
-    }
-    static void free(void* places) { std::free(places); }
-    /// f(), where private data can be reached.
-    template <class Access, class F>
-    static void inside(const Access&, F&& f) {
-        f();
-    }
-};
 
 /// `count` elements, all zero at first. Threads share it as they would an array. Where there is no memory the process
 /// ends: a program cannot begin without its input.

@@ -59,7 +59,7 @@ public:
     test::plain_access memory{home};
     triangulation_root root{};
     triangulation<test::plain_access> mesh{memory, &root};
-    private_array<mesh_cavity> cavity{1};
+    private_array<mesh_cavity<>> cavity{1};
     mesh_triangle* near = nullptr;
     std::set<packed_point> points;
 };
@@ -119,7 +119,7 @@ TEST(Triangulation, AWayOutOfTheSquareEndsAtASideInBetween) {
 TEST(Triangulation, ACavityThatIsTooLargeIsRefused) {
     tested_mesh tested;
     constexpr std::int64_t middle = plane_side / 2;
-    constexpr int corners = mesh_cavity::triangles_max + 3;
+    constexpr int corners = mesh_cavity<>::triangles_max + 3;
     for (int i = 0; i < corners; ++i) {
         const double angle = 6.2831853 * i / corners;
         tested.add({middle + std::lround(std::cos(angle) * 4e8), middle + std::lround(std::sin(angle) * 4e8)});
@@ -127,7 +127,7 @@ TEST(Triangulation, ACavityThatIsTooLargeIsRefused) {
     mesh_triangle* at = tested.near;
     unsigned side = 0;
     ASSERT_TRUE(tested.mesh.walk(at, side, {middle, middle}));
-    EXPECT_FALSE(tested.mesh.dig(at, {middle, middle}, tested.cavity[0]));
+    EXPECT_FALSE(tested.mesh.dig(at, pack({middle, middle}), tested.cavity[0]));
     tested.expect_delaunay();
 }
 

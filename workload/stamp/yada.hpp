@@ -159,25 +159,26 @@ public:
 
     template <class Thread>
     void work(Thread& me) {
-        mesh_cavity& cavity = cavities_[me.number()];
+        mesh_cavity<Private>* const cavity = &cavities_[me.number()];
         work_of_thread& mine = done_[me.number()];
         yada_note* const note = notes_.note_of(me.number());
         while (!me.failed()) {
-            mesh_triangle* bad = nullptr;
-            bool any = false;
-            if (!me.atomically(memory_, [&] { any = take(bad, note); }) || !any) return;
+            mesh_triangle* taken = nullptr;
+            if (!me.atomically(memory_, [=, this, &taken] { taken = take(note); }) || taken == nullptr) return;
+            mesh_triangle* const bad = taken;
             outcome how = outcome::needless;
-            const bool good = me.atomically(memory_, [&] {
-                how = refine(bad, cavity);
-                if constexpr (notes_type::are_kept) note_refined(note, how);
+            const bool good = me.atomically(memory_, [=, this, &how] {
+                const outcome found = refine(bad, *cavity);
+                if constexpr (notes_type::are_kept) note_refined(note, found);
+                how = found;
             });
             if (!good) mine.left = bad;
             if (how == outcome::refused) ++mine.refused;
             if (how != outcome::added) continue;
             ++mine.points;
             Private::inside(memory_, [&] {
-                for (std::uint64_t i = 0; i < cavity.sides_count; ++i)
-                    if (cavity.made[i] != nullptr) ++mine.made;
+                for (std::uint64_t i = 0; i < cavity->sides(); ++i)
+                    if (cavity->made(i) != nullptr) ++mine.made;
             });
         }
     }
@@ -233,6 +234,7 @@ public:
 private:
     static constexpr double degree = 3.14159265358979323846 / 180;
     static constexpr std::uint64_t nothing = ~std::uint64_t{0};
+    static constexpr packed_point no_point = ~packed_point{0};
     static constexpr std::uint64_t at_once = 64;  ///< triangles in a transaction of begin and end
 
     /// A triangle's note.
@@ -258,14 +260,14 @@ private:
 
     void make_private(std::uint64_t threads) {
         done_ = private_array<work_of_thread>(threads);
-        cavities_ = private_array<mesh_cavity, Private>(threads);
+        cavities_ = private_array<mesh_cavity<Private>, Private>(threads);
     }
 
     void make_input(const yada_parameters& given) {
         const plain_access plain;
         triangulation_root root{};
         const triangulation<plain_access> mesh(plain, &root);
-        const private_array<mesh_cavity> cavity(1);
+        const private_array<mesh_cavity<>> cavity(1);
         mesh.create();
         mesh_triangle* near = mesh.entrance();
         planar_points(given.seed, given.points).each([&](const plane_point& each) {
@@ -321,44 +323,35 @@ private:
         waiting_.push(triangle);
     }
 
-    plane_point middle_of_side(const mesh_triangle* of, unsigned side) const {
-        return middle_of(mesh_.corner(of, side_after(side)), mesh_.corner(of, side_before(side)));
-    }
-
-    /// Digs the cavity of the point to be added for a triangle. False: there is none.
-    bool dig(mesh_triangle* bad, mesh_cavity& cavity, plane_point& point) const {
+    /// Digs the cavity of the point to be added for a triangle, which it returns; no_point: there is none.
+    packed_point dig(mesh_triangle* bad, mesh_cavity<Private>& cavity) const {
         mesh_triangle* at = bad;
         unsigned side = crowded_side(bad);
         if (side == 3) {
-            point = circle_center(mesh_.corner(bad, 0), mesh_.corner(bad, 1), mesh_.corner(bad, 2));
-            if (mesh_.walk(at, side, point)) {
-                if (!mesh_.dig(at, point, cavity)) return false;
-                const mesh_cavity::side* const crowded = crowded_by(point, cavity);
-                if (crowded == nullptr) return true;
-                point = middle_of(unpack(crowded->from), unpack(crowded->to));
-                mesh_.walk(at, side, point);
-                return mesh_.dig(at, point, cavity);
+            const plane_point center =
+                circle_center(mesh_.corner(bad, 0), mesh_.corner(bad, 1), mesh_.corner(bad, 2));
+            if (mesh_.walk(at, side, center)) {
+                const packed_point found = pack(center);
+                if (!mesh_.dig(at, found, cavity)) return no_point;
+                const std::uint64_t crowded = cavity.crowded_by(found);
+                if (crowded == cavity.sides()) return found;
+                const plane_point middle = middle_of(unpack(cavity.border(crowded, &mesh_cavity<Private>::side::from)),
+                                                     unpack(cavity.border(crowded, &mesh_cavity<Private>::side::to)));
+                mesh_.walk(at, side, middle);
+                return mesh_.dig(at, pack(middle), cavity) ? pack(middle) : no_point;
             }
         }
-        point = middle_of_side(at, side);
-        return mesh_.dig(at, point, cavity);
+        const packed_point middle =
+            pack(middle_of(mesh_.corner(at, side_after(side)), mesh_.corner(at, side_before(side))));
+        return mesh_.dig(at, middle, cavity) ? middle : no_point;
     }
 
-    /// A side on the border that a new point would be too near to; also one that it is on.
-    static const mesh_cavity::side* crowded_by(const plane_point& point, const mesh_cavity& cavity) {
-        for (std::uint64_t i = 0; i < cavity.sides_count; ++i) {
-            const mesh_cavity::side& side = cavity.border[i];
-            if (side.outside == nullptr && is_in_diametral_circle(unpack(side.from), unpack(side.to), point))
-                return &side;
-        }
-        return nullptr;
-    }
-
-    /// Inside a transaction, as all that follow. Takes the worst triangle. False if there is none.
-    bool take(mesh_triangle*& bad, yada_note* note) const {
-        if (!waiting_.pop(bad)) return false;
+    /// Inside a transaction, as all that follow. Takes the worst triangle. nullptr: there is none.
+    mesh_triangle* take(yada_note* note) const {
+        mesh_triangle* bad = nullptr;
+        if (!waiting_.pop(bad)) return nullptr;
         if constexpr (notes_type::are_kept) memory_.store(&note->taken, bad);
-        return true;
+        return bad;
     }
     void note_refined(yada_note* note, outcome how) const {
         memory_.store(&note->taken, nullptr);
@@ -395,22 +388,22 @@ private:
     }
 
     /// A triangle that is not bad any more is gone.
-    outcome refine(mesh_triangle* bad, mesh_cavity& cavity) const {
+    outcome refine(mesh_triangle* bad, mesh_cavity<Private>& cavity) const {
         const std::uint64_t was = memory_.load(&bad->note);
         if (was == gone) memory_.free(bad);
         if (was != in_queue) return outcome::needless;
         memory_.store(&bad->note, in_mesh);
-        plane_point point{};
-        if (!dig(bad, cavity, point)) return outcome::refused;
+        const packed_point point = dig(bad, cavity);
+        if (point == no_point) return outcome::refused;
         mesh_.fill(point, cavity);
         bool remains = true;
-        for (std::uint64_t i = 0; i < cavity.triangles_count; ++i) {
-            mesh_triangle* const each = cavity.triangles[i];
+        for (std::uint64_t i = 0, all = cavity.triangles(); i < all; ++i) {
+            mesh_triangle* const each = cavity.triangle(i);
             remains = remains && each != bad;
             take_away(each);
         }
-        for (std::uint64_t i = 0; i < cavity.sides_count; ++i)
-            if (cavity.made[i] != nullptr) enqueue_if_bad(cavity.made[i]);
+        for (std::uint64_t i = 0, all = cavity.sides(); i < all; ++i)
+            if (mesh_triangle* const made = cavity.made(i); made != nullptr) enqueue_if_bad(made);
         if (remains) enqueue(bad);
         return outcome::added;
     }
@@ -434,7 +427,7 @@ private:
     std::uint64_t input_points_ = 0;
     private_array<work_of_thread> done_;
     /// One for each thread, which keeps its memory from transaction to transaction.
-    private_array<mesh_cavity, Private> cavities_;
+    private_array<mesh_cavity<Private>, Private> cavities_;
 };
 
 }  // namespace holdfast::workload
