@@ -9,12 +9,12 @@
 // reads it there without a barrier, or copies it from there. In the instrumented form of a function all frames are the
 // transaction's own.
 //
-// It mends structures that calls in atomic blocks take or return by value. g++ copies such an argument without barriers,
-// although it may be shared, or a variable of the function that a runtime has not stored to yet. The result of a function
-// that is pure, or that g++ finds to be, it stores without barriers, to shared memory too; and behind any other result
-// that it stores with a barrier it passes over the next statement. So each of them has a variable of its own, and
-// statements that copy from it or to it. And a variable that one statement of a block reaches with barriers, as
-// vectorized stores and copies do, is reached with barriers by all of them.
+// It mends structures that calls in atomic blocks take or return by value. g++ copies such an argument without
+// barriers, although it may be shared, or a variable of the function that a runtime has not stored to yet. The result
+// of a function that is pure, or that g++ finds to be, it stores without barriers, to shared memory too; and behind
+// any other result that it stores with a barrier it passes over the next statement. So each of them has a variable of
+// its own, and statements that copy from it or to it. And a variable that one statement of a block reaches with
+// barriers, as vectorized stores and copies do, is reached with barriers by all of them.
 //
 // It keeps values alive that a function has when a block begins: until the block's last end, if they are used in the
 // block or after it. A new attempt or a cancel comes back to the begin, which g++ 12's register allocator does not see,

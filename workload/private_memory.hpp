@@ -1,20 +1,13 @@
 // Memory of one process: what a program needs on its way, and no other program and no pool.
 #pragma once
 
+#include <workload/pure.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
-
-/// Of a function that touches private data alone: in a block, too, g++ compiles it without barriers, which it would
-/// give each load and store otherwise. It sees memory and not what the block has stored: so no block stores to these
-/// data with barriers. What it stores stays when the block begins again. What depends on the block is passed by value.
-#if defined(__cpp_transactional_memory)
-#define HOLDFAST_WORKLOAD_PURE [[gnu::transaction_pure, gnu::noinline]]
-#else
-#define HOLDFAST_WORKLOAD_PURE
-#endif
 
 namespace holdfast::workload {
 
