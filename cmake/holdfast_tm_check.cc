@@ -165,10 +165,11 @@ public:
         if (!is_clone)
             for (gimple* const each : inside) give_barriers(each);
         bool is_changed = false;
+        for (gimple* const each : inside) zero_bytes(each);
         for (gimple* const each : inside)
             if (is_gimple_call(each) && !gimple_call_internal_p(each) && !gimple_call_builtin_p(each)) {
                 is_changed |= copy_arguments(each, is_clone);
-                is_changed |= copy_result(each, is_clone);
+                is_changed |= copy_result(each);
             }
         if (is_changed) mark_virtual_operands_for_renaming(changed);
         return 0;
@@ -200,7 +201,7 @@ private:
     }
     static bool is_structure(tree operand) { return !is_gimple_reg_type(TREE_TYPE(operand)); }
 
-    /// To the variables that the statement reaches through their addresses, or copies whole.
+    /// To the variables that the statement reaches through their addresses, copies whole, or stores a result to.
     static void give_barriers(gimple* statement) {
         const bool copies = gimple_assign_single_p(statement) && is_structure(gimple_assign_lhs(statement));
         for (unsigned i = 0; i < gimple_num_ops(statement); ++i) {
@@ -208,6 +209,21 @@ private:
             if (const tree variable = variable_behind(base)) mark_addressable(variable);
             if (copies && is_variable(base)) mark_addressable(base);
         }
+        // What the result of a pure function, or of one called by pointer, is stored to would not be restored.
+        const tree result = is_gimple_call(statement) ? gimple_call_lhs(statement) : NULL_TREE;
+        if (result != NULL_TREE && is_structure(result) && is_variable(base_of(result)))
+            mark_addressable(base_of(result));
+    }
+    /// g++ 12 crashes on an object with a destructor or a copy constructor that is set to zeros.
+    static void zero_bytes(gimple* statement) {
+        if (!gimple_assign_single_p(statement) || TREE_CODE(gimple_assign_rhs1(statement)) != CONSTRUCTOR) return;
+        const tree object = gimple_assign_lhs(statement);
+        if (!TREE_ADDRESSABLE(TREE_TYPE(object)) || !tree_fits_uhwi_p(TYPE_SIZE_UNIT(TREE_TYPE(object)))) return;
+        const auto size = tree_to_uhwi(TYPE_SIZE_UNIT(TREE_TYPE(object)));
+        const tree bytes = build_array_type_nelts(unsigned_char_type_node, size);
+        gimple_assign_set_lhs(statement, build1(VIEW_CONVERT_EXPR, bytes, object));
+        gimple_assign_set_rhs1(statement, build_constructor(bytes, nullptr));
+        update_stmt(statement);
     }
     static bool has_barriers(tree argument, bool is_clone) {
         const tree base = base_of(argument);
@@ -232,12 +248,13 @@ private:
         if (copied) update_stmt(call);
         return copied;
     }
-    static bool copy_result(gimple* call, bool is_clone) {
+    static bool copy_result(gimple* call) {
         const tree result = gimple_call_lhs(call);
         // An object with a destructor is made where it is to be, through its address.
-        if (result == NULL_TREE || !is_structure(result) || TREE_ADDRESSABLE(TREE_TYPE(result)) ||
-            !has_barriers(result, is_clone))
-            return false;
+        if (result == NULL_TREE || !is_structure(result) || TREE_ADDRESSABLE(TREE_TYPE(result))) return false;
+        // In an instrumented form, too: behind a result in its own frame that it stores with a barrier g++ passes over
+        // the next statement.
+        if (is_variable(base_of(result)) && !TREE_ADDRESSABLE(base_of(result))) return false;
         const tree copy = create_tmp_var(TREE_TYPE(result), "result");
         gimple* const stored = gimple_build_assign(result, copy);
         gimple_set_location(stored, gimple_location(call));
@@ -330,7 +347,11 @@ private:
     /// By an instruction that is none, and takes the value wherever it is.
     static void use_before(gimple* end, tree value) {
         vec<tree, va_gc>* inputs = nullptr;
-        const tree anywhere = build_tree_list(NULL_TREE, build_string(2, "X"));
+        // A register of the 387's stack cannot be "anywhere".
+        const tree type = TREE_CODE(TREE_TYPE(value)) == COMPLEX_TYPE ? TREE_TYPE(TREE_TYPE(value)) : TREE_TYPE(value);
+        const bool is_stacked = TREE_CODE(type) == REAL_TYPE && TYPE_PRECISION(type) == 80;
+        const tree anywhere =
+            build_tree_list(NULL_TREE, is_stacked ? build_string(3, "rm") : build_string(2, "X"));
         vec_safe_push(inputs, build_tree_list(anywhere, value));
         gasm* const none = gimple_build_asm_vec("", inputs, nullptr, nullptr, nullptr);
         gimple_asm_set_volatile(none, true);

@@ -308,7 +308,7 @@ def check_structures(directory):
     program, object_file = os.path.join(directory, "structures"), os.path.join(directory, "structures.o")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented", "structures.cc")
     for level in ("-O0", "-O1", "-O2", "-O3", "-Os"):
-        for plugin in [[]] + ([[f"-fplugin={CHECK}"]] if CHECK else []):
+        for plugin in [[]] + ([[f"-fplugin={CHECK}", "-DWITH_PLUGIN"]] if CHECK else []):
             status, said = run([*BASE, *FLAGS, *DEFINED, *plugin, level, "-c", source, "-o", object_file])
             if status == 0:
                 status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])

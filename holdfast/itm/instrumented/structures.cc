@@ -54,6 +54,25 @@ SAFE void store_made(shared_data* to, const double* from) {
     to->next[1] = from[1];
 }
 
+SAFE void add_one(point* to) { to->x += 1; }
+// The statement behind a result, in a function that the block calls.
+SAFE double behind_a_result(shared_data* from) {
+    point own = counted(3);
+    const double next = from->next[1];
+    add_one(&own);
+    return next + own.x;
+}
+struct extended {
+    long double a, b;
+};
+SAFE long sum(extended of) { return static_cast<long>(of.a * 2 + of.b); }
+struct long_one {
+    long at[20];
+    long_one() = default;
+    [[gnu::transaction_safe]] long_one(const long_one& other) noexcept { at[0] = other.at[0]; }
+};
+SAFE long second_of(const long_one* of) { return of->at[1]; }
+
 int wrong = 0;
 void expect(double found, double wanted, const char* name) {
     if (found == wanted) return;
@@ -176,6 +195,57 @@ void expect(double found, double wanted, const char* name) {
     return to->at.x + 10 * to->at.y + 100 * to->next[0] + 1000 * to->next[1] + 10000 * to->next[2];
 }
 
+// A result in a variable that was there before.
+[[gnu::noipa]] double result_replaces(double x, bool cancels) {
+    point own{x, 2};
+    __transaction_atomic {
+        own = made(7, 1);
+        if (cancels) HOLDFAST_CANCEL;
+    }
+    return own.x * 10 + own.y;
+}
+[[gnu::noipa]] double result_by_pointer(point (*make)(double, double) [[gnu::transaction_safe]], bool cancels) {
+    point own{4, 2};
+    __transaction_atomic {
+        own = make(7, 1);
+        if (cancels) HOLDFAST_CANCEL;
+    }
+    return own.x * 10 + own.y;
+}
+[[gnu::noipa]] double behind_a_result_in_a_function(shared_data* from) {
+    double result;
+    __transaction_atomic {
+        from->next[1] = 40;
+        result = behind_a_result(from);
+    }
+    return result;
+}
+[[gnu::noipa]] long extended_precision(long first, bool cancels) {
+    extended own;
+    own.a = static_cast<long double>(first & 1023);
+    own.b = static_cast<long double>(first + 3 & 1023);
+    long result = 0;
+    __transaction_atomic {
+        all.calls += 1;
+        if (cancels) HOLDFAST_CANCEL;
+    }
+    __transaction_atomic { result = sum(own); }
+    return result + static_cast<long>(own.a) + static_cast<long>(own.b);
+}
+// Without the plugin the compiler crashes.
+#ifdef WITH_PLUGIN
+[[gnu::noipa]] long zeros() {
+    long result;
+    __transaction_atomic {
+        long_one own{};
+        result = second_of(&own);
+    }
+    return result;
+}
+#else
+long zeros() { return 0; }
+#endif
+
 }  // namespace
 
 int main() {
@@ -193,5 +263,12 @@ int main() {
     expect(result_is_kept(&all, true), 0, "result_is_kept, and cancelled");
     expect(static_cast<double>(all.calls), 0, "the calls of a cancelled block");
     expect(result_is_kept(&all, false), 7 + 20 + 500 + 4000 + 60000, "result_is_kept");
+    expect(result_replaces(1, true), 12, "result_replaces, and cancelled");
+    expect(result_replaces(1, false), 81, "result_replaces");
+    expect(result_by_pointer(made, true), 42, "result_by_pointer, and cancelled");
+    expect(result_by_pointer(made, false), 81, "result_by_pointer");
+    expect(behind_a_result_in_a_function(&all), 44, "behind_a_result_in_a_function");
+    expect(static_cast<double>(extended_precision(5, true)), 31, "extended_precision");
+    expect(static_cast<double>(zeros()), 0, "zeros");
     return wrong;
 }
