@@ -4,10 +4,10 @@
 // address of a bit-field, unshifted: neighbours are lost, within the object and behind it. Its optimizers make no such
 // address, so behind the pass that makes barriers each address of a bit-field is a barrier's.
 //
-// It refuses calls in atomic blocks whose result comes back in memory. The callee stores it with barriers, into a frame
-// that was there before the block began, so a runtime that holds stores back until commit has not stored it yet. g++
-// reads it there without a barrier, or copies it from there. In the instrumented form of a function all frames are the
-// transaction's own.
+// It refuses calls in atomic blocks whose result is an object with a destructor or a copy constructor. The callee
+// makes it in place with barriers, in a frame that was there before the block began, so a runtime that holds stores
+// back until commit has not stored it yet; and g++ may read it there without a barrier. In the instrumented form of a
+// function all frames are the transaction's own.
 //
 // It mends structures that calls in atomic blocks take or return by value. g++ copies such an argument without
 // barriers, although it may be shared, or a variable of the function that a runtime has not stored to yet. The result
@@ -126,25 +126,25 @@ public:
         FOR_EACH_BB_FN(block, checked) {
             if (!bb_in_transaction(block)) continue;
             for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
-                if (has_result_in_memory(gsi_stmt(at))) refuse(gsi_stmt(at));
+                if (has_object_as_result(gsi_stmt(at))) refuse(gsi_stmt(at));
         }
         return 0;
     }
 
 private:
-    static bool has_result_in_memory(const gimple* statement) {
+    static bool has_object_as_result(const gimple* statement) {
         if (!is_gimple_call(statement) || gimple_call_internal_p(statement)) return false;
         const tree result = gimple_call_lhs(statement);
         const tree declared = gimple_call_fndecl(statement);
         // What is pure stores without barriers.
         if (is_tm_pure(declared != NULL_TREE ? declared : gimple_call_fntype(statement))) return false;
-        return result != NULL_TREE && aggregate_value_p(TREE_TYPE(result), gimple_call_fntype(statement));
+        return result != NULL_TREE && TREE_ADDRESSABLE(TREE_TYPE(result));
     }
     static void refuse(const gimple* call) {
         error_at(gimple_location(call),
-                 "holdfast: the result of this call comes back in memory, where this compiler reads it in an atomic "
-                 "block before it is there; expected a result of at most 16 bytes, one that the function stores "
-                 "through a reference, or the call in a function that the block calls");
+                 "holdfast: the result of this call is an object with a destructor or a copy constructor, which this "
+                 "compiler reads in an atomic block before it is there; expected a result that the function stores "
+                 "through a reference, or the call in a noinline function that the block calls");
     }
 };
 
@@ -248,6 +248,17 @@ private:
         if (copied) update_stmt(call);
         return copied;
     }
+    /// By the callee, which returns it in memory.
+    static bool is_stored_with_barriers(gimple* call, tree result) {
+        const tree declared = gimple_call_fndecl(call);
+        return aggregate_value_p(TREE_TYPE(result), gimple_call_fntype(call)) &&
+               !is_tm_pure(declared != NULL_TREE ? declared : gimple_call_fntype(call));
+    }
+    /// The variable through its address: with barriers, although it has none where the call stores to it.
+    static tree memory_of(tree variable) {
+        const tree address = build_fold_addr_expr(variable);
+        return build2(MEM_REF, TREE_TYPE(variable), address, build_int_cst(TREE_TYPE(address), 0));
+    }
     static bool copy_result(gimple* call) {
         const tree result = gimple_call_lhs(call);
         // An object with a destructor is made where it is to be, through its address.
@@ -257,6 +268,11 @@ private:
         if (is_variable(base_of(result)) && !TREE_ADDRESSABLE(base_of(result))) return false;
         const tree copy = create_tmp_var(TREE_TYPE(result), "result");
         gimple* const stored = gimple_build_assign(result, copy);
+        if (is_stored_with_barriers(call, result)) {
+            gimple_assign_set_rhs1(stored, memory_of(copy));
+            // Not by way of another place, from where it would be copied without barriers.
+            gimple_call_set_return_slot_opt(as_a<gcall*>(call), true);
+        }
         gimple_set_location(stored, gimple_location(call));
         gimple_call_set_lhs(call, copy);
         update_stmt(call);

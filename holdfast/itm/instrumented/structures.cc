@@ -54,6 +54,7 @@ SAFE void store_made(shared_data* to, const double* from) {
     to->next[1] = from[1];
 }
 
+SAFE five grown(five of) { return all.calls += 1, five{of.a + of.b, of.b + 1, all.calls, of.d, of.e}; }
 SAFE void add_one(point* to) { to->x += 1; }
 // The statement behind a result, in a function that the block calls.
 SAFE double behind_a_result(shared_data* from) {
@@ -212,6 +213,15 @@ void expect(double found, double wanted, const char* name) {
     }
     return own.x * 10 + own.y;
 }
+// Results that come back in memory.
+[[gnu::noipa]] long result_in_memory(five own, bool cancels) {
+    __transaction_atomic {
+        own = grown(grown(own));
+        all.whole = own;
+        if (cancels) HOLDFAST_CANCEL;
+    }
+    return own.a * 100 + own.b * 10 + own.c;
+}
 [[gnu::noipa]] double behind_a_result_in_a_function(shared_data* from) {
     double result;
     __transaction_atomic {
@@ -267,6 +277,13 @@ int main() {
     expect(result_replaces(1, false), 81, "result_replaces");
     expect(result_by_pointer(made, true), 42, "result_by_pointer, and cancelled");
     expect(result_by_pointer(made, false), 81, "result_by_pointer");
+    all.calls = 0;
+#ifdef WITH_PLUGIN
+    expect(static_cast<double>(result_in_memory({1, 2, 3, 4, 5}, true)), 123, "result_in_memory, and cancelled");
+    expect(static_cast<double>(all.whole.a + all.calls), 1, "shared memory behind a cancel");
+    expect(static_cast<double>(result_in_memory({1, 2, 3, 4, 5}, false)), 642, "result_in_memory");
+    expect(static_cast<double>(all.whole.a * 10 + all.whole.c), 62, "a result in memory that is shared");
+#endif
     expect(behind_a_result_in_a_function(&all), 44, "behind_a_result_in_a_function");
     expect(static_cast<double>(extended_precision(5, true)), 31, "extended_precision");
     expect(static_cast<double>(zeros()), 0, "zeros");
