@@ -57,7 +57,8 @@ public:
             return load_stored<true>(home);
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
             return detail::load_home(home);
-        return load_keeping(home);
+        // Behind its first store the only thread comes here, too.
+        return keeps_reads_ ? load_keeping(home) : load_shared(home);
     }
     /// The word is in the read set already.
     [[gnu::always_inline]] word load_after_read(const word* home) {

@@ -60,7 +60,7 @@ public:
     [[gnu::always_inline]] const entry* find(const word* home) const noexcept {
         if (!may_hold(home)) [[likely]]
             return nullptr;
-        return find_in_slots(home);
+        return is_last(home) ? end_ - 1 : find_in_slots(home);
     }
 
     /// Stores a part of what was stored to `home` before. False: nothing was.
@@ -188,6 +188,8 @@ private:
         return number < size() && begin_[number].is_of(home);
     }
 
+    /// Whether it is the newest entry's: parts of a word are mostly stored to one after the other. Requires: not empty.
+    bool is_last(const word* home) const noexcept { return end_[-1].is_of(home); }
     [[gnu::always_inline]] void append(word* home, word value, std::uint8_t mask) noexcept {
         next_ += one_number;
         *end_++ = entry(home, value, mask);
