@@ -153,7 +153,8 @@ private:
 /// `prices->find(key)`.
 #define DNV_OBJ(type, name) DNV_POD dnv_object<type> name
 
-/// Runs f() as one atomic block that fails instead of ending the program. Requires: outside of blocks.
+/// Runs f() as one atomic block that fails instead of ending the program. What can be copied as bytes, and is called as
+/// const, is copied before. Requires: outside of blocks.
 /// Errors, with nothing of f done: transaction_too_large, busy, corrupt (the handler chose to leave), aborted (f
 /// cancelled), poisoned. Further: outcome_unknown.
 template <class F>

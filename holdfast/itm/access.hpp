@@ -44,7 +44,8 @@ public:
     }
     void free(void* address) const { std::free(address); }
 
-    /// Runs f as one atomic block. A nested block can be cancelled alone. False: it was rolled back for lack of memory.
+    /// Runs f as one atomic block, or a copy of it (called_in_block.hpp). A nested block can be cancelled alone. False:
+    /// it was rolled back for lack of memory.
     template <class F>
     bool atomically(F&& f) const {
         detail::called_in_block<std::remove_reference_t<F>> called(f);
