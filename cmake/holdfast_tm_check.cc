@@ -181,7 +181,7 @@ private:
         FOR_EACH_BB_FN(block, in) {
             if (!is_clone && !bb_in_transaction(block)) continue;
             for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
-                if (!gimple_clobber_p(gsi_stmt(at))) found.safe_push(gsi_stmt(at));
+                if (!gimple_clobber_p(gsi_stmt(at)) && !is_gimple_debug(gsi_stmt(at))) found.safe_push(gsi_stmt(at));
         }
     }
     static tree base_of(tree operand) {
@@ -217,10 +217,11 @@ private:
     /// g++ 12 crashes on an object with a destructor or a copy constructor that is set to zeros.
     static void zero_bytes(gimple* statement) {
         if (!gimple_assign_single_p(statement) || TREE_CODE(gimple_assign_rhs1(statement)) != CONSTRUCTOR) return;
+        if (CONSTRUCTOR_NELTS(gimple_assign_rhs1(statement)) != 0) return;
         const tree object = gimple_assign_lhs(statement);
-        if (!TREE_ADDRESSABLE(TREE_TYPE(object)) || !tree_fits_uhwi_p(TYPE_SIZE_UNIT(TREE_TYPE(object)))) return;
-        const auto size = tree_to_uhwi(TYPE_SIZE_UNIT(TREE_TYPE(object)));
-        const tree bytes = build_array_type_nelts(unsigned_char_type_node, size);
+        const tree size = TYPE_SIZE_UNIT(TREE_TYPE(object));
+        if (!TREE_ADDRESSABLE(TREE_TYPE(object)) || !tree_fits_uhwi_p(size)) return;
+        const tree bytes = build_array_type_nelts(unsigned_char_type_node, tree_to_uhwi(size));
         gimple_assign_set_lhs(statement, build1(VIEW_CONVERT_EXPR, bytes, object));
         gimple_assign_set_rhs1(statement, build_constructor(bytes, nullptr));
         update_stmt(statement);
