@@ -38,6 +38,14 @@ struct own_memory {
         static_assert(std::is_empty_v<F> && ((sizeof(Given) <= sizeof(std::uint64_t)) && ...));
         return f(given...);
     }
+    template <class T>
+    static T load(const T* home) {
+        return directly([](const T* at) { return *at; }, home);
+    }
+    template <class T>
+    static void store(T* home, std::type_identity_t<T> value) {
+        directly([](T* at, T what) { *at = what; }, home, value);
+    }
 };
 
 }  // namespace holdfast::workload

@@ -216,7 +216,7 @@ private:
         const list_set list(memory_, &stream->packets);
         std::uint64_t count = 0;
         for (std::int64_t packet = 0; count < room && list.take_first(packet); ++count)
-            own_memory::directly([](std::int64_t* to, std::int64_t key) { *to = key; }, packets + count, packet);
+            own_memory::store(packets + count, packet);
         memory_.free(stream);
         return count;
     }

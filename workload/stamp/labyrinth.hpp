@@ -185,11 +185,6 @@ private:
         return true;
     }
 
-    /// Stores to private memory in a block, which is done again when the block is.
-    static void put(std::uint64_t* to, std::uint64_t path) {
-        own_memory::directly([](std::uint64_t* home, std::uint64_t value) { *home = value; }, to, path);
-    }
-
     template <class Thread>
     void copy_grid(Thread& me, scratch& mine) const {
         const std::uint64_t cells = given_.size.cells();
@@ -198,7 +193,8 @@ private:
         for (std::uint64_t first = 0; first < cells && !me.failed(); first += at_once) {
             const std::uint64_t last = first + at_once < cells ? first + at_once : cells;
             me.atomically(memory_, [=, this] {
-                for (std::uint64_t cell = first; cell < last; ++cell) put(to + cell, memory_.load(from + cell));
+                for (std::uint64_t cell = first; cell < last; ++cell)
+                    own_memory::store(to + cell, memory_.load(from + cell));
             });
         }
     }
@@ -234,10 +230,9 @@ private:
     /// False if a cell is not free any more. Inside a transaction.
     bool take(std::uint64_t path, const std::uint64_t* wanted, std::uint64_t length) const {
         std::uint64_t* const cells = grid();
-        const auto cell = [](const std::uint64_t* at) { return *at; };
         for (std::uint64_t i = 0; i < length; ++i)
-            if (memory_.load(cells + own_memory::directly(cell, wanted + i)) != 0) return false;
-        for (std::uint64_t i = 0; i < length; ++i) memory_.store(cells + own_memory::directly(cell, wanted + i), path);
+            if (memory_.load(cells + own_memory::load(wanted + i)) != 0) return false;
+        for (std::uint64_t i = 0; i < length; ++i) memory_.store(cells + own_memory::load(wanted + i), path);
         return true;
     }
 
