@@ -62,8 +62,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/aspect/weave" DESTINATION ${package_dir
         FILES_MATCHING PATTERN "*.py" PATTERN "*.ah")
 
 # Atomic blocks: holdfast_target_tm, holdfast_target_dnv.
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm.cmake" "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm_check.cc"
-        "${PROJECT_SOURCE_DIR}/holdfast/dnv/holdfast_dnv.ld"
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/cmake/tm_plugin" DESTINATION ${package_directory} COMPONENT library)
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/holdfast_tm.cmake" "${PROJECT_SOURCE_DIR}/holdfast/dnv/holdfast_dnv.ld"
         DESTINATION ${package_directory} COMPONENT library)
 
 # C++'s runtime, which programs in C must link: the one that this compiler links by itself.
@@ -84,10 +84,14 @@ file(RELATIVE_PATH prefix_from_pkgconfig "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgcon
 configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in" holdfast.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)
 if(HOLDFAST_HAS_TM AND NOT HOLDFAST_ONLY_COMMAND)
+    list(JOIN HOLDFAST_TM_FLAGS " " tm_flags)
+    # For users of pkg-config, whose compiler is this one. A plugin is a program of the machine that compiles.
+    holdfast_find_tm_plugin(plugin problem)
+    if(plugin AND NOT CMAKE_CROSSCOMPILING)
+        install(PROGRAMS "${plugin}" DESTINATION ${package_directory} RENAME holdfast_tm_plugin.so COMPONENT library)
+        string(APPEND tm_flags " -fplugin=\${prefix}/${package_directory}/holdfast_tm_plugin.so")
+    endif()
     foreach(algorithm value versioned hybrid)
-        set(tm_flags ${HOLDFAST_TM_OPTIONS} ${HOLDFAST_TM_DEFINITIONS})
-        list(TRANSFORM tm_flags REPLACE "^(HOLDFAST_)" "-D\\1")
-        list(JOIN tm_flags " " tm_flags)
         configure_file("${CMAKE_CURRENT_LIST_DIR}/holdfast-itm.pc.in" holdfast-itm-${algorithm}.pc @ONLY)
         install(FILES "${PROJECT_BINARY_DIR}/holdfast-itm-${algorithm}.pc"
                 DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)

@@ -19,46 +19,75 @@
 # pointer may be null it puts a trap, which has no form for a block. Optimization at link time drops the tables of
 # instrumented functions, and the checked forms of memcpy and its relatives do not compile in a block. The two warnings
 # do not understand a begin that returns twice, and the sized delete that the compiler declares itself.
-set(HOLDFAST_TM_OPTIONS -fno-code-hoisting -fno-tree-pre -fno-tree-loop-distribute-patterns -fno-ipa-sra
+set(HOLDFAST_TM_FLAGS -fno-code-hoisting -fno-tree-pre -fno-tree-loop-distribute-patterns -fno-ipa-sra
     -fno-ipa-modref -fno-tree-loop-vectorize --param=tm-max-aggregate-size=0 -fno-ivopts
     -fno-isolate-erroneous-paths-dereference -fgnu-tm -fno-lto -U_FORTIFY_SOURCE -Wno-clobbered
-    -Wno-mismatched-new-delete)
-set(HOLDFAST_TM_DEFINITIONS HOLDFAST_TM_FLAGS=2)
+    -Wno-mismatched-new-delete -DHOLDFAST_TM_FLAGS=2)
 
-# holdfast_find_tm_check(found): the plugin that refuses or mends what g++ makes wrong in blocks and gives static variables of pools
-# sections of their own, compiled here since each version of g++ needs its own; "" where the compiler has no headers for
-# plugins (Debian: gcc-12-plugin-dev), or makes code for another machine.
-function(holdfast_find_tm_check found)
-    set(source "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/holdfast_tm_check.cc")
-    set(plugin "${CMAKE_BINARY_DIR}/holdfast_tm_check.so")
+# holdfast_find_tm_plugin(found problem): the plugin that refuses or mends what g++ makes wrong in blocks and gives static
+# variables of pools sections of their own. It is compiled here, since each version of g++ needs its own, and by a
+# compiler for this machine, if that g++ makes code for another one. Where there is none, `found` is "" and `problem`
+# says why. The file's name changes with what it is made of: what is compiled with another plugin is compiled again.
+function(holdfast_find_tm_plugin found problem)
     set(${found} "" PARENT_SCOPE)
-    if(CMAKE_CROSSCOMPILING OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        return()
-    endif()
+    set(${problem} "" PARENT_SCOPE)
+    set(sources "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/tm_plugin")
     execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-file-name=plugin OUTPUT_VARIABLE headers
                     OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(NOT EXISTS "${headers}/include/gcc-plugin.h")
-        get_property(said GLOBAL PROPERTY holdfast_tm_check_is_missing)
-        if(NOT said)
-            message(STATUS "holdfast: bit-fields, results in memory and structures by value are wrong in atomic blocks, "
-                           "and not refused or mended: ${CMAKE_CXX_COMPILER} has no headers for plugins (Debian: "
-                           "gcc-12-plugin-dev)")
-        endif()
-        set_property(GLOBAL PROPERTY holdfast_tm_check_is_missing TRUE)
+        set(${problem} "${CMAKE_CXX_COMPILER} has no headers for plugins (Debian: gcc-12-plugin-dev, or \
+gcc-12-plugin-dev-aarch64-linux-gnu and the like for a cross-compiler)" PARENT_SCOPE)
         return()
     endif()
-    set(made_with "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION}")
-    if(NOT EXISTS "${plugin}" OR "${source}" IS_NEWER_THAN "${plugin}" OR NOT HOLDFAST_TM_CHECK_MADE_WITH STREQUAL made_with)
-        execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -std=c++17 -O1 -w -fno-rtti -fPIC -shared
-                                "-I${headers}/include" "${source}" -o "${plugin}"
-                        RESULT_VARIABLE status ERROR_VARIABLE problem)
-        if(NOT status EQUAL 0)
-            message(WARNING "holdfast: the check of atomic blocks does not compile: ${problem}")
+    set(maker "${CMAKE_CXX_COMPILER}")
+    if(CMAKE_CROSSCOMPILING)
+        find_program(HOLDFAST_CXX_OF_THIS_MACHINE NAMES g++ c++ NO_CMAKE_FIND_ROOT_PATH
+                     DOC "A C++ compiler that makes code for this machine")
+        set(maker "${HOLDFAST_CXX_OF_THIS_MACHINE}")
+        if(NOT maker)
+            set(${problem} "no compiler for this machine was found (HOLDFAST_CXX_OF_THIS_MACHINE)" PARENT_SCOPE)
             return()
         endif()
-        set(HOLDFAST_TM_CHECK_MADE_WITH "${made_with}" CACHE INTERNAL "the compiler that made holdfast_tm_check.so")
+    endif()
+    set(made_of "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION} ${maker}")
+    file(GLOB parts "${sources}/*")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${parts})
+    foreach(part IN LISTS parts)
+        file(SHA256 "${part}" part)
+        string(APPEND made_of " ${part}")
+    endforeach()
+    string(SHA256 made_of "${made_of}")
+    string(SUBSTRING "${made_of}" 0 12 made_of)
+    set(plugin "${CMAKE_BINARY_DIR}/holdfast_tm_plugin_${made_of}.so")
+    if(NOT EXISTS "${plugin}")
+        execute_process(COMMAND "${maker}" -std=c++17 -O1 -w -fno-rtti -fPIC -shared "-I${headers}/include"
+                                "${sources}/plugin.cc" -o "${plugin}.new"
+                        RESULT_VARIABLE status ERROR_VARIABLE said)
+        if(NOT status EQUAL 0)
+            set(${problem} "${sources}/plugin.cc does not compile:\n${said}" PARENT_SCOPE)
+            return()
+        endif()
+        file(RENAME "${plugin}.new" "${plugin}")
     endif()
     set(${found} "${plugin}" PARENT_SCOPE)
+endfunction()
+
+# holdfast_tm_options(found): the options of a source with atomic blocks. Without the plugin blocks may be wrong, and
+# nothing tells: only who sets HOLDFAST_TM_UNCHECKED gets options without it.
+function(holdfast_tm_options found)
+    holdfast_find_tm_plugin(plugin problem)
+    set(options ${HOLDFAST_TM_FLAGS})
+    if(plugin)
+        list(APPEND options "-fplugin=${plugin}")
+    elseif(HOLDFAST_TM_UNCHECKED)
+        list(APPEND options -DHOLDFAST_TM_UNCHECKED)
+    else()
+        message(FATAL_ERROR "holdfast: atomic blocks need a plugin of g++: ${problem}. With "
+                            "-DHOLDFAST_TM_UNCHECKED=ON they are compiled without it; then bit-fields, and structures "
+                            "that calls take or return by value, are wrong in blocks, and not refused or mended "
+                            "(docs/guide/atomic-blocks.md)")
+    endif()
+    set(${found} ${options} PARENT_SCOPE)
 endfunction()
 
 # Compiles the C++ sources of a target with atomic blocks and links the runtime KIND over the algorithm that the call of
@@ -81,12 +110,10 @@ function(holdfast_use_blocks function kind target)
         message(FATAL_ERROR "${function}(${target}): this holdfast was built without atomic blocks, which need g++ and "
                             "x86-64 or aarch64")
     endif()
-    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${HOLDFAST_TM_OPTIONS}>")
-    holdfast_find_tm_check(check)
-    if(check)
-        target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fplugin=${check}>")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        holdfast_tm_options(options)
+        target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${options}>")
     endif()
-    target_compile_definitions(${target} PRIVATE ${HOLDFAST_TM_DEFINITIONS})
     # Not -fgnu-tm: at the link it would add -litm, the compiler's own runtime.
     target_link_libraries(${target} PRIVATE holdfast::${kind}_${tm_ALGORITHM})
 endfunction()
@@ -112,11 +139,10 @@ function(holdfast_target_dnv target)
     holdfast_use_blocks(holdfast_target_dnv dnv ${target} ${dnv_UNPARSED_ARGUMENTS})
     set(script "${HOLDFAST_DNV_LINKER_SCRIPT}")
     if(dnv_LAYOUT)
-        holdfast_find_tm_check(plugin)
+        holdfast_find_tm_plugin(plugin problem)
         if(NOT plugin)
             message(FATAL_ERROR "holdfast_target_dnv(${target} LAYOUT ${dnv_LAYOUT}): only a plugin of g++ gives variables "
-                                "the sections that the file names, and ${CMAKE_CXX_COMPILER} has no headers for plugins "
-                                "(Debian: gcc-12-plugin-dev)")
+                                "the sections that the file names: ${problem}")
         endif()
         cmake_path(ABSOLUTE_PATH dnv_LAYOUT BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE script)
     endif()

@@ -35,7 +35,7 @@ HOLDFAST_ITM_EXPORT(holdfast::itm::engine_entry<holdfast::@engine@>)
 " @ONLY)
         target_sources(snippet_${snippet} PRIVATE "${runtime}")
         set_source_files_properties("${snippets_directory}/${snippet}.cpp" PROPERTIES
-            COMPILE_OPTIONS "${HOLDFAST_TM_OPTIONS}" COMPILE_DEFINITIONS "${HOLDFAST_TM_DEFINITIONS}")
+            COMPILE_OPTIONS "${HOLDFAST_BLOCK_OPTIONS}")
     elseif(is_dnv)
         holdfast_target_dnv(snippet_${snippet})
     elseif(has_blocks)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What must compile and link does, what must not is refused with the message that the guide promises.
 
-    compile_test.py COMPILER ROOT RUNTIME LIBRARY CHECK FLAG...
+    compile_test.py COMPILER ROOT RUNTIME LIBRARY OPTION...
 
-ROOT: where holdfast/ is; RUNTIME, LIBRARY: the static libraries of the runtime and of holdfast; CHECK: the plugin that
-refuses what is wrong in blocks, or ""; FLAG: of atomic blocks.
+ROOT: where holdfast/ is; RUNTIME, LIBRARY: the static libraries of the runtime and of holdfast; OPTION: of atomic
+blocks, with the plugin among them.
 """
 
 import os
@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 
-COMPILER, ROOT, RUNTIME, LIBRARY, CHECK, *FLAGS = sys.argv[1:]
+COMPILER, ROOT, RUNTIME, LIBRARY, *OPTIONS = sys.argv[1:]
 BASE = [COMPILER, "-std=c++20", "-O2", "-w", "-I" + ROOT]
-DEFINED = ["-DHOLDFAST_TM_FLAGS=2"]
+WITHOUT_PLUGIN = [each for each in OPTIONS if not each.startswith("-fplugin=")] + ["-DHOLDFAST_TM_UNCHECKED"]
+assert len(WITHOUT_PLUGIN) == len(OPTIONS), "the plugin is not among the options, or twice"
 
 TYPES = ["U1", "U2", "U4", "U8", "F", "D", "E", "M64", "M128"] + (["M256"] if "x86" in os.uname().machine else [])
 SYMBOLS = (
@@ -89,14 +90,23 @@ def check_header(directory):
     """itm.hpp compiles with the flags only; std.hpp only as the first header."""
     source = write(directory, "header.cpp", "#include <holdfast/itm/itm.hpp>\nlong v;\nvoid f() { __transaction_atomic { ++v; } }\n")
     compile_only = ["-c", "-o", os.devnull, source]
-    status, said = run([*BASE, *FLAGS, *DEFINED, *compile_only])
+    status, said = run([*BASE, *OPTIONS, *compile_only])
     expect(status == 0, "itm.hpp does not compile with its flags", said)
-    status, said = run([*BASE, *FLAGS, *compile_only])
-    expect(status != 0 and "-fno-code-hoisting" in said, "itm.hpp compiles without the definition", said)
-    status, said = run([*BASE, *DEFINED, *compile_only])
-    expect(status != 0 and "-fgnu-tm" in said, "itm.hpp compiles without -fgnu-tm", said)
+    for missing, message in (("-DHOLDFAST_TM_FLAGS=2", "-fno-code-hoisting"), ("-fgnu-tm", "-fgnu-tm")):
+        status, said = run([*BASE, *[each for each in OPTIONS if each != missing], *compile_only])
+        expect(status != 0 and message in said, f"itm.hpp compiles without {missing}", said)
+    status, said = run([*BASE, *WITHOUT_PLUGIN[:-1], *compile_only])
+    expect(status != 0 and "plugin" in said, "itm.hpp compiles without the plugin", said)
+    status, said = run([*BASE, *WITHOUT_PLUGIN, *compile_only])
+    expect(status == 0, "itm.hpp does not compile without the plugin where that is asked for", said)
+    # As compiler caches and -save-temps do.
+    plain = os.path.join(directory, "header.ii")
+    status, said = run([*BASE, *OPTIONS, "-E", source, "-o", plain])
+    if status == 0:
+        status, said = run([*BASE, *OPTIONS, "-c", "-o", os.devnull, plain])
+    expect(status == 0, "itm.hpp does not compile in two steps", said)
     late = write(directory, "late.cpp", "#include <vector>\n#include <holdfast/itm/std.hpp>\n")
-    status, said = run([*BASE, *FLAGS, *DEFINED, "-c", "-o", os.devnull, late])
+    status, said = run([*BASE, *OPTIONS, "-c", "-o", os.devnull, late])
     expect(status != 0 and "before every header" in said, "std.hpp compiles after <vector>", said)
 
 
@@ -107,7 +117,7 @@ def check_unsafe(directory):
             text = f"#include <holdfast/itm/std.hpp>\n{STANDARD}{declared}\nlong v;\nvoid f() {{ __transaction_atomic {{ ++v; "
             text += body if inside else ""
             source = write(directory, "unsafe.cpp", text + " } }\n")
-            status, said = run([*BASE, *FLAGS, *DEFINED, "-c", "-o", os.devnull, source])
+            status, said = run([*BASE, *OPTIONS, "-c", "-o", os.devnull, source])
             if inside:
                 expect(status != 0 and re.search(message, said), f"{name} compiles in a block, or fails otherwise", said)
             else:
@@ -119,7 +129,7 @@ def check_libitm(directory):
     text = "#include <holdfast/itm/itm.hpp>\nlong v;\nint main() { __transaction_atomic { ++v; } return v == 1 ? 0 : 2; }\n"
     source, program = write(directory, "main.cpp", text), os.path.join(directory, "main")
     object_file = os.path.join(directory, "main.o")
-    status, said = run([*BASE, *FLAGS, *DEFINED, "-c", source, "-o", object_file])
+    status, said = run([*BASE, *OPTIONS, "-c", source, "-o", object_file])
     expect(status == 0, "a block does not compile", said)
     status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
     expect(status == 0 and run([program])[0] == 0, "a block does not run", said)
@@ -147,7 +157,7 @@ int main() { safe* now = step; __transaction_atomic { ++v; now(); } }
 """
     source, program = write(directory, "pointer.cpp", text), os.path.join(directory, "pointer")
     object_file = os.path.join(directory, "pointer.o")
-    status, said = run([*BASE, *FLAGS, *DEFINED, "-c", source, "-o", object_file])
+    status, said = run([*BASE, *OPTIONS, "-c", source, "-o", object_file])
     if status == 0:
         status, said = run([COMPILER, "-rdynamic", object_file, "-o", program, RUNTIME, LIBRARY])
     expect(status == 0, "a call by pointer does not compile", said)
@@ -180,24 +190,20 @@ def check_bit_fields(directory):
     program = os.path.join(directory, "bits")
     for level in ("-O0", "-O1", "-O2", "-O3"):
         object_file = os.path.join(directory, "bits.o")
-        status, said = run([*BASE, *FLAGS, *DEFINED, level, "-c", write(directory, "bits.cpp", text), "-o", object_file])
+        status, said = run([*BASE, *WITHOUT_PLUGIN, level, "-c", write(directory, "bits.cpp", text), "-o", object_file])
         if status == 0:
             status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
         expect(status == 0, f"a program with bit-fields does not compile at {level}", said)
         expect(status != 0 or run([program])[0] == 3,
                f"bit-fields are right at {level}: the plugin and the guide's line are not needed any more")
-        if not CHECK:
-            continue
         for body in WRONG_BIT_FIELDS + RIGHT_BIT_FIELDS:
             function = IN_FUNCTION if "in_function" in body else ""
             source = write(directory, "bits.cpp", BIT_FIELDS + function + f"void f() {{ __transaction_atomic {{ {body} }} }}\n")
-            status, said = run([*BASE, *FLAGS, *DEFINED, f"-fplugin={CHECK}", level, "-c", "-o", os.devnull, source])
+            status, said = run([*BASE, *OPTIONS, level, "-c", "-o", os.devnull, source])
             if body in WRONG_BIT_FIELDS:
                 expect(status != 0 and "is a bit-field" in said, f"{body} is not refused at {level}", said)
             else:
                 expect(status == 0, f"{body} is refused at {level}", said)
-    if not CHECK:
-        print("g++ has no headers for plugins: the check for bit-fields is not looked at")
 
 
 RESULTS = """#include <cstdio>
@@ -228,25 +234,23 @@ def check_results_in_memory(directory):
     """Results in memory are lost in blocks without the plugin, which refuses objects; the day they are right, that can go."""
     program = os.path.join(directory, "result")
     object_file = os.path.join(directory, "result.o")
-    checked = [f"-fplugin={CHECK}"] if CHECK else []
     for level in ("-O0", "-O1", "-O2", "-O3"):
         wrong = 0
         for body in RESULTS_IN_MEMORY + RIGHT_RESULTS + REFUSED_RESULTS:
             text = RESULTS + f"int main() {{ __transaction_atomic {{ {body} }} return w == 6 ? 0 : 3; }}\n"
-            compiled = [*BASE, *FLAGS, *DEFINED, level, "-c", write(directory, "result.cpp", text), "-o", object_file]
+            compiled = [*BASE, level, "-c", write(directory, "result.cpp", text), "-o", object_file]
             if body in REFUSED_RESULTS:
-                status, said = run([*compiled, *checked])
-                expect(not checked or (status != 0 and "object with a destructor" in said),
-                       f"{body} is not refused at {level}", said)
+                status, said = run([*compiled, *OPTIONS])
+                expect(status != 0 and "object with a destructor" in said, f"{body} is not refused at {level}", said)
                 continue
-            for plugin in [[]] + ([checked] if checked else []):
-                status, said = run([*compiled, *plugin])
-                expect(status == 0, f"{body} does not compile at {level} {plugin}", said)
+            for options in (WITHOUT_PLUGIN, OPTIONS):
+                status, said = run([*compiled, *options])
+                expect(status == 0, f"{body} does not compile at {level} {options[-1]}", said)
                 status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
                 expect(status == 0, f"{body} does not link at {level}", said)
                 status = run([program])[0]
-                if plugin or body in RIGHT_RESULTS:
-                    expect(status == 0, f"{body} is wrong at {level} {plugin}")
+                if options is OPTIONS or body in RIGHT_RESULTS:
+                    expect(status == 0, f"{body} is wrong at {level} {options[-1]}")
                 elif status == 3:
                     wrong += 1
         expect(wrong != 0, f"results in memory are right at {level}: the plugin and the guide's line are not needed")
@@ -302,13 +306,13 @@ def check_values(directory):
     object_file = os.path.join(directory, "values.o")
     wrong = 0
     for level in ("-O0", "-O1", "-O2", "-O3", "-Os"):
-        for plugin in [[]] + ([[f"-fplugin={CHECK}"]] if CHECK else []):
-            status, said = run([*BASE, *FLAGS, *DEFINED, *plugin, level, "-fwrapv", "-c", source, "-o", object_file])
-            expect(status == 0, f"a block with many values does not compile at {level} {plugin}", said)
+        for options in (WITHOUT_PLUGIN, OPTIONS):
+            status, said = run([*BASE, *options, level, "-fwrapv", "-c", source, "-o", object_file])
+            expect(status == 0, f"a block with many values does not compile at {level} {options[-1]}", said)
             status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
-            expect(status == 0, f"a block with many values does not link at {level} {plugin}", said)
+            expect(status == 0, f"a block with many values does not link at {level} {options[-1]}", said)
             status = run([program])[0]
-            expect(status == 0 or not plugin, f"a cancel leaves wrong values at {level}, with the plugin")
+            expect(status == 0 or options is WITHOUT_PLUGIN, f"a cancel leaves wrong values at {level}, with the plugin")
             wrong += status == 3
     expect(wrong != 0 or "x86" not in os.uname().machine, "values are right without the plugin: it is not needed any more")
 
@@ -318,16 +322,51 @@ def check_structures(directory):
     program, object_file = os.path.join(directory, "structures"), os.path.join(directory, "structures.o")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented", "structures.cc")
     for level in ("-O0", "-O1", "-O2", "-O3", "-Os"):
-        for plugin in [[]] + ([[f"-fplugin={CHECK}", "-DWITH_PLUGIN"]] if CHECK else []):
-            status, said = run([*BASE, *FLAGS, *DEFINED, *plugin, level, "-c", source, "-o", object_file])
+        for options in (WITHOUT_PLUGIN, OPTIONS):
+            status, said = run([*BASE, *options, level, "-c", source, "-o", object_file])
             if status == 0:
                 status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
-            expect(status == 0, f"structures by value do not compile or link at {level} {plugin}", said)
+            expect(status == 0, f"structures by value do not compile or link at {level} {options[-1]}", said)
             status, said = run([program])
-            if plugin:
+            if options is OPTIONS:
                 expect(status == 0, f"structures by value are wrong at {level}, with the plugin", said)
             else:
                 expect(status != 0, f"structures by value are right at {level} without the plugin")
+
+
+NESTED = """#include <holdfast/itm/itm.hpp>
+struct object { long a; object(long); object(const object&); ~object(); };
+object make(long);
+long word, other, plain, yes, no;
+long f(long n) {
+    bool inner = false;
+    __transaction_atomic {
+        word = n;
+        __transaction_atomic {
+            other = n;
+            inner = true;
+            if (n == 3) HOLDFAST_CANCEL;
+        }
+    }
+    plain += 1;
+    if (inner) yes += 1; else no += 1;
+    return make(plain).a;
+}
+"""
+
+
+def check_nested(directory):
+    """What follows a block with a block inside has no barriers, thanks to the plugin, and is not refused."""
+    source, assembly = write(directory, "nested.cpp", NESTED), os.path.join(directory, "nested.s")
+    loads = {}
+    for level in ("-O0", "-O1", "-O2", "-O3", "-Os"):
+        for options in (WITHOUT_PLUGIN, OPTIONS):
+            status, said = run([*BASE, *options, level, "-S", source, "-o", assembly])
+            expect(status == 0, f"a block inside a block does not compile at {level} {options[-1]}", said)
+            with open(assembly, encoding="utf-8") as text:
+                loads.setdefault(options is OPTIONS, []).extend(re.findall(r"_ITM_R\w+", text.read()))
+    expect(not loads[True], "what follows a block has barriers, with the plugin", loads[True])
+    expect(loads[False], "what follows a block has no barriers without the plugin: that part can go")
 
 
 def check_foreign_flags(directory):
@@ -345,13 +384,13 @@ int main() { safe* now = step; __transaction_atomic { now(); } copy(v); return v
     source, program = write(directory, "foreign.cpp", text), os.path.join(directory, "foreign")
     object_file = os.path.join(directory, "foreign.o")
     foreign = ["-D_FORTIFY_SOURCE=2", "-flto=auto", "-fno-fat-lto-objects"]
-    status, said = run([*BASE, *foreign, *FLAGS, *DEFINED, "-c", source, "-o", object_file])
+    status, said = run([*BASE, *foreign, *OPTIONS, "-c", source, "-o", object_file])
     if status == 0:
         status, said = run([COMPILER, "-O2", "-flto=auto", object_file, "-o", program, RUNTIME, LIBRARY])
     expect(status == 0 and run([program])[0] == 0, "blocks do not work with -flto and -D_FORTIFY_SOURCE", said)
-    status, said = run([*BASE, *FLAGS, *DEFINED, "-D_FORTIFY_SOURCE=2", "-c", source, "-o", object_file])
+    status, said = run([*BASE, *OPTIONS, "-D_FORTIFY_SOURCE=2", "-c", source, "-o", object_file])
     expect(status != 0 and "-U_FORTIFY_SOURCE" in said, "-D_FORTIFY_SOURCE behind the flags is not refused", said)
-    status, said = run([*BASE, *FLAGS, *DEFINED, "-flto", "-c", source, "-o", object_file])
+    status, said = run([*BASE, *OPTIONS, "-flto", "-c", source, "-o", object_file])
     if status == 0:
         status, said = run([COMPILER, "-O2", "-flto", object_file, "-o", program, RUNTIME, LIBRARY])
     expect(status == 0, "a program with -flto does not link", said)
@@ -363,7 +402,7 @@ int main() { safe* now = step; __transaction_atomic { now(); } copy(v); return v
 def main():
     with tempfile.TemporaryDirectory() as directory:
         for check in (check_symbols, check_header, check_unsafe, check_libitm, check_unsafe_pointer, check_foreign_flags,
-                      check_bit_fields, check_results_in_memory, check_values, check_structures):
+                      check_bit_fields, check_results_in_memory, check_values, check_structures, check_nested):
             check(directory)
     print(f"{len(problems)} problems")
     return 1 if problems else 0

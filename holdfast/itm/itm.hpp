@@ -18,6 +18,11 @@
 #if !defined(HOLDFAST_TM_FLAGS) || HOLDFAST_TM_FLAGS < 2
 #error "holdfast: -fno-code-hoisting and other flags are missing (holdfast_target_tm; pkg-config holdfast-itm-value)"
 #endif
+#if !defined(HOLDFAST_TM_PLUGIN) && !defined(HOLDFAST_TM_UNCHECKED)
+#error "holdfast: expected the plugin of g++ (holdfast_target_tm; pkg-config holdfast-itm-value): without it \
+bit-fields, and structures that calls take or return by value, are wrong in atomic blocks. HOLDFAST_TM_UNCHECKED does \
+without it"
+#endif
 
 #include <cstddef>
 #include <cstdint>

@@ -243,7 +243,7 @@ void expect(double found, double wanted, const char* name) {
     return result + static_cast<long>(own.a) + static_cast<long>(own.b);
 }
 // Without the plugin the compiler crashes.
-#ifdef WITH_PLUGIN
+#ifdef HOLDFAST_TM_PLUGIN
 [[gnu::noipa]] long zeros() {
     long result;
     __transaction_atomic {
@@ -278,7 +278,7 @@ int main() {
     expect(result_by_pointer(made, true), 42, "result_by_pointer, and cancelled");
     expect(result_by_pointer(made, false), 81, "result_by_pointer");
     all.calls = 0;
-#ifdef WITH_PLUGIN
+#ifdef HOLDFAST_TM_PLUGIN
     expect(static_cast<double>(result_in_memory({1, 2, 3, 4, 5}, true)), 123, "result_in_memory, and cancelled");
     expect(static_cast<double>(all.whole.a + all.calls), 1, "shared memory behind a cancel");
     expect(static_cast<double>(result_in_memory({1, 2, 3, 4, 5}, false)), 642, "result_in_memory");
