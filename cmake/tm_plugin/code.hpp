@@ -46,6 +46,11 @@ private:
         return &blocks_.emplace_back(atomic_block{outer, has_barriers, is_irrevocable});
     }
     static bool has_barriers(const atomic_block* in) { return in != nullptr && in->has_barriers; }
+    /// A relaxed block that is certain to be irrevocable from its begin on.
+    static bool begins_irrevocable(const gtransaction* begin) {
+        constexpr unsigned certain = GTMA_DOES_GO_IRREVOCABLE | GTMA_MAY_ENTER_IRREVOCABLE;
+        return (gimple_transaction_subcode(begin) & certain) == certain;
+    }
 
     void walk(basic_block where, const atomic_block* in) {
         gtransaction* begun = nullptr;
@@ -66,8 +71,10 @@ private:
         FOR_EACH_EDGE(each, at, where->succs) {
             const atomic_block* then = in;
             // The only copy of an inner block that g++ keeps in code without barriers has some all the same.
-            if (begun != nullptr && (each->flags & EDGE_TM_ABORT) == 0)
-                then = make(in, has_barriers(in) || (each->flags & EDGE_FALLTHRU) != 0);
+            if (begun != nullptr && (each->flags & EDGE_TM_ABORT) == 0) {
+                const bool is_first = (each->flags & EDGE_FALLTHRU) != 0 && !begins_irrevocable(begun);
+                then = make(in, has_barriers(in) || is_first);
+            }
             (then != nullptr && then->is_irrevocable ? irrevocable_ : waiting_).push_back({each->dest, then});
         }
     }

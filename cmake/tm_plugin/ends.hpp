@@ -1,5 +1,6 @@
-// Makes what follows a block code without barriers. g++ gives it barriers behind two ends in a row, and where an inner
-// block has a copy without barriers.
+// Makes what follows a block code without barriers. Behind two ends in a row, and where an inner block has a copy
+// without barriers, g++ takes it for a part of the block: it gets barriers, calls instrumented forms of functions,
+// which are wrong outside of transactions, and may not call what is unsafe.
 #pragma once
 
 #include "code.hpp"
@@ -35,22 +36,47 @@ private:
     }
 };
 
+/// Each end of a block is the last statement of a basic block, as g++ believes, and forgets when it joins them.
+void split_behind_ends(function* changed) {
+    std::vector<gimple*> ends;
+    basic_block block;
+    FOR_EACH_BB_FN(block, changed) {
+        for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
+            if (is_end(gsi_stmt(at)) && !gsi_one_before_end_p(at)) ends.push_back(gsi_stmt(at));
+    }
+    for (gimple* const each : ends) split_block(gimple_bb(each), each);
+}
+
+constexpr pass_data about_early_ends = {SIMPLE_IPA_PASS, "holdfast_tm_early_ends", OPTGROUP_NONE, TV_NONE,
+                                        0, 0, 0, 0, 0};
+
+/// Before the pass that has blocks call instrumented forms of functions.
+class split_early_ends : public simple_ipa_opt_pass {
+public:
+    explicit split_early_ends(gcc::context* context) : simple_ipa_opt_pass(about_early_ends, context) {}
+
+    unsigned int execute(function*) override {
+        cgraph_node* node;
+        FOR_EACH_FUNCTION_WITH_GIMPLE_BODY(node) {
+            function* const changed = DECL_STRUCT_FUNCTION(node->decl);
+            if (changed == nullptr || changed->cfg == nullptr) continue;
+            push_cfun(changed);
+            split_behind_ends(changed);
+            pop_cfun();
+        }
+        return 0;
+    }
+};
+
 constexpr pass_data about_ends = {GIMPLE_PASS, "holdfast_tm_ends", OPTGROUP_NONE, TV_NONE, PROP_cfg, 0, 0, 0, 0};
 
-/// Each end of a block is the last statement of a basic block, as g++ believes, and forgets when it joins them. Nothing
-/// may come between this pass and those that make barriers.
+/// Nothing may come between this pass and those that make barriers.
 class split_ends : public gimple_opt_pass {
 public:
     explicit split_ends(gcc::context* context) : gimple_opt_pass(about_ends, context) {}
 
     unsigned int execute(function* changed) override {
-        std::vector<gimple*> ends;
-        basic_block block;
-        FOR_EACH_BB_FN(block, changed) {
-            for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
-                if (is_end(gsi_stmt(at)) && !gsi_one_before_end_p(at)) ends.push_back(gsi_stmt(at));
-        }
-        for (gimple* const each : ends) split_block(gimple_bb(each), each);
+        split_behind_ends(changed);
         return 0;
     }
 };

@@ -17,7 +17,13 @@ namespace {
 
 /// Where pragmas are registered, which the preprocessor by itself does, too. Preprocessed text defines nothing more.
 void define_macro(void*, void*) {
-    if (!cpp_get_options(parse_in)->preprocessed) cpp_define(parse_in, "HOLDFAST_TM_PLUGIN=1");
+    if (cpp_get_options(parse_in)->preprocessed) return;
+    // Debug information about macros (-g3) has no place for one yet.
+    auto& told = cpp_get_callbacks(parse_in)->define;
+    const auto kept = told;
+    told = nullptr;
+    cpp_define(parse_in, "HOLDFAST_TM_PLUGIN=1");
+    told = kept;
 }
 
 /// Behind the frontend, which has decided what there is.
@@ -44,6 +50,8 @@ void add_pass(const char* plugin, const char* reference, pass_positioning_ops po
 int plugin_init(plugin_name_args* name, plugin_gcc_version* compiler) {
     if (!plugin_default_version_check(compiler, &gcc_version)) return 1;
     const char* const self = name->base_name;
+    // A pass that is there only where there are blocks.
+    if (flag_tm) add_pass<split_early_ends>(self, "tmipa", PASS_POS_INSERT_BEFORE);
     // Before the passes that make barriers.
     add_pass<drop_copies>(self, "*tminit", PASS_POS_INSERT_BEFORE);
     add_pass<refuse_results>(self, "*tminit", PASS_POS_INSERT_BEFORE);

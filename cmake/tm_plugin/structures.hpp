@@ -19,9 +19,11 @@ public:
 
     unsigned int execute(function* changed) override {
         const bool is_clone = decl_is_tm_clone(changed->decl);
-        const std::vector<gimple*> inside = instrumented_code(changed).statements;
-        // The frames of an instrumented form are the transaction's own, and stored to at once.
-        if (!is_clone)
+        const instrumented_code code(changed);
+        const std::vector<gimple*>& inside = code.statements;
+        // The frames of an instrumented form are the transaction's own, and stored to at once. A cancel of a block
+        // inside puts them back.
+        if (!is_clone || !code.begins.empty())
             for (gimple* const each : inside) give_barriers(each);
         bool is_changed = false;
         for (gimple* const each : inside) zero_bytes(each);

@@ -99,6 +99,8 @@ def check_header(directory):
     expect(status != 0 and "plugin" in said, "itm.hpp compiles without the plugin", said)
     status, said = run([*BASE, *WITHOUT_PLUGIN, *compile_only])
     expect(status == 0, "itm.hpp does not compile without the plugin where that is asked for", said)
+    status, said = run([*BASE, *OPTIONS, "-g3", *compile_only])
+    expect(status == 0, "itm.hpp does not compile with debug information about macros", said)
     # As compiler caches and -save-temps do.
     plain = os.path.join(directory, "header.ii")
     status, said = run([*BASE, *OPTIONS, "-E", source, "-o", plain])
@@ -317,21 +319,24 @@ def check_values(directory):
     expect(wrong != 0 or "x86" not in os.uname().machine, "values are right without the plugin: it is not needed any more")
 
 
-def check_structures(directory):
-    """Structures by value are right in blocks, thanks to the plugin; the day they are right without, that part can go."""
-    program, object_file = os.path.join(directory, "structures"), os.path.join(directory, "structures.o")
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented", "structures.cc")
-    for level in ("-O0", "-O1", "-O2", "-O3", "-Os"):
-        for options in (WITHOUT_PLUGIN, OPTIONS):
-            status, said = run([*BASE, *options, level, "-c", source, "-o", object_file])
-            if status == 0:
-                status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
-            expect(status == 0, f"structures by value do not compile or link at {level} {options[-1]}", said)
-            status, said = run([program])
-            if options is OPTIONS:
-                expect(status == 0, f"structures by value are wrong at {level}, with the plugin", said)
-            else:
-                expect(status != 0, f"structures by value are right at {level} without the plugin")
+def check_programs(directory):
+    """The programs of instrumented/ that are right thanks to the plugin; the day one is right without, that part can go."""
+    program, object_file = os.path.join(directory, "program"), os.path.join(directory, "program.o")
+    here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented")
+    for name in ("structures.cc", "nested.cc"):
+        for level in ("-O0", "-O1", "-O2", "-O3", "-Os"):
+            for options in (WITHOUT_PLUGIN, OPTIONS):
+                status, said = run([*BASE, *options, level, "-c", os.path.join(here, name), "-o", object_file])
+                if status == 0:
+                    status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+                if options is OPTIONS:
+                    expect(status == 0, f"{name} does not compile or link at {level}", said)
+                if status == 0:
+                    status, said = run([program])
+                if options is OPTIONS:
+                    expect(status == 0, f"{name} is wrong at {level}, with the plugin", said)
+                else:
+                    expect(status != 0, f"{name} is right at {level} without the plugin")
 
 
 NESTED = """#include <holdfast/itm/itm.hpp>
@@ -402,7 +407,7 @@ int main() { safe* now = step; __transaction_atomic { now(); } copy(v); return v
 def main():
     with tempfile.TemporaryDirectory() as directory:
         for check in (check_symbols, check_header, check_unsafe, check_libitm, check_unsafe_pointer, check_foreign_flags,
-                      check_bit_fields, check_results_in_memory, check_values, check_structures, check_nested):
+                      check_bit_fields, check_results_in_memory, check_values, check_programs, check_nested):
             check(directory)
     print(f"{len(problems)} problems")
     return 1 if problems else 0

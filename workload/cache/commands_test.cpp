@@ -111,6 +111,18 @@ TEST_F(CacheCommands, UniquesOfAllPartitionsDiffer) {
     EXPECT_GT(uniques.front(), 0u);
 }
 
+TEST_F(CacheCommands, WhatADueFlushTakesIsNoEvictionInAnyPartition) {
+    make({.limit_bytes = 1 << 20, .partitions = 2});
+    for (int i = 0; i < 40; ++i) set(std::to_string(i), "v");
+    all().flush_all(10, now_s_);
+    std::uint64_t evicted = 0;
+    EXPECT_TRUE(all().evict_beside(key("0"), now_s_ + 10, evicted));
+    cache_statistics counts{};
+    all().statistics(counts);
+    EXPECT_EQ(counts.evictions, 0u);
+    EXPECT_EQ(counts.flushed, 40u);
+}
+
 TEST_F(CacheCommands, IncrementWrapsAtTwoToThe64AndDecrementStopsAtZero) {
     std::uint64_t result = 0;
     set("a", "18446744073709551615", 0, 7);

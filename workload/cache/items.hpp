@@ -87,6 +87,7 @@ public:
 
     /// Evicts up to `most` items from the oldest on, but not `item`, which may be nullptr. How many.
     std::uint64_t evict_beside(cache_item* item, std::uint64_t most, std::uint64_t now_s) const {
+        flush_if_due(now_s);
         if (item != nullptr) to_front(item, now_s);
         std::uint64_t evicted = 0;
         for (; evicted < most; ++evicted) {

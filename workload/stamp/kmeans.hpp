@@ -96,11 +96,13 @@ public:
         }) && resume(threads);
     }
 
-    bool resume(std::uint64_t) {
+    bool resume(std::uint64_t threads) {
         Private::inside(memory_, [&] {
             for (std::uint64_t& each : center_of_) each = none;
             start_at(centers_);
         });
+        changed_of_ = private_array<std::uint64_t>(threads);
+        changes_are_lost_ = false;
         iterations_ = 0;
         counted_ = 0;
         return memory_.atomically([&] {
@@ -139,6 +141,7 @@ public:
                 add_point(me, i, sums_at(first, nearest));
             }
             add_changed(me, changed);
+            changed_of_[me.number()] = changed;
             me.wait();
             if (me.number() == 0) move_centers(me);
             me.wait();
@@ -160,6 +163,7 @@ public:
                 means[center * given_.dimensions + k] += static_cast<double>(point(i)[k]);
         }
         report.problem = problem_of_means(members, means);
+        if (report.ok() && changes_are_lost_) report.problem = "points that changed were not counted, or twice";
         if (report.ok() && counted_ != given_.points * iterations_) report.problem = "a point was lost, or came twice";
         if (report.ok() && !is_as_good_as_reference()) report.problem = "a sequential reference differs by a percent";
         return report;
@@ -250,6 +254,9 @@ private:
             memory_.store(&root_->changed, 0);
         });
         for (std::uint64_t center = 0; center < given_.clusters; ++center) move_center(me, center);
+        std::uint64_t known = 0;
+        for (const std::uint64_t each : changed_of_) known += each;
+        if (changed != known) changes_are_lost_ = true;
         ++iterations_;
         goes_on_ = !me.failed() && iterations_ < iterations_max &&
                    static_cast<double>(changed) > given_.threshold * static_cast<double>(given_.points);
@@ -354,6 +361,8 @@ private:
     array<float> centers_;
     array<float> centers_before_;     ///< of the last iteration
     array<std::uint64_t> members_;    ///< how many points each center was moved by
+    private_array<std::uint64_t> changed_of_;  ///< of each thread, in this iteration, for the check
+    bool changes_are_lost_ = false;
     std::uint64_t iterations_ = 0;
     std::uint64_t counted_ = 0;  ///< points, in all iterations
     bool goes_on_ = false;

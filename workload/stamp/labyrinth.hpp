@@ -129,13 +129,17 @@ public:
         }
     }
 
-    /// Each path that was laid leads from one end to the other and has no other cells. The others have only their ends.
+    /// Each path that was laid leads from one end to the other and has no other cells. The others have only their ends,
+    /// and there is no way between them: a cell that is taken stays so.
     check_report check() const {
         check_report report;
         if (!waiting_.empty()) return report.problem = "a pair was left", report;
         private_array<std::uint64_t> cells_of(given_.paths + 1);
         if (!count_cells(cells_of)) return report.problem = no_such_path, report;
+        scratch seen(given_.size.cells());
+        for (std::uint64_t cell = 0; cell < given_.size.cells(); ++cell) seen.copy[cell] = memory_.load(grid() + cell);
         for (std::uint64_t path = 1; path <= given_.paths; ++path, ++report.count) {
+            if (laid_[path - 1] == 0 && find(path, seen)) return report.problem = "there is a way for a pair", report;
             const std::uint64_t length = laid_[path - 1] != 0 ? length_of(path) : 2;
             if (length == 0) return report.problem = "a path does not reach its other end", report;
             if (length != cells_of[path]) return report.problem = "a path has more cells than lead to its end", report;

@@ -92,6 +92,52 @@ TEST(StampPrograms, ACheckFindsALostTransaction) {
     });
 }
 
+/// Without it the iterations end, and all that was done until then is right.
+TEST(StampPrograms, ACheckFindsThatKmeansLostItsCountOfChanges) {
+    const kmeans_parameters given;
+    EXPECT_TRUE(finds_lost(given, given.points + 1));
+    EXPECT_FALSE(finds_lost(given, 0));
+}
+
+/// In it labyrinth's copies of the grid are full of somebody else's paths: a copy is what loads many cells.
+class walled_access : public plain_access {
+public:
+    template <class T>
+    T load(const T* home) const {
+        const T found = plain_access::load(home);
+        if constexpr (std::is_same_v<T, std::uint64_t>) {
+            if (is_walled && is_inside_ && ++loads_ > 16) return 1;
+        }
+        return found;
+    }
+    template <class F>
+    bool atomically(F&& f) const {
+        is_inside_ = true;
+        loads_ = 0;
+        f();
+        is_inside_ = false;
+        return true;
+    }
+
+    static inline bool is_walled = false;
+
+private:
+    static inline bool is_inside_ = false;
+    static inline int loads_ = 0;
+};
+
+TEST(StampPrograms, ACheckFindsThatLabyrinthLaidNoPath) {
+    const labyrinth_parameters given;
+    labyrinth_root root{};
+    labyrinth_program<walled_access> program(walled_access(), &root, given);
+    EXPECT_TRUE(program.begin(1));
+    walled_access::is_walled = true;
+    test::work_on_threads(program, 1);
+    walled_access::is_walled = false;
+    EXPECT_FALSE(program.check().ok());
+    EXPECT_TRUE(program.end());
+}
+
 TEST(StampPrograms, ASetIsFoundByItsUsualName) {
     const auto found = [](const std::string& name) {
         std::string text;
