@@ -1,9 +1,9 @@
 // Recovery of a cache on every state that a crash may leave of it, and mistakes that this finds.
 #include <crash/exploration.hpp>
 #include <workload/cache/check.hpp>
+#include <workload/recovered_access_test.hpp>
 
 #include <holdfast/base/test_run.hpp>
-#include <holdfast/engine/access.hpp>
 #include <holdfast/engine/redo.hpp>
 #include <holdfast/engine/undo.hpp>
 
@@ -16,37 +16,6 @@
 
 namespace holdfast::workload::test {
 namespace {
-
-/// What checks see of a pool after recovery.
-template <class Engine>
-struct recovered_access {
-    template <class T>
-    T load(const T* home) const {
-        return read_value<Engine>(home);
-    }
-    template <class T>
-    void store(T*, const std::type_identity_t<T>&) const {}
-    template <class T>
-    void will_write(T*) const {}
-    void* allocate(std::size_t) const { return nullptr; }
-    void free(void*) const {}
-    template <class F>
-    bool atomically(F&& f) const {
-        f();
-        return true;
-    }
-};
-
-/// In the transaction that is open.
-template <class Engine>
-struct prepared_access : recovered_access<Engine> {
-    template <class T>
-    void store(T* home, const std::type_identity_t<T>& value) const {
-        store_value<T>(current_transaction<Engine>(), home, value);
-    }
-    void* allocate(std::size_t bytes) const { return Engine::allocate(bytes); }
-    void free(void* address) const { Engine::deallocate(address); }
-};
 
 template <class Engine>
 cache<recovered_access<Engine>> recovered(const cache_root& root) {

@@ -103,6 +103,25 @@ out:
     by_pointer(n);
 }
 
+[[gnu::transaction_safe, gnu::noinline]] void add(long n) { called += n; }
+using safe_function [[gnu::transaction_safe]] = void(long);
+safe_function* volatile safe_by_pointer = add;
+[[gnu::noipa]] void calls_in_a_second_block(long n) {
+    safe_function* const function = safe_by_pointer;
+    for (int i = 0; i < 2; ++i) {
+        __transaction_atomic {
+            __transaction_atomic {
+                sum_of_words += n;
+                if ((n & 64) != 0) HOLDFAST_CANCEL;
+                if ((n & 1) != 0) goto out;
+            }
+            other += n;
+        }
+    out:
+        __transaction_atomic { function(n); }
+    }
+}
+
 /// What a block that becomes irrevocable at once calls, by value: nothing of it is refused or mended.
 struct object {
     long a;
@@ -164,6 +183,9 @@ int main() {
     calls_unsafe(5);
     calls_unsafe(64);
     expect(called == 138, "unsafe functions are not called behind a block", called);
+    called = 0;
+    calls_in_a_second_block(5);
+    expect(called == 10, "a function is not called by pointer in a second block", called);
     expect(irrevocable(3) == 3, "an irrevocable block has a wrong result", 3);
     for (const long n : {3L, 4L}) {
         expect_of<two, pure_two>(n, "a small result of a pure function");
