@@ -1,5 +1,6 @@
 // STAMP programs in dnv pools, with codes (RTx) and without (Tx): they run there, and what was killed in the middle is
-// sound when it is opened again, and can finish. It is compiled with the flags of atomic blocks.
+// sound when it is opened again, and can finish. With one thread they do there what they do in ordinary memory. It is
+// compiled with the flags of atomic blocks, and linked with either algorithm.
 #include <workload/plain_access.hpp>
 #include <workload/stamp/killed_test.hpp>
 
@@ -8,7 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <string_view>
 
 namespace holdfast::workload::test {
 
@@ -57,6 +60,35 @@ TEST_P(StampInDnv, ThreadsHaveARightResult) {
         children("shared", given, threads).live();
         std::filesystem::remove(directory_.file("shared"));
     });
+}
+
+/// A run of one thread in the open pool, beside one in ordinary memory. What is wrong, or nullptr.
+template <class Parameters>
+const char* compare_with_ordinary_memory(const Parameters& given) {
+    const stamp_outcome expected = run_stamp(plain_access(), given, 1);
+    stamp_outcome found;
+    const life_report end = live_as(dnv::dnv_access(), &kept, given, 1, [&](auto& program) -> const char* {
+        found.transactions = work_on_threads(program, 1);
+        return failures_so_far() != 0 ? "a transaction failed" : nullptr;
+    });
+    if (end.problem != nullptr) return end.problem;
+    found.hash = end.hash;
+    if (found.hash != expected.hash) return "the result is another than in ordinary memory";
+    return found == expected ? nullptr : "there were more transactions than in ordinary memory, or fewer";
+}
+
+TEST_P(StampInDnv, OneThreadHasTheResultAndTheTransactionsOfOrdinaryMemory) {
+    stamp_children lives([this](told_transactions&) -> const char* {
+        if (!dnv_open(directory_.file("alone"), options_)) return "the pool could not be opened";
+        const char* problem = nullptr;
+        each_stamp_set([&](const auto& set) {
+            if (set.size != std::string_view("small") || problem != nullptr) return;
+            problem = compare_with_ordinary_memory(set.parameters);
+            if (problem != nullptr) std::fprintf(stderr, "in the child: %s\n", set.name);
+        });
+        return problem != nullptr || dnv_close() ? problem : "the pool could not be closed";
+    });
+    lives.live();
 }
 
 /// vacation in a pool that has no room for its tables. What is wrong, or nullptr.

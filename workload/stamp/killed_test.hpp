@@ -162,9 +162,10 @@ void each_killed(F&& f) {
     f("kmeans-low", kmeans_parameters{});
     f("labyrinth", labyrinth_parameters{});
     f("ssca2", ssca2_parameters{.scale = 12});
-    vacation_program_parameters vacation{vacation_high};
-    vacation.tasks.relations = 1024;
-    f("vacation-high", vacation);
+    vacation_program_parameters high{vacation_high}, low{vacation_low};
+    high.tasks.relations = low.tasks.relations = 1024;
+    f("vacation-high", high);
+    f("vacation-low", low);
     f("yada", yada_parameters{});
 }
 
