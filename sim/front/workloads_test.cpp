@@ -18,6 +18,8 @@ const char* const to_log = " 2>&1 >/dev/null";
 
 const char* const programs[] = {"hash", "rbtree", "btree", "sps", "ssca2"};
 const char* const kernels[] = {"ctree", "hashmap", "ycsb", "tpcc", "echo", "vacation", "memcached"};
+const char* const stamp_programs[] = {"stamp-bayes",     "stamp-genome", "stamp-intruder", "stamp-kmeans",
+                                      "stamp-labyrinth", "stamp-ssca2",  "stamp-vacation", "stamp-yada"};
 
 TEST(Workloads, LeaveTheSameImageOfTheArenaAsUnderQemu) {
     for (const char* const program : programs) {
@@ -81,6 +83,38 @@ TEST(Workloads, OfWhispersKindHoldTheSameHoweverTheyLog) {
     }
 }
 
+TEST(Workloads, OfStampHoldTheSameAsUnderQemu) {
+    for (const char* const program : stamp_programs) {
+        for (const char* const threads : {"1", "2"}) {
+            const arguments given{"--footprint", "20000", "--operations", "1000", "--threads", threads, "--seed", "2"};
+            const std::string here = output_here(program, given);
+            EXPECT_EQ(here, output_there(program, given)) << program << " with " << threads << " threads";
+            EXPECT_NE(here.find("verified"), std::string::npos) << here;
+        }
+    }
+}
+
+TEST(Workloads, OfStampHoldTheSameHoweverTheyLog) {
+    for (const char* const program : stamp_programs) {
+        for (const char* const threads : {"1", "2"}) {
+            const auto logged = [&](const char* how) {
+                return output_here(program, {"--footprint", "20000", "--operations", "300", "--threads", threads,
+                                             "--logging", how});
+            };
+            const std::string expected = logged("none");
+            EXPECT_NE(expected.find("verified"), std::string::npos) << expected;
+            for (const char* const how : {"undo", "redo"}) EXPECT_EQ(logged(how), expected) << program << ", " << how;
+        }
+    }
+}
+
+TEST(Workloads, OfStampLeaveTheSameImageOfTheArenaAsUnderQemuWhenTheyRunAgain) {
+    for (const char* const program : stamp_programs) {
+        const arguments given{"--footprint", "10000", "--operations", "5000", "--image", "1"};
+        EXPECT_EQ(output_here(program, given), output_there(program, given)) << program;
+    }
+}
+
 /// Stops what has lost its way.
 struct impatient_observer {
     void retired(hart& at, const retired_instruction&) {
@@ -123,17 +157,25 @@ std::string output_without_a_line(const char* program, const arguments& given, s
     return guest.output;
 }
 
+void expect_to_find_lost_lines(const char* program, const arguments& given) {
+    const std::string expected = output_here(program, given);
+    std::uint64_t found = 0;
+    constexpr std::uint64_t tries = 6;
+    for (std::uint64_t seed = 1; seed <= tries; ++seed)
+        if (output_without_a_line(program, given, seed) != expected) ++found;
+    // A block that was freed may have anything.
+    EXPECT_GE(found, tries * 2 / 3) << program;
+}
+
 TEST(Workloads, OfWhispersKindFindThatALineWasLost) {
-    for (const char* const program : kernels) {
-        const arguments given{"--footprint", "200000", "--operations", "1500"};
-        const std::string expected = output_here(program, given);
-        std::uint64_t found = 0;
-        constexpr std::uint64_t tries = 6;
-        for (std::uint64_t seed = 1; seed <= tries; ++seed)
-            if (output_without_a_line(program, given, seed) != expected) ++found;
-        // A block that was freed may have anything.
-        EXPECT_GE(found, tries * 2 / 3) << program;
-    }
+    for (const char* const program : kernels)
+        expect_to_find_lost_lines(program, {"--footprint", "200000", "--operations", "1500"});
+}
+
+/// Those that have many lines in the end.
+TEST(Workloads, OfStampFindThatALineWasLost) {
+    for (const char* const program : {"stamp-genome", "stamp-labyrinth", "stamp-ssca2", "stamp-vacation", "stamp-yada"})
+        expect_to_find_lost_lines(program, {"--footprint", "200000", "--operations", "300"});
 }
 
 TEST(Workloads, HoldTheSameInAnyNumberOfShards) {

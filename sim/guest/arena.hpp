@@ -20,6 +20,9 @@ public:
     void* allocate(const Access& by, std::uint32_t thread, std::size_t bytes) noexcept;
     template <class Access>
     void free(const Access& by, std::uint32_t thread, void* address) noexcept;
+    /// Makes all of the thread's part free again, as it was at first. Requires: nothing of it is in use.
+    template <class Access>
+    void clear(const Access& by, std::uint32_t thread) noexcept;
 
     /// A sum over all words that have been allocated, by their places: the same for equal images only.
     std::uint64_t image_checksum() const noexcept;
@@ -108,6 +111,18 @@ void arena::free(const Access& by, std::uint32_t thread, void* address) noexcept
     supply& of_size = parts_[thread].supplies[size];
     by.store(&block->next, by.load(&of_size.freed));
     by.store(&of_size.freed, block);
+}
+
+template <class Access>
+void arena::clear(const Access& by, std::uint32_t thread) noexcept {
+    part& mine = parts_[thread];
+    by.store(&mine.next, mine.begin);
+    for (supply& of_size : mine.supplies) {
+        if (by.load(&of_size.end) == nullptr) continue;
+        by.store(&of_size.freed, nullptr);
+        by.store(&of_size.next, nullptr);
+        by.store(&of_size.end, nullptr);
+    }
 }
 
 }  // namespace holdfast::guest

@@ -5,12 +5,17 @@
 
 namespace holdfast::guest {
 
+/// For programs whose transactions are longer than usual.
+#ifndef HOLDFAST_WORD_SET_CAPACITY
+#define HOLDFAST_WORD_SET_CAPACITY 2048
+#endif
+
 /// Most words that are looked for are not there, and most of those have a bit that no word of the set has. A few words
 /// are searched one by one; more have slots. A slot counts only if the entry that it names is in use and names the
 /// slot, so forgetting everything is two stores. All zero is a set of nothing.
 class word_set {
 public:
-    static constexpr std::uint64_t capacity = 2048;
+    static constexpr std::uint64_t capacity = HOLDFAST_WORD_SET_CAPACITY;
 
     struct entry {
         std::uint64_t address;

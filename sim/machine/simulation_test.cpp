@@ -232,8 +232,10 @@ TEST_P(AttachedHardware, SeesEachTransactionBeginAndCommitAndAllStoresOfTheArena
     EXPECT_EQ(sees.stores_outside, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AttachedHardware, testing::Values("hash", "rbtree", "btree", "sps", "ssca2"),
-                         [](const auto& of) { return std::string(of.param); });
+INSTANTIATE_TEST_SUITE_P(All, AttachedHardware,
+                         testing::Values("hash", "rbtree", "btree", "sps", "ssca2", "stamp-genome", "stamp-vacation",
+                                         "stamp-yada"),
+                         [](const auto& of) { return name_without_dashes(of.param); });
 
 /// Hardware that forces every dirty line of L2 to memory, set by set as time passes.
 class cleaner : public port::time_passing {

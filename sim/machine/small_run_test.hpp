@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -25,6 +26,12 @@ inline simulation_options small_run(const std::string& workload, std::uint32_t t
     options.footprint_bytes = 512 << 10;
     options.operations = 1000;
     return options;
+}
+
+/// Names of tests have none.
+inline std::string name_without_dashes(std::string name) {
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
 }
 
 /// Under `make soak`, which sets HOLDFAST_SOAK.
