@@ -8,8 +8,12 @@
 #include <holdfast/powerfail/shadow_log.hpp>
 #include <holdfast/powerfail/test_handler.hpp>
 
-#include <algorithm>
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -53,14 +57,22 @@ using powerfail::test::test_handler;
 class FailingArmedPool : public testing::Test {
 protected:
     FailingArmedPool() {
-        stand_ins_now.boot_id = "monday";
+        stand_ins_now.boot_id = boot_.c_str();
         options_.durability = level::on_power_fail;
         options_.tmpfs_is_nvram = true;
         options_.bytes = 256 << 10;
     }
     ~FailingArmedPool() override {
-        remove_log_in_memory();
+        for (const auto& each : logs_in_memory()) std::filesystem::remove(each);
         stand_ins_now.boot_id = nullptr;
+    }
+
+    /// Of all pools that were here in this boot. No other test has one of this name, at the same time or ever.
+    std::vector<std::filesystem::path> logs_in_memory() const {
+        std::vector<std::filesystem::path> found;
+        for (const auto& each : std::filesystem::directory_iterator("/dev/shm"))
+            if (each.path().filename().string().ends_with("-" + boot_)) found.push_back(each.path());
+        return found;
     }
 
     std::string path() const { return scratch_.file("pool"); }
@@ -110,6 +122,7 @@ protected:
 
     persist::test::scratch_directory scratch_{"/dev/shm"};
     create_options options_;
+    const std::string boot_ = "monday" + std::to_string(getpid());
 };
 
 TEST_F(FailingArmedPool, OpeningItAfterAKillLosesNothingAndLeavesNobodyInCharge) {
@@ -146,7 +159,7 @@ TEST_F(FailingArmedPool, ThatLosesItsHandlerIsArmedStillOrDurable) {
         // The power fails, and nobody saves.
         stand_ins_now.boot_id = "tuesday";
         EXPECT_EQ(found(level::power), is_lost ? "8" : "not_durable");
-        stand_ins_now.boot_id = "monday";
+        stand_ins_now.boot_id = boot_.c_str();
         if (!is_lost) {
             EXPECT_EQ(found(level::power), "8") << "it was only killed";
         }
@@ -164,7 +177,7 @@ TEST_F(FailingArmedPool, ClosingItLeavesAllOfItOrTheLogInMemory) {
         EXPECT_EQ(handler.pools(), 0u);
         if (is_closed) stand_ins_now.boot_id = "tuesday";
         EXPECT_EQ(found(level::power), "7");
-        stand_ins_now.boot_id = "monday";
+        stand_ins_now.boot_id = boot_.c_str();
     });
     EXPECT_GT(failures, 2u) << "hardly a call failed";
 }
@@ -181,18 +194,11 @@ TEST_F(FailingArmedPool, ThatCouldNotBeMadeLeavesNoLogInMemory) {
         }
         void disarm(powerfail::charge&) noexcept override {}
     } handler;
-    const auto logs = [] {
-        const auto all = std::filesystem::directory_iterator("/dev/shm");
-        return std::count_if(begin(all), end(all), [](const auto& each) {
-            const std::string name = each.path().filename().string();
-            return name.starts_with("holdfast-") && name.ends_with("-monday");
-        });
-    };
-    const auto before = logs();
+    const auto before = logs_in_memory().size();
     const auto refused = redo::pool::create(path(), options_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, errc::already_exists);
-    EXPECT_EQ(logs(), before);
+    EXPECT_EQ(logs_in_memory().size(), before);
 }
 
 }  // namespace
