@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bench/contest/serve.hpp>
+#include <bench/contest/awake_barrier.hpp>
 #include <bench/contest/team.hpp>
 #include <bench/contest/watched_access.hpp>
 
@@ -10,7 +11,6 @@
 #include <workload/stamp/programs.hpp>
 
 #include <algorithm>
-#include <barrier>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -54,8 +54,8 @@ public:
     template <class F>
     stamp_run run(F&& body, bool checked) {
         if (!program_.begin(threads_)) child_failed(name_ + " could not be set up");
-        std::barrier<> all(static_cast<std::ptrdiff_t>(threads_));
-        std::vector<workload::stamp_thread<std::barrier<>>> members;
+        awake_barrier all(threads_);
+        std::vector<workload::stamp_thread<awake_barrier>> members;
         for (unsigned i = 0; i < threads_; ++i) members.emplace_back(i, threads_, all);
         stamp_run done;
         done.ns = team_.run([&](unsigned thread) { body(thread, [&] { program_.work(members[thread]); }); });

@@ -15,14 +15,14 @@ namespace holdfast::bench {
 /// The caller's thread is the first. One caller at a time. Bodies do not throw.
 class thread_team {
 public:
-    explicit thread_team(unsigned threads) : barrier_(static_cast<std::ptrdiff_t>(threads)), begins_(threads) {
+    explicit thread_team(unsigned threads)
+        : barrier_(static_cast<std::ptrdiff_t>(threads)), all_awake_(threads), begins_(threads), ends_(threads) {
         for (unsigned i = 1; i < threads; ++i)
             others_.emplace_back([this, i] {
                 for (;;) {
                     barrier_.arrive_and_wait();
                     if (body_ == nullptr) return;
-                    begins_[i] = clock::now();
-                    body_(i);
+                    run_as(i);
                     barrier_.arrive_and_wait();
                 }
             });
@@ -45,16 +45,23 @@ public:
             return thread_cpu_ns() - begin;
         }
         barrier_.arrive_and_wait();
-        begins_[0] = clock::now();
-        body_(0);
+        run_as(0);
         barrier_.arrive_and_wait();
-        return ns_since(*std::min_element(begins_.begin(), begins_.end()));
+        return ns_between(*std::ranges::min_element(begins_), *std::ranges::max_element(ends_));
     }
 
 private:
-    std::barrier<> barrier_;
+    void run_as(unsigned thread) {
+        all_awake_.arrive_and_wait();
+        begins_[thread] = clock::now();
+        body_(thread);
+        ends_[thread] = clock::now();
+    }
+
+    std::barrier<> barrier_;  ///< between batches threads sleep: others are measured meanwhile
+    awake_barrier all_awake_;
     std::function<void(unsigned)> body_;
-    std::vector<clock::time_point> begins_;  ///< any of them may be kept waiting for a processor
+    std::vector<clock::time_point> begins_, ends_;  ///< any of them may be kept waiting for a processor
     std::vector<std::thread> others_;
 };
 

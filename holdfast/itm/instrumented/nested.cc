@@ -38,43 +38,34 @@ void expect(bool holds, const char* what, long n) {
     return ends;
 }
 
+/// Its inner block is left by a jump, or cancelled, or comes to its end.
+#define BLOCK_LEFT_BY(jump)                     \
+    __transaction_atomic {                      \
+        __transaction_atomic {                  \
+            sum_of_words += n;                  \
+            if ((n & 64) != 0) HOLDFAST_CANCEL; \
+            if ((n & 1) != 0) jump;             \
+        }                                       \
+        other += n;                             \
+    }                                           \
+    static_assert(true)
+
 [[gnu::noipa]] void after_goto(long n, long* to) {
-    __transaction_atomic {
-        __transaction_atomic {
-            sum_of_words += n;
-            if ((n & 64) != 0) HOLDFAST_CANCEL;
-            if ((n & 1) != 0) goto out;
-        }
-        other += n;
-    }
+    BLOCK_LEFT_BY(goto out);
 out:
     to[0] = has_own_block(n);
     to[1] = has_own_block(n + 1);
 }
 [[gnu::noipa]] void after_break(long n, long* to) {
     for (;;) {
-        __transaction_atomic {
-            __transaction_atomic {
-                sum_of_words += n;
-                if ((n & 64) != 0) HOLDFAST_CANCEL;
-                if ((n & 1) != 0) break;
-            }
-            other += n;
-        }
+        BLOCK_LEFT_BY(break);
         break;
     }
     to[0] = has_own_block(n);
     to[1] = has_own_block(n + 1);
 }
 long leaves_inside(long n) {
-    __transaction_atomic {
-        __transaction_atomic {
-            sum_of_words += n;
-            if ((n & 64) != 0) HOLDFAST_CANCEL;
-            if ((n & 1) != 0) return n;
-        }
-        other += n;
-    }
+    BLOCK_LEFT_BY(return n);
     return n + 1;
 }
 [[gnu::noipa]] void after_return(long n, long* to) {
@@ -90,14 +81,7 @@ long leaves_inside(long n) {
 }
 void (*volatile by_pointer)(long) = unsafe;
 [[gnu::noipa]] void calls_unsafe(long n) {
-    __transaction_atomic {
-        __transaction_atomic {
-            sum_of_words += n;
-            if ((n & 64) != 0) HOLDFAST_CANCEL;
-            if ((n & 1) != 0) goto out;
-        }
-        other += n;
-    }
+    BLOCK_LEFT_BY(goto out);
 out:
     unsafe(n);
     by_pointer(n);
@@ -109,14 +93,7 @@ safe_function* volatile safe_by_pointer = add;
 [[gnu::noipa]] void calls_in_a_second_block(long n) {
     safe_function* const function = safe_by_pointer;
     for (int i = 0; i < 2; ++i) {
-        __transaction_atomic {
-            __transaction_atomic {
-                sum_of_words += n;
-                if ((n & 64) != 0) HOLDFAST_CANCEL;
-                if ((n & 1) != 0) goto out;
-            }
-            other += n;
-        }
+        BLOCK_LEFT_BY(goto out);
     out:
         __transaction_atomic { function(n); }
     }
