@@ -209,13 +209,18 @@ public:
 
 private:
     void stay() {
-        stood::plan({{0, status::capacity}});
+        send_to_software();
         stm::atomically<hybrid>([this] {
-            hybrid::of_this_thread().load(&word_);
-            is_open_ = true;
-            while (!may_end_) std::this_thread::yield();
+            do {
+                // It gives way here to one that becomes irrevocable, and begins again.
+                send_to_software();
+                hybrid::of_this_thread().load(&word_);
+                is_open_ = true;
+                std::this_thread::yield();
+            } while (!may_end_);
         });
     }
+    static void send_to_software() { stood::plan({{0, status::capacity}}); }
     stm::word word_ = 0;
     std::atomic<bool> is_open_ = false;
     std::atomic<bool> may_end_ = false;

@@ -52,8 +52,9 @@ using give_back = void (*)(void* block, std::size_t bytes, std::size_t alignment
 ///   commit()              true: all stores are home, inactive. False: conflict, or refused by the home; still open:
 ///                         roll back, begin again
 ///   roll_back()           nothing happened; blocks noted as allocated are given back; inactive
-///   become_irrevocable()  true: alone, all stores are home, loads and stores go home directly from now on, commit
-///                         cannot fail and roll_back must not be called. False: conflict; roll back, begin again serial
+///   become_irrevocable()  true: alone, no other transaction is open, all stores are home, loads and stores go home
+///                         directly from now on, commit cannot fail and roll_back must not be called. False: conflict;
+///                         roll back, begin again serial
 ///   note_allocated(block, bytes, alignment, give_back)
 ///                         the block is private until commit: its stores go straight home
 ///   free_at_commit(block, bytes, alignment, give_back)

@@ -21,6 +21,7 @@ namespace holdfast::stm {
     X(versioned_own_lock_mistaken, "versioned: a lock of somebody else is taken for the thread's own")      \
     X(versioned_old_version_released, "versioned: a commit leaves the version as it was")                   \
     X(limbo_ignored, "value: a block is given back at commit, though others may still read it")             \
+    X(value_irrevocable_beside_others, "value: an irrevocable transaction goes on while others are open")   \
     X(mask_ignored, "a masked store takes the whole word")                                                  \
     X(masks_not_merged, "a second masked store of a word replaces the mask of the first")                   \
     X(own_stores_unseen, "a load does not look into the write set")                                         \

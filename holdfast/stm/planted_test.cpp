@@ -4,6 +4,7 @@
 #include <holdfast/stm/keeping_test.hpp>
 #include <holdfast/stm/numbers_test.hpp>
 #include <holdfast/stm/scheduled_test.hpp>
+#include <holdfast/stm/unmapped_test.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +67,11 @@ bool runs_are_compared() {
 template <class A>
 bool privatisation_is_safe_for_long() {
     return !first_seed_torn<A>(planted_now == fault::nothing ? 100 : programs_to_try).has_value();
+}
+
+template <class A>
+bool nobody_looks_at_what_is_unmapped_for_long() {
+    return !first_seed_unmapped<A>(planted_now == fault::nothing ? 100 : programs_to_try).has_value();
 }
 
 template <class A>
@@ -181,6 +187,8 @@ const planting plantings[] = {
     HOLDFAST_STM_PLANTING(versioned_own_lock_mistaken, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(versioned_old_version_released, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(limbo_ignored, blocks_are_kept_for_older_transactions<value>),
+    HOLDFAST_STM_PLANTING(value_irrevocable_beside_others, nobody_looks_at_what_is_unmapped_for_long<unmapped_values>),
+    HOLDFAST_STM_PLANTING(serial_does_not_wait, nobody_looks_at_what_is_unmapped_for_long<unmapped_versions>),
     HOLDFAST_STM_PLANTING(mask_ignored, masked_stores_leave_other_bytes_alone<value>),
     HOLDFAST_STM_PLANTING(mask_ignored, masked_stores_leave_other_bytes_alone<versioned>),
     HOLDFAST_STM_PLANTING(masks_not_merged, masks_are_merged<value>),
@@ -215,6 +223,8 @@ answer look(bool (*is_right)(), fault which) {
     if (child == 0) {
         let_another_thread_begin<value>();
         let_another_thread_begin<versioned>();
+        let_another_thread_begin<unmapped_values>();
+        let_another_thread_begin<unmapped_versions>();
         planted_now = which;
         // It is the looks that have to see it.
         holdfast::detail::assertions_may_fail = which != fault::nothing;

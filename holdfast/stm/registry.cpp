@@ -43,6 +43,8 @@ void registry::use(unsigned count) noexcept {
     unsigned used = used_.load(std::memory_order_relaxed);
     while (used < count && !used_.compare_exchange_weak(used, count, std::memory_order_seq_cst)) {
     }
+    // What is loaded from here on is not older than what a thread has stored that took itself for the only one.
+    complete_fence();
 }
 
 void registry::prepare() noexcept {

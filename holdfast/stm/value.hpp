@@ -23,10 +23,10 @@ struct line_piece;
 }
 
 /// An `algorithm`. Readers meet nothing but the counter; commits with stores are serial. Privatisation needs no
-/// waiting: once a transaction has committed, uninstrumented code may use what it took out of reach. What it frees
-/// through free_at_commit stays mapped until no transaction that began before can compare it, and a thread's end waits
-/// for that. At most 256 threads run side by side; those beyond run serially. fork(2) may be called outside a
-/// transaction.
+/// waiting: once a transaction has committed, uninstrumented code may use what it took out of reach, but not unmap it.
+/// What it frees through free_at_commit stays mapped until no transaction that began before can compare it, and a
+/// thread's end waits for that. At most 256 threads run side by side; those beyond run serially. fork(2) may be called
+/// outside a transaction.
 /// `Home`: where words are, and what a commit does besides (home.hpp).
 /// Source: NOrec (Dalessandro, Spear, Scott, PPoPP 2010).
 template <class Home>
@@ -148,6 +148,7 @@ private:
     struct alignas(128) sequence {
         std::atomic<std::uint64_t> now{0};      ///< odd: somebody commits or is alone
         std::atomic<unsigned> wanted_alone{0};  ///< threads that wait to be alone: commits let them go first
+        std::atomic<bool> others_must_end{false};  ///< who has made `now` odd is irrevocable
     };
     static constinit sequence sequence_;
     static constinit registry registry_;
@@ -215,6 +216,7 @@ private:
     bool store_home_at_once();
     void store_home_from_now_on() noexcept;
     void store_rest_home() noexcept;
+    void end_others() noexcept;
     void read_words(void* to, const word* from, std::size_t count);
     bool may_hold_some(const word* first, std::size_t count) const noexcept;
     void store_where_it_belongs(word* home, word what, std::uint8_t byte_mask);

@@ -25,6 +25,9 @@
 //   6. alone (serial or irrevocable): the counter is odd from the beginning, or from become_irrevocable, until the end.
 //      Who waits to be alone at the beginning says so, and commits that have not made the counter odd wait meanwhile:
 //      so a transaction that always met conflicts comes through.
+//   6a. irrevocable: the code that runs then may give memory straight back, also to the kernel. So it goes on only when
+//      no other transaction is open: the others end with a conflict, and compare nothing, where they find the counter
+//      odd.
 //   7. what was freed goes to the thread's limbo with the counter after commit as its time; blocks are given back in
 //      batches when every open transaction has begun at that time or later.
 //
@@ -33,6 +36,8 @@
 //   I2. All pairs and runs of a read set equal the memory at the moment at which the counter became snapshot_.
 //   I3. The slot holds the counter of the beginning, not the snapshot that validation moved on: the read set may hold
 //       homes of a block that was freed in between, as long as its words have not changed.
+//   I4. While a transaction is irrevocable no other one looks at a home, but for the first that it loads: one that
+//       publishes its slot late finds the counter odd behind that.
 //
 // Privatisation: a transaction that read what the privatiser overwrote fails its next validation, and it cannot load
 // anything more, nor commit, without one. So no wait is needed before the privatised data is used directly. What it
@@ -123,9 +128,11 @@ std::uint64_t basic_value<Home>::wait_for_even() noexcept {
 template <class Home>
 bool basic_value<Home>::validate() noexcept {
     for (;;) {
-        const std::uint64_t now = is_planted(fault::value_odd_ignored)
-                                      ? sequence_.now.load(std::memory_order_acquire)
-                                      : wait_for_even();
+        std::uint64_t now = sequence_.now.load(std::memory_order_acquire);
+        for (waiter wait; (now & 1) != 0 && !is_planted(fault::value_odd_ignored); wait.pause()) {
+            if (sequence_.others_must_end.load(std::memory_order_relaxed)) return false;
+            now = sequence_.now.load(std::memory_order_acquire);
+        }
         if (!keeps_reads_) return false;
         if (!is_planted(fault::value_validation_dropped)) {
             for (const seen& each : reads_)
@@ -155,7 +162,8 @@ bool basic_value<Home>::runs_hold() noexcept {
 template <class Home>
 bool basic_value<Home>::take_sequence() noexcept {
     let_others_run();
-    for (waiter wait; sequence_.wanted_alone.load(std::memory_order_relaxed) != 0;) wait.pause();
+    for (waiter wait; sequence_.wanted_alone.load(std::memory_order_relaxed) != 0; wait.pause())
+        if (sequence_.others_must_end.load(std::memory_order_relaxed)) return false;
     std::uint64_t expected = snapshot_;
     while (!sequence_.now.compare_exchange_strong(expected, expected + 1, std::memory_order_acq_rel,
                                                   std::memory_order_relaxed)) {
@@ -198,6 +206,8 @@ bool basic_value<Home>::commit_stores() noexcept {
     Home::retire();
     if constexpr (!Home::numbers_commits) writes_.clear();
     ++snapshot_;
+    if (irrevocable_) [[unlikely]]
+        sequence_.others_must_end.store(false, std::memory_order_relaxed);
     if (!is_planted(fault::value_released_early)) sequence_.now.store(snapshot_, std::memory_order_release);
     alone_ = false;
     irrevocable_ = false;
@@ -229,6 +239,7 @@ bool basic_value<Home>::become_irrevocable() noexcept {
     }
     if (!writes_.make_room_to_keep(writes_.template words_kept_by<Home>()))
         stop("an irrevocable transaction", "there is no memory for what it has stored");
+    end_others();
     store_rest_home();
     store_home_from_now_on();
     replaced_.clear();
@@ -236,6 +247,19 @@ bool basic_value<Home>::become_irrevocable() noexcept {
     irrevocable_ = true;
     blocks_.keep_allocated();
     return true;
+}
+
+/// Waits until no transaction of another thread is open. Requires: alone, and not rolled back from here on.
+template <class Home>
+void basic_value<Home>::end_others() noexcept {
+    // It compares nothing any more: what was freed since its beginning need not be kept for it.
+    if (slot_ != nullptr) slot_->since.store(snapshot_ - 1, std::memory_order_release);
+    // Behind the exchange that made the counter odd: a thread that claims a slot later finds it odd.
+    complete_fence();
+    if ((slot_ != nullptr && registry_.has_one_thread()) || is_planted(fault::value_irrevocable_beside_others)) return;
+    sequence_.others_must_end.store(true, std::memory_order_relaxed);
+    registry::order_other_threads();
+    registry_.wait_for_all(slot_);
 }
 
 /// What was stored so far, but for the words whose home keeps them: those change at the commit, all together. Requires:
