@@ -17,12 +17,13 @@
 #   -fno-ivopts                              A parameter passed by value that a loop changes is not noted.
 # The header cannot see flags, hence the definition. Without the ninth the compiler crashes (expand_call_tm): where a
 # pointer may be null it puts a trap, which has no form for a block. Optimization at link time drops the tables of
-# instrumented functions, and the checked forms of memcpy and its relatives do not compile in a block. The two warnings
-# do not understand a begin that returns twice, and the sized delete that the compiler declares itself.
+# instrumented functions, and the checked forms of memcpy and its relatives do not compile in a block. The three warnings
+# do not understand a begin that returns twice, the sized delete that the compiler declares itself, and that the copy of
+# a block without barriers is not run behind the one with them.
 set(HOLDFAST_TM_FLAGS -fno-code-hoisting -fno-tree-pre -fno-tree-loop-distribute-patterns -fno-ipa-sra
     -fno-ipa-modref -fno-tree-loop-vectorize --param=tm-max-aggregate-size=0 -fno-ivopts
     -fno-isolate-erroneous-paths-dereference -fgnu-tm -fno-lto -U_FORTIFY_SOURCE -Wno-clobbered
-    -Wno-mismatched-new-delete -DHOLDFAST_TM_FLAGS=2)
+    -Wno-mismatched-new-delete -Wno-use-after-free -DHOLDFAST_TM_FLAGS=2)
 
 # holdfast_find_tm_plugin(found problem): the plugin that refuses or mends what g++ makes wrong in blocks and gives static
 # variables of pools sections of their own. It is compiled here, since each version of g++ needs its own, and by a

@@ -1,8 +1,7 @@
 // Transactions that the compiler makes, on whatever runtime this is linked with.
+#include <bench/transactions/block_access.hpp>
 #include <bench/transactions/job.hpp>
 
-#include <holdfast/itm/access.hpp>
-
 int main(int count, char** arguments) {
-    return holdfast::bench::serve_transactions(holdfast::itm::itm_access(), {arguments, arguments + count});
+    return holdfast::bench::serve_transactions(holdfast::bench::block_access(), {arguments, arguments + count});
 }

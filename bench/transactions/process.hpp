@@ -18,10 +18,11 @@ struct transaction_engine {
     const char* libitm_method;  ///< what that library is told to use; nullptr: its own choice, and for the others
     bool concurrent;            ///< false: for one thread only
     bool tries_hardware;        ///< where the processor has transactions (RTM)
+    bool runs_alone;            ///< the blocks of the only thread run as code without barriers
 };
 
-/// value, versioned, hybrid, explicit, libitm_default, libitm_ml_wt, libitm_gl_wt and plain; without a compiler for
-/// __transaction_atomic, explicit and plain.
+/// value, versioned, value_alone, versioned_alone, hybrid, explicit, libitm_default, libitm_ml_wt, libitm_gl_wt and
+/// plain; without a compiler for __transaction_atomic, explicit and plain.
 std::span<const transaction_engine> transaction_engines() noexcept;
 
 /// Starts the program and waits until it is ready. Throws failure: not_found, io.

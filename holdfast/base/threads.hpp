@@ -3,6 +3,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 
 #include <new>
 #include <system_error>
@@ -13,6 +16,15 @@ namespace holdfast {
 
 /// On how many processors the calling thread may run; 1 where the kernel does not say.
 unsigned processors_of_this_thread() noexcept;
+
+/// Whether the process has had no other thread yet. False also where the C library does not say.
+inline bool is_process_single_threaded() noexcept {
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded != 0;
+#else
+    return false;
+#endif
+}
 
 /// While it lives, a pthread_cancel of the calling thread waits: what the library has begun cannot be unwound half-way.
 class cancellation_held {

@@ -217,8 +217,10 @@ void basic_hybrid<Software, Hardware>::roll_back() noexcept {
         // The processor goes back to begin here.
         Hardware::template abort<status::rolled_back>();
     } else {
+        // Before: the allocator may have a transaction of its own.
+        const bool is_counted = mode_ == mode::software;
         software().roll_back();
-        if (mode_ == mode::software) leave_software();
+        if (is_counted) leave_software();
     }
     mode_ = mode::uncounted;
     if (!goes_on) forget_tries();

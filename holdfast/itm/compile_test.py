@@ -54,9 +54,24 @@ STANDARD = "".join(f"#include <{name}>\n" for name in
 problems = []
 
 
-def run(command, **how):
-    done = subprocess.run(command, capture_output=True, text=True, **how)
+def run(command, alone="off"):
+    """The only thread has blocks with barriers, unless `alone` is on."""
+    environment = {**os.environ, "HOLDFAST_BLOCKS_ALONE": alone}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     return done.returncode, done.stdout + done.stderr
+
+
+def instrumented(name):
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented", name)
+
+
+def link(object_file, program, threads=2):
+    """With so many threads that have had blocks before main."""
+    second = os.path.join(os.path.dirname(program), "second_thread.o")
+    if not os.path.exists(second):
+        status, said = run([*BASE, *OPTIONS, "-c", instrumented("second_thread.cc"), "-o", second])
+        expect(status == 0, "second_thread.cc does not compile", said)
+    return run([COMPILER, object_file, *([second] if threads == 2 else []), "-o", program, RUNTIME, LIBRARY])
 
 
 def expect(holds, what, said=""):
@@ -194,7 +209,7 @@ def check_bit_fields(directory):
         object_file = os.path.join(directory, "bits.o")
         status, said = run([*BASE, *WITHOUT_PLUGIN, level, "-c", write(directory, "bits.cpp", text), "-o", object_file])
         if status == 0:
-            status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+            status, said = link(object_file, program)
         expect(status == 0, f"a program with bit-fields does not compile at {level}", said)
         expect(status != 0 or run([program])[0] == 3,
                f"bit-fields are right at {level}: the plugin and the guide's line are not needed any more")
@@ -248,7 +263,7 @@ def check_results_in_memory(directory):
             for options in (WITHOUT_PLUGIN, OPTIONS):
                 status, said = run([*compiled, *options])
                 expect(status == 0, f"{body} does not compile at {level} {options[-1]}", said)
-                status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+                status, said = link(object_file, program)
                 expect(status == 0, f"{body} does not link at {level}", said)
                 status = run([program])[0]
                 if options is OPTIONS or body in RIGHT_RESULTS:
@@ -311,7 +326,7 @@ def check_values(directory):
         for options in (WITHOUT_PLUGIN, OPTIONS):
             status, said = run([*BASE, *options, level, "-fwrapv", "-c", source, "-o", object_file])
             expect(status == 0, f"a block with many values does not compile at {level} {options[-1]}", said)
-            status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+            status, said = link(object_file, program)
             expect(status == 0, f"a block with many values does not link at {level} {options[-1]}", said)
             status = run([program])[0]
             expect(status == 0 or options is WITHOUT_PLUGIN, f"a cancel leaves wrong values at {level}, with the plugin")
@@ -322,19 +337,23 @@ def check_values(directory):
 def check_programs(directory):
     """The programs of instrumented/ that are right thanks to the plugin; the day one is right without, that part can go."""
     program, object_file = os.path.join(directory, "program"), os.path.join(directory, "program.o")
-    here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instrumented")
     for name in ("structures.cc", "nested.cc"):
         for level in ("-O0", "-O1", "-O2", "-O3", "-Os"):
             for options in (WITHOUT_PLUGIN, OPTIONS):
-                status, said = run([*BASE, *options, level, "-c", os.path.join(here, name), "-o", object_file])
+                status, said = run([*BASE, *options, level, "-c", instrumented(name), "-o", object_file])
                 if status == 0:
-                    status, said = run([COMPILER, object_file, "-o", program, RUNTIME, LIBRARY])
+                    status, said = link(object_file, program)
                 if options is OPTIONS:
                     expect(status == 0, f"{name} does not compile or link at {level}", said)
                 if status == 0:
                     status, said = run([program])
                 if options is OPTIONS:
                     expect(status == 0, f"{name} is wrong at {level}, with the plugin", said)
+                    for alone in ("off", "on"):
+                        status, said = link(object_file, program, threads=1)
+                        if status == 0:
+                            status, said = run([program], alone=alone)
+                        expect(status == 0, f"{name} is wrong at {level} with one thread, alone {alone}", said)
                 else:
                     expect(status != 0, f"{name} is right at {level} without the plugin")
 

@@ -6,6 +6,10 @@
 
 extern constinit thread_local long living_blocks;
 constinit thread_local long living_blocks = 0;
+/// Called by operator delete, but for what it frees itself.
+using void_function = void();
+extern constinit thread_local void_function* called_by_delete;
+constinit thread_local void_function* called_by_delete = nullptr;
 
 namespace {
 
@@ -18,6 +22,11 @@ void* counted(std::size_t bytes, std::size_t alignment) noexcept {
 void uncounted(void* block) noexcept {
     if (block == nullptr) return;
     --living_blocks;
+    if (void (*const called)() = called_by_delete; called != nullptr) {
+        called_by_delete = nullptr;
+        called();
+        called_by_delete = called;
+    }
     std::free(block);
 }
 void* or_throw(void* block) {

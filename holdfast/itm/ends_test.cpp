@@ -1,5 +1,6 @@
 // The laws of ends and of variables at each level of optimization, over the algorithm that this program is linked with.
 #include <holdfast/itm/laws_test.hpp>
+#include <holdfast/itm/with_barriers_test.hpp>
 
 #include <gtest/gtest.h>
 
@@ -35,8 +36,7 @@ void expect_all_laws() {
     expect_laws_of_variables<4>();
 }
 
-// First in this program: as long as a thread is the only one with blocks it keeps no reads, and over `versioned` stores
-// home at once.
+// First in this program: as long as a thread is the only one with blocks it keeps no reads, and stores home at once.
 TEST(EndsAndVariables, AreAsPromisedAtEachLevelOfOptimizationForTheOnlyThread) { expect_all_laws(); }
 TEST(EndsAndVariables, AreAsPromisedAtEachLevelOfOptimizationForASecondThread) { std::thread(expect_all_laws).join(); }
 

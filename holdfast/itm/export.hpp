@@ -230,6 +230,7 @@
     }                                                                                                               \
     extern "C" {                                                                                                    \
     constinit thread_local holdfast::itm::thread_state holdfast_itm_state{};                                        \
+    constinit bool holdfast_itm_runs_alone = true;                                                                  \
     HOLDFAST_ITM_TYPES(HOLDFAST_ITM_BARRIERS_OF, Algorithm)                                                         \
     HOLDFAST_ITM_RANGES(Algorithm)                                                                                  \
     HOLDFAST_ITM_BLOCKS(Algorithm)                                                                                  \

@@ -290,7 +290,9 @@ std::vector<law> laws_of_barriers() {
         {"copies and fills return where they went", copies_return_where_they_went},
         {"barriers in no transaction are plain loads and stores", barriers_outside_are_plain, true},
         {"a cancel takes back ranges", cancelled_ranges_leave_nothing},
-        {"floating values go through blocks and restarts", values_go_through_blocks},
+        {.sentence = "floating values go through blocks and restarts",
+         .broken = values_go_through_blocks,
+         .needs_barriers = true},
     };
 }
 

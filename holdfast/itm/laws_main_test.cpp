@@ -1,6 +1,7 @@
 // Every law over the algorithm that this program is linked with.
 #include <holdfast/htm/rtm_instructions.hpp>
 #include <holdfast/itm/laws_test.hpp>
+#include <holdfast/itm/with_barriers_test.hpp>
 
 #include <gtest/gtest.h>
 
@@ -23,8 +24,8 @@ void expect_each_holds(const std::vector<law>& laws) {
     }
 }
 
-// As long as a thread is the only one with blocks it keeps no reads, and over `versioned` stores home at once: the laws
-// hold for it, and for a second one.
+// As long as a thread is the only one with blocks it keeps no reads, and stores home at once: the laws hold for it, and
+// for a second one.
 void expect_each_holds_for_two(const std::vector<law>& laws) {
     expect_each_holds(laws);
     std::thread([&] { expect_each_holds(laws); }).join();

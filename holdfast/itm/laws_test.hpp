@@ -12,6 +12,7 @@ struct law {
     bool counts_attempts = false;  ///< does not hold where conflicts come from outside
     bool is_of_algorithm = false;  ///< the runtime has no part in it
     bool needs_software = false;   ///< does not hold for a block in hardware
+    bool needs_barriers = false;   ///< about code with barriers, or another thread has to come in between
 };
 
 std::vector<law> laws_of_blocks();

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <pthread.h>
 
@@ -57,8 +58,7 @@ public:
     }
 
     bool commit() noexcept {
-        for (const block& each : freed_) each.give_back(each.address, each.bytes, each.alignment);
-        end();
+        end(freed_);
         return true;
     }
     void roll_back() noexcept {
@@ -67,8 +67,7 @@ public:
             undo_.pop();
             put(reinterpret_cast<unsigned char*>(last.home), last.value, last.mask);
         }
-        for (const block& each : allocated_) each.give_back(each.address, each.bytes, each.alignment);
-        end();
+        end(allocated_);
     }
     bool become_irrevocable() noexcept {
         irrevocable_ = true;
@@ -111,13 +110,19 @@ private:
         if (!irrevocable_) store_bytes(words, to, to, bytes);
     }
 
-    void end() noexcept {
+    void end(grown<block>& given_back) noexcept {
+        grown<block> last = std::exchange(given_back, {});
         undo_.keep(0);
         allocated_.keep(0);
         freed_.keep(0);
         active_ = false;
         irrevocable_ = false;
         pthread_mutex_unlock(&the_lock);
+        // Behind the end: the allocator may have blocks of its own.
+        for (const block& each : last) each.give_back(each.address, each.bytes, each.alignment);
+        last.keep(0);
+        given_back.release();
+        given_back = last;
     }
 
     static inline constinit pthread_mutex_t the_lock = PTHREAD_MUTEX_INITIALIZER;

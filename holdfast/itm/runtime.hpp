@@ -10,9 +10,10 @@
 #pragma once
 
 #include <holdfast/base/signal_handlers.hpp>
-#include <holdfast/base/threads.hpp>
+#include <holdfast/itm/alone_blocks.hpp>
 #include <holdfast/itm/exceptions.hpp>
 #include <holdfast/itm/hardware_blocks.hpp>
+#include <holdfast/itm/lists.hpp>
 #include <holdfast/itm/planted.hpp>
 #include <holdfast/itm/state.hpp>
 #include <holdfast/itm/undo_log.hpp>
@@ -24,38 +25,6 @@
 #include <pthread.h>
 
 namespace holdfast::itm {
-
-/// Releases a thread's lists when it ends.
-struct lists_of_thread {
-    ~lists_of_thread() {
-        thread_state& thread = state();
-        thread.undo.release();
-        thread.nested.release();
-        thread.commit_actions.release();
-        thread.undo_actions.release();
-        thread.exceptions.release();
-        thread.allocated.release();
-        thread.freed.release();
-    }
-    bool constructed = true;
-};
-inline thread_local lists_of_thread lists_of_this_thread;
-
-/// Runs actions that may use transactions themselves; `list` is empty afterwards.
-inline void run_actions(grown<user_action>& list, std::size_t mark, bool newest_first) {
-    if (list.size() == mark) return;
-    // What is committed or taken back has all its actions, also in a thread that is cancelled.
-    const cancellation_held uncancelled;
-    grown<user_action> actions;
-    for (std::size_t each = mark; each < list.size(); ++each) actions.push(list[each]);
-    list.keep(mark);
-    const std::size_t count = actions.size();
-    for (std::size_t each = 0; each < count; ++each) {
-        const user_action& next = actions[newest_first ? count - 1 - each : each];
-        next.run(next.argument);
-    }
-    actions.release();
-}
 
 /// The compiler's transactions over `Algorithm` (stm::algorithm). All of it belongs to the calling thread. Nothing
 /// throws; what can conflict does not return then, but restarts the outermost block.
@@ -78,6 +47,10 @@ public:
             start.read_only = (properties & property::read_only) != 0;
             start.frames_below = thread.frames_below;
             start.restart = &restart;
+            if (alone::begin(algorithm, properties, start)) {
+                hold_cancellation(thread);
+                return action::run_uninstrumented;
+            }
             if constexpr (hardware::exist) thread.properties = properties;
             return hardware::open_attempt(algorithm, thread.properties, start) | action::save_live_variables;
         }
@@ -101,6 +74,8 @@ public:
             if (Algorithm::of_this_thread().in_hardware())
                 return hardware::begin_inner(properties, needs_no_rollback(properties));
         }
+        if (alone::runs_inside(Algorithm::of_this_thread(), properties, thread.notes_stores))
+            return action::run_uninstrumented;
         if ((properties & property::no_abort) == 0) open_nested(thread, where);
         if (needs_no_rollback(properties)) become_irrevocable();
         return action::run_instrumented | action::save_live_variables;
@@ -113,11 +88,11 @@ public:
             end_inner(thread);
             return;
         }
+        if (thread.used_lists) [[unlikely]]
+            return commit_with_lists(thread);
         if (!Algorithm::of_this_thread().commit()) [[unlikely]]
             restart();
         thread.depth = 0;
-        if (thread.used_lists) [[unlikely]]
-            finish(thread);
     }
 
     /// Ends the innermost block, which `exception` leaves: the language says that it commits. The unwinding of a thread
@@ -139,7 +114,11 @@ public:
     [[noreturn]] static void abort(std::uint32_t why) noexcept {
         thread_state& thread = state();
         hardware::leave();
-        if ((why & reason::user_retry) != 0) restart();
+        if ((why & reason::user_retry) != 0) {
+            if (Algorithm::of_this_thread().irrevocable())
+                stop("a restart of a transaction", "the outermost block is irrevocable, or runs alone");
+            restart();
+        }
         const bool outer = (why & reason::outer_cancel) != 0 && !is_planted(fault::reason_outer_ignored);
         if (outer && thread.joined) thread.nested.keep(1);
         if (!thread.nested.empty() && (!outer || thread.joined)) cancel_nested(thread);
@@ -238,11 +217,13 @@ public:
     /// Lets the algorithm do what it has to do before the program has blocks.
     static bool program_starts() noexcept {
         if constexpr (requires { Algorithm::program_starts(); }) Algorithm::program_starts();
+        if constexpr (alone::exist) holdfast_itm_runs_alone = may_run_alone();
         return true;
     }
 
 private:
     using hardware = hardware_blocks<Algorithm>;
+    using alone = alone_blocks<Algorithm>;
 
     static std::uintptr_t stack_pointer_of(const stm::checkpoint& where) noexcept {
 #if defined(__x86_64__)
@@ -373,9 +354,9 @@ private:
         if (thread.joined && thread.depth == 1) {
             thread.depth = 0;
             thread.joined = false;
+            release_cancellation(thread);
             end_actions_of_joined(thread);
             forget_everything(thread);
-            release_cancellation(thread);
         }
     }
 
@@ -416,9 +397,9 @@ private:
         thread.depth = cancelled.depth - 1;
         run_actions(thread.undo_actions, cancelled.undo_actions, true);
         if (thread.joined && thread.depth == 1) {
+            release_cancellation(thread);
             end_actions_of_joined(thread);
             forget_everything(thread);
-            release_cancellation(thread);
         }
         leave(cancelled.where);
     }
@@ -429,9 +410,41 @@ private:
         stm::resume(where, static_cast<int>(next | action::restore_live_variables));
     }
 
+    /// What a block leaves to do behind its end. The algorithm gives memory back before, to an allocator that may have
+    /// blocks of its own.
+    struct rest_of_block {
+        grown<user_action> commit_actions;
+        bool holds_cancellation;
+        int cancel_state;
+    };
+    static rest_of_block put_rest_aside(thread_state& thread) noexcept {
+        return {std::exchange(thread.commit_actions, {}), std::exchange(thread.holds_cancellation, false),
+                thread.cancel_state};
+    }
+
+    [[gnu::noinline]] static void commit_with_lists(thread_state& thread) noexcept {
+        const rest_of_block rest = put_rest_aside(thread);
+        if (!Algorithm::of_this_thread().commit()) [[unlikely]] {
+            thread.commit_actions = rest.commit_actions;
+            thread.holds_cancellation = rest.holds_cancellation;
+            restart();
+        }
+        finish(thread, rest);
+    }
+
+    /// The same for what a roll-back needs. Blocks that the allocator has are outermost ones.
+    static void roll_back(Algorithm& algorithm, thread_state& thread) noexcept {
+        thread_state open = std::exchange(thread, thread_state{});
+        thread.last_id = open.last_id;
+        algorithm.roll_back();
+        if (thread.last_id != open.last_id) release_lists(thread);
+        open.last_id = thread.last_id;
+        thread = open;
+    }
+
     /// Nothing of the outermost block has happened; the algorithm is inactive.
     [[gnu::noinline]] static void take_all_back(Algorithm& algorithm, thread_state& thread) noexcept {
-        algorithm.roll_back();
+        roll_back(algorithm, thread);
         take_back_to<Algorithm>(thread, 0, nullptr, thread.frames_below);
         drop_exceptions(thread, 0);
         grown<user_action> actions = std::exchange(thread.undo_actions, {});
@@ -449,13 +462,15 @@ private:
     }
 
     /// After the end of the outermost block.
-    [[gnu::noinline]] static void finish(thread_state& thread) noexcept {
+    static void finish(thread_state& thread) noexcept { finish(thread, put_rest_aside(thread)); }
+    [[gnu::noinline]] static void finish(thread_state& thread, const rest_of_block& rest) noexcept {
         if (is_planted(fault::undo_actions_at_commit)) run_actions(thread.undo_actions, 0, true);
-        grown<user_action> actions = std::exchange(thread.commit_actions, {});
+        grown<user_action> actions = rest.commit_actions;
         forget_everything(thread);
         if (!thread.gives_back_at_exit) thread.gives_back_at_exit = lists_of_this_thread.constructed;
+        // Before the actions, which are not cancelled either: their blocks hold and release it, too.
+        if (rest.holds_cancellation) pthread_setcancelstate(rest.cancel_state, nullptr);
         run_actions(actions, 0, is_planted(fault::commit_actions_backwards));
-        release_cancellation(thread);
         if (thread.commit_actions.empty()) {
             thread.commit_actions.release();
             thread.commit_actions = actions;

@@ -1,5 +1,6 @@
 // Each line of the guide's table of containers that work, against the same operations outside of blocks.
 #include <holdfast/itm/std.hpp>
+#include <holdfast/itm/with_barriers_test.hpp>
 
 #include <gtest/gtest.h>
 

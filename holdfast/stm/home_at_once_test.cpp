@@ -13,10 +13,14 @@ using namespace holdfast::stm::test;
 constexpr std::size_t many = 300;
 
 // First in this program: no other thread has had a transaction yet.
-TEST(StmOneThread, StoresHomeAtOnceAndIsRolledBack) {
+template <class A>
+class StmOneThread : public testing::Test {};
+TYPED_TEST_SUITE(StmOneThread, algorithms, algorithm_names);
+
+TYPED_TEST(StmOneThread, StoresHomeAtOnceAndIsRolledBack) {
     line data;
     data.words[1] = 7;
-    versioned& open = versioned::of_this_thread();
+    TypeParam& open = TypeParam::of_this_thread();
     open.begin({.restart = unexpected_restart});
     open.store(&data.words[0], 1, 0xFF);
     EXPECT_EQ(data.words[0], 1u);
@@ -27,7 +31,7 @@ TEST(StmOneThread, StoresHomeAtOnceAndIsRolledBack) {
     open.roll_back();
     EXPECT_EQ(data.words[0], 0u);
     EXPECT_EQ(data.words[1], 7u);
-    must_commit<versioned>([&] { open.store(&data.words[0], 3, 0xFF); });
+    must_commit<TypeParam>([&] { open.store(&data.words[0], 3, 0xFF); });
     EXPECT_EQ(data.words[0], 3u);
 }
 

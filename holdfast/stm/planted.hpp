@@ -22,6 +22,8 @@ namespace holdfast::stm {
     X(versioned_old_version_released, "versioned: a commit leaves the version as it was")                   \
     X(limbo_ignored, "value: a block is given back at commit, though others may still read it")             \
     X(value_irrevocable_beside_others, "value: an irrevocable transaction goes on while others are open")   \
+    X(alone_unasked, "the only thread does not look whether another one has come when it goes on alone")    \
+    X(alone_not_waited_for, "a second thread does not wait until the first one is no longer alone")         \
     X(mask_ignored, "a masked store takes the whole word")                                                  \
     X(masks_not_merged, "a second masked store of a word replaces the mask of the first")                   \
     X(own_stores_unseen, "a load does not look into the write set")                                         \

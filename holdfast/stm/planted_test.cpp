@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <memory>
 
 namespace holdfast::stm {
 namespace {
@@ -72,6 +73,39 @@ bool privatisation_is_safe_for_long() {
 template <class A>
 bool nobody_looks_at_what_is_unmapped_for_long() {
     return !first_seed_unmapped<A>(planted_now == fault::nothing ? 100 : programs_to_try).has_value();
+}
+
+/// The first thread is alone again and again, while a second one claims a slot.
+bool nobody_has_a_slot_beside_one_that_is_alone_for_long() {
+    turns threads;
+    int wrong = 0, times_alone = 0;
+    for (std::uint64_t seed = 1; seed <= 500 && wrong == 0; ++seed) {
+        const auto all = std::make_unique<registry>();
+        all->claim();
+        bool first_is_alone = false, second_is_in = false;
+        const auto first = [&] {
+            for (int i = 0; i < 8; ++i) {
+                let_others_run();
+                if (!all->begin_alone()) continue;
+                first_is_alone = true;
+                ++times_alone;
+                for (int step = 0; step < 3; ++step) {
+                    let_others_run();
+                    wrong += second_is_in;
+                }
+                first_is_alone = false;
+                all->end_alone();
+            }
+        };
+        const auto second = [&] {
+            for (std::uint64_t i = 0; i < seed % 20; ++i) let_others_run();
+            all->claim();
+            wrong += first_is_alone;
+            second_is_in = true;
+        };
+        threads.run(2, seed, [&](unsigned thread) { thread == 0 ? first() : second(); });
+    }
+    return wrong == 0 && times_alone > 100;
 }
 
 template <class A>
@@ -189,6 +223,8 @@ const planting plantings[] = {
     HOLDFAST_STM_PLANTING(limbo_ignored, blocks_are_kept_for_older_transactions<value>),
     HOLDFAST_STM_PLANTING(value_irrevocable_beside_others, nobody_looks_at_what_is_unmapped_for_long<unmapped_values>),
     HOLDFAST_STM_PLANTING(serial_does_not_wait, nobody_looks_at_what_is_unmapped_for_long<unmapped_versions>),
+    HOLDFAST_STM_PLANTING(alone_unasked, nobody_has_a_slot_beside_one_that_is_alone_for_long),
+    HOLDFAST_STM_PLANTING(alone_not_waited_for, nobody_has_a_slot_beside_one_that_is_alone_for_long),
     HOLDFAST_STM_PLANTING(mask_ignored, masked_stores_leave_other_bytes_alone<value>),
     HOLDFAST_STM_PLANTING(mask_ignored, masked_stores_leave_other_bytes_alone<versioned>),
     HOLDFAST_STM_PLANTING(masks_not_merged, masks_are_merged<value>),

@@ -1,5 +1,6 @@
 #include <holdfast/stm/registry.hpp>
 
+#include <holdfast/stm/stop.hpp>
 #include <holdfast/stm/wait.hpp>
 
 #include <linux/membarrier.h>
@@ -43,8 +44,15 @@ void registry::use(unsigned count) noexcept {
     unsigned used = used_.load(std::memory_order_relaxed);
     while (used < count && !used_.compare_exchange_weak(used, count, std::memory_order_seq_cst)) {
     }
-    // What is loaded from here on is not older than what a thread has stored that took itself for the only one.
-    complete_fence();
+    if (count > 1 && !none_is_only_.load(std::memory_order_acquire)) end_only_thread();
+}
+
+/// Of several threads that come here at once each waits.
+void registry::end_only_thread() noexcept {
+    // Either this thread sees from now on what the only one does, or that one sees that it is not the only one.
+    order_other_threads();
+    for (waiter wait; alone_.load(std::memory_order_acquire) && !is_planted(fault::alone_not_waited_for);) wait.pause();
+    none_is_only_.store(true, std::memory_order_release);
 }
 
 void registry::prepare() noexcept {
@@ -59,7 +67,9 @@ namespace {
 
 void registry::order_other_threads() noexcept {
     if (cheap_publishing.load(std::memory_order_relaxed)) {
-        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+        // It knew the process when it was loaded.
+        if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+            stop("membarrier(2)", "the kernel, or a filter of system calls, does not allow it any more");
     } else {
         // The other half of the beginners' exchange.
         static std::atomic<unsigned> order{0};

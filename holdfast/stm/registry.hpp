@@ -9,9 +9,14 @@
 //     thread of the process execute a fence (membarrier(2), private expedited). Fit for scans in batches. Where the
 //     kernel refuses it, publish_cheaply() is an exchange too.
 //   * publish_alone(): a plain store, behind which the beginner looks whether another thread has a slot; if so,
-//     publish(). A thread that claims a slot calls order_other_threads(), once: either the beginner sees the claim, or
-//     later scans see the store.
+//     publish(). The second thread that claims a slot calls order_other_threads(), once: either the beginner sees the
+//     claim, or later scans see the store.
+//
+// By the same order the only thread may keep others from beginning, without a fence: begin_alone(). The second thread
+// that claims a slot waits behind order_other_threads() until that is over. From then on there is no only thread.
 #pragma once
+
+#include <holdfast/stm/planted.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -38,7 +43,7 @@ public:
         std::atomic<bool> taken{false};
     };
 
-    /// A slot for this thread, or nullptr when all are taken.
+    /// A slot for this thread, or nullptr when all are taken. The second thread waits while the first one is alone.
     slot* claim() noexcept;
     /// Requires: inactive.
     static void release(slot& own) noexcept { own.taken.store(false, std::memory_order_release); }
@@ -47,8 +52,8 @@ public:
         own.since.exchange(now, std::memory_order_seq_cst);
         complete_fence();
     }
-    /// publish(), without an exchange while has_one_thread(): who claims the next slot, or scans without one, calls
-    /// order_other_threads() first.
+    /// publish(), without an exchange while has_one_thread(): who scans without a slot calls
+    /// note_threads_without_slot() first.
     void publish_alone(slot& own, std::uint64_t now) noexcept {
         own.since.store(now, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -75,8 +80,28 @@ public:
     /// Whether the thread with the first slot is the only one that has one, or has had one beside another. By the time
     /// it is known there may be more.
     bool has_one_thread() const noexcept { return used_.load(std::memory_order_relaxed) == 1; }
-    /// From now on no thread is the only one: there may be others without a slot.
+    /// From now on no thread is the only one: there may be others without a slot. Waits while the first one is alone.
     void note_threads_without_slot() noexcept { use(2); }
+    /// For the thread with the first slot: if it is the only one, no other has a slot before end_alone(). False: it is
+    /// not, and nothing happened.
+    bool begin_alone() noexcept {
+        if (!has_one_thread()) return false;
+        let_others_run();
+        if (cheap_publishing.load(std::memory_order_relaxed)) [[likely]] {
+            alone_.store(true, std::memory_order_relaxed);
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+        } else {
+            alone_.exchange(true, std::memory_order_seq_cst);
+            complete_fence();
+        }
+        let_others_run();
+        if (has_one_thread() || is_planted(fault::alone_unasked)) [[likely]]
+            return true;
+        end_alone();
+        return false;
+    }
+    /// Release: who has waited sees all that the thread stored.
+    void end_alone() noexcept { alone_.store(false, std::memory_order_release); }
     /// Whether another thread is in a transaction, as far as can be seen without a fence.
     bool others_are_active(const slot* own) const noexcept;
     /// Waits until no transaction of another thread is open that began before `time`, or has moved on since.
@@ -96,11 +121,14 @@ public:
 private:
     /// That many slots at least.
     void use(unsigned count) noexcept;
+    void end_only_thread() noexcept;
 
     static inline constinit std::atomic<bool> cheap_publishing{false};
 
     slot slots_[most_threads];
     std::atomic<unsigned> used_{0};  ///< slots below were claimed at some time
+    std::atomic<bool> alone_{false};           ///< the only thread keeps others from beginning
+    std::atomic<bool> none_is_only_{false};    ///< every thread knows that it is not the only one
 };
 
 }  // namespace holdfast::stm

@@ -50,6 +50,25 @@ public:
         registry::publish_cheaply(*slot_, snapshot_);
     }
 
+    /// Opens a transaction that is irrevocable, for code without barriers, if no other thread has had one: none begins
+    /// before its end. False: another one has, or this thread has had none, and nothing happened. Requires: not active.
+    bool begin_alone(const start& how) noexcept
+        requires(!Home::keeps_words && !Home::numbers_commits)
+    {
+        if (slot_ == nullptr || !registry_.begin_alone()) return false;
+        snapshot_ = sequence_.now.load(std::memory_order_acquire);
+        if ((snapshot_ & 1) != 0) [[unlikely]] {
+            registry_.end_alone();
+            return false;
+        }
+        open(how);
+        loads_ = loads::plainly;
+        keeps_reads_ = false;
+        began_alone_ = alone_ = irrevocable_ = some_go_home_ = true;
+        return true;
+    }
+    bool began_alone() const noexcept { return began_alone_; }
+
     // What is left over is a call at the very end: a load that meets nothing unusual saves no register.
     [[gnu::always_inline]] word load(const word* home) {
         if (loads_ == loads::plainly) return load_shared(home);
@@ -163,7 +182,7 @@ private:
         const bool may_conflict = !how.read_only && !seems_alone;
         keeps_reads_ = may_conflict || (had_conflict_ && !is_planted(fault::read_set_not_kept));
         loads_ = keeps_reads_ ? loads::keeping : loads::plainly;
-        some_go_home_ = false;
+        some_go_home_ = may_store_early();
         if constexpr (Home::counts_attempts) ++attempts_;
         active_ = true;
     }
@@ -210,6 +229,10 @@ private:
         if (!writes_.put_at_once(home, what, byte_mask)) [[unlikely]]
             put_further(home, what, byte_mask);
     }
+    /// Whether the first store is home at once.
+    static bool may_store_early() noexcept {
+        return Home::stores_early && !Home::keeps_words && registry_.has_one_thread();
+    }
     [[gnu::noinline]] void store_elsewhere(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
     void put_part(word* home, word what, std::uint8_t byte_mask);
@@ -242,6 +265,7 @@ private:
     bool runs_hold() noexcept;
     bool take_sequence() noexcept;
     bool commit_stores() noexcept;
+    void commit_alone() noexcept;
     void settle_blocks() noexcept;
     void conflict();
 
@@ -249,6 +273,7 @@ private:
     void enter() noexcept;
     static void leave(void* of_thread) noexcept;
     static void before_fork() noexcept;
+    static void go_on_after_fork(bool in_child) noexcept;
     static void after_fork_in_parent() noexcept;
     static void after_fork_in_child() noexcept;
 
@@ -261,7 +286,8 @@ private:
     loads loads_ = loads::plainly;
     bool some_go_home_ = true;  ///< irrevocable, stores home at once, has fresh blocks, or inactive
     bool irrevocable_ = false;
-    bool alone_ = false;  ///< the sequence is odd because of this transaction
+    bool alone_ = false;  ///< the sequence is odd because of this transaction, or no other thread has a slot
+    bool began_alone_ = false;  ///< the latter, and the sequence is as it was
     bool keeps_old_values_ = false;  ///< stores go home at once, and can be rolled back
     bool had_conflict_ = false;
     bool stopped_others_ = false;  ///< for a fork

@@ -12,13 +12,14 @@
 //      whether the counter has moved meanwhile, and if so do it again. All equal: the counter is the new snapshot,
 //      since the values that were read are those of that state too. One differs: conflict.
 //   4. store: into the write set.
-//   4a. when the write set has become large (large_write_set), or a large run of words is read after a store, and no
-//      other thread is in a transaction: the counter goes to the odd number above the snapshot as in 5., and what was
-//      stored so far is written back. From here on stores go home at once, with the old value kept for a roll-back,
-//      and no read is kept (TML: Dalessandro, Dice, Scott, Shavit, Spear, Euro-Par 2010). A roll-back puts the old
-//      values back and makes the counter the even number *above*: a load that met a value in between must not find its
-//      old snapshot. Words that the home keeps stay in the write set, since the commit logs them. Not at the first
-//      store, though it would pay: who waits for the counter would wait for whatever the rest of the block waits for.
+//   4a. at the first store, while no other thread has a slot; and while none is in a transaction, when the write set
+//      has become large (large_write_set) or a large run of words is read after a store: the counter goes to the odd
+//      number above the snapshot as in 5., and what was stored so far is written back. From here on stores go home at
+//      once, with the old value kept for a roll-back, and no read is kept (TML: Dalessandro, Dice, Scott, Shavit,
+//      Spear, Euro-Par 2010). A roll-back puts the old values back and makes the counter the even number *above*: a
+//      load that met a value in between must not find its old snapshot. Words that the home keeps stay in the write
+//      set, since the commit logs them; with such a home, not at the first store. Beside others not at the first store
+//      either, though it would pay: who waits for the counter would wait for whatever the rest of the block waits for.
 //   5. commit without stores: nothing to do; all loads are of one state. With stores: the counter goes from the
 //      snapshot to the odd number above it by compare-and-swap; where that fails, 3. and again. Then write back, then
 //      the counter goes to the even number above.
@@ -28,6 +29,8 @@
 //   6a. irrevocable: the code that runs then may give memory straight back, also to the kernel. So it goes on only when
 //      no other transaction is open: the others end with a conflict, and compare nothing, where they find the counter
 //      odd.
+//   6b. alone from the beginning, without touching the counter: a thread that is the only one with a slot. The second
+//      one that claims a slot waits for the end (registry.hpp).
 //   7. what was freed goes to the thread's limbo with the counter after commit as its time; blocks are given back in
 //      batches when every open transaction has begun at that time or later.
 //
@@ -53,6 +56,7 @@
 #pragma once
 
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/base/threads.hpp>
 #include <holdfast/stm/stop.hpp>
 #include <holdfast/stm/value.hpp>
 #include <holdfast/stm/wait.hpp>
@@ -184,6 +188,8 @@ bool basic_value<Home>::take_sequence() noexcept {
 
 template <class Home>
 bool basic_value<Home>::commit_stores() noexcept {
+    if (began_alone_) [[unlikely]]
+        return commit_alone(), true;
     if (!alone_ && !take_sequence()) {
         had_conflict_ = true;
         return false;
@@ -218,6 +224,7 @@ bool basic_value<Home>::commit_stores() noexcept {
 
 template <class Home>
 void basic_value<Home>::roll_back() noexcept {
+    HOLDFAST_ASSERT(!irrevocable_, "what is irrevocable is not rolled back");
     if (keeps_old_values_) replaced_.put_back();
     // Where nothing was home the old number is right again.
     const bool was_home = keeps_old_values_ && !is_planted(fault::value_number_again);
@@ -290,6 +297,8 @@ void basic_value<Home>::settle_blocks() noexcept {
 
 template <class Home>
 void basic_value<Home>::wait_for_others() noexcept {
+    // One that is alone moves nothing on that could be seen.
+    if (of_this_thread().slot_ == nullptr) registry_.note_threads_without_slot();
     // Transactions that begin from here on are distinguished from those open now, though nothing committed in between.
     std::uint64_t before = wait_for_even();
     while (!sequence_.now.compare_exchange_weak(before, before + 2, std::memory_order_seq_cst))
@@ -308,6 +317,8 @@ template <class Home>
 void basic_value<Home>::begin_slowly(const start& how) noexcept {
     if (slot_ == nullptr) {
         enter();
+        // A static constructor's transaction leaves the first thread what it may be: the only one.
+        if (slot_ == nullptr && !is_process_single_threaded()) registry_.note_threads_without_slot();
         if (slot_ != nullptr && !how.serial) return begin(how);
     }
     open(how);
@@ -346,7 +357,8 @@ void basic_value<Home>::store_elsewhere(word* home, word what, std::uint8_t byte
         return detail::store_home(home, what, byte_mask);
     }
     if (irrevocable_ || !active_ || blocks_.fresh().holds(home)) return detail::store_home(home, what, byte_mask);
-    put(home, what, byte_mask);
+    if (may_store_early() && store_home_at_once()) return store_where_it_belongs(home, what, byte_mask);
+    if (active_) put(home, what, byte_mask);
 }
 
 /// A part of a word that its home keeps: the whole word is read, and stored. The next part finds it whole.
@@ -370,6 +382,10 @@ void basic_value<Home>::put_further(word* home, word what, std::uint8_t byte_mas
 template <class Home>
 bool basic_value<Home>::store_home_at_once() {
     if (keeps_old_values_ || irrevocable_ || registry_.others_are_active(slot_)) return false;
+    if (writes_.empty()) {
+        if (!alone_ && !take_sequence()) return conflict(), false;
+        return store_home_from_now_on(), true;
+    }
     // Not for a few words among many that stay in the write set: a thread that comes now has to wait.
     const std::size_t kept = writes_.template words_kept_by<Home>();
     if (kept > writes_.size() / 2) return false;

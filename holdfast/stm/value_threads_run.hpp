@@ -1,4 +1,4 @@
-// The life of a thread in `value`: its first transaction, its end, a fork.
+// The life of a thread in `value`: its first transaction, those of the only one, its end, a fork.
 #pragma once
 
 #include <holdfast/stm/value.hpp>
@@ -20,6 +20,19 @@ void basic_value<Home>::enter() noexcept {
     // Without notice of the thread's end its slot would be lost: it runs serially instead.
     if (!is_known_to_process_ || pthread_setspecific(exit_key_, this) != 0) return;
     slot_ = registry_.claim();
+}
+
+/// The only thread: all is home, and nobody else can have looked.
+template <class Home>
+void basic_value<Home>::commit_alone() noexcept {
+    began_alone_ = alone_ = irrevocable_ = false;
+    become_inactive();
+    had_conflict_ = false;
+    if (!blocks_.empty()) {
+        blocks_.committed();
+        blocks_.give_back_freed();
+    }
+    registry_.end_alone();
 }
 
 /// At thread exit, after the destructors of thread_local objects, which may still run transactions.
@@ -63,18 +76,27 @@ void basic_value<Home>::before_fork() noexcept {
     own.stopped_others_ = true;
 }
 
+/// Handlers of the program that run between ours may have had blocks, as parts of this transaction. In the child the
+/// words that outlive the process are the parent's.
+template <class Home>
+void basic_value<Home>::go_on_after_fork(bool in_child) noexcept {
+    auto& own = of_this_thread();
+    if (!own.stopped_others_) return;
+    own.stopped_others_ = false;
+    const bool did_something = !own.writes_.empty() || own.keeps_old_values_ || !own.blocks_.empty();
+    const bool commits = did_something && !Home::numbers_commits && !(in_child && Home::keeps_words);
+    if (!commits || !own.commit()) own.roll_back();
+}
 template <class Home>
 void basic_value<Home>::after_fork_in_parent() noexcept {
-    auto& own = of_this_thread();
-    if (own.stopped_others_) own.roll_back();
-    own.stopped_others_ = false;
+    go_on_after_fork(false);
 }
 
 template <class Home>
 void basic_value<Home>::after_fork_in_child() noexcept {
     registry_.forget_others(of_this_thread().slot_);
     sequence_.wanted_alone.store(0, std::memory_order_relaxed);
-    after_fork_in_parent();
+    go_on_after_fork(true);
 }
 
 }  // namespace holdfast::stm

@@ -80,6 +80,24 @@ public:
     void copy_range(void* to, const void* from, std::size_t bytes);
     void fill_range(void* to, int byte, std::size_t bytes);
 
+    /// As in `value`: opens a transaction that is irrevocable, for code without barriers, if no other thread has had
+    /// one. False: nothing happened. Requires: not active.
+    bool begin_alone(const start& how) noexcept
+        requires(!Home::keeps_words && !Home::numbers_commits)
+    {
+        if (slot_ == nullptr || !registry_.begin_alone()) return false;
+        if (serial_.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
+            registry_.end_alone();
+            return false;
+        }
+        open(how);
+        keeps_reads_ = false;
+        snapshot_ = above_all_versions;
+        began_alone_ = alone_ = irrevocable_ = some_go_home_ = true;
+        return true;
+    }
+    bool began_alone() const noexcept { return began_alone_; }
+
     bool commit() noexcept {
         if (!held_.empty() || alone_) return commit_stores();
         close(snapshot_);
@@ -279,6 +297,7 @@ private:
     void release_locks(std::uint64_t version) noexcept;
     void settle_blocks(std::uint64_t older_than) noexcept;
     void end_alone() noexcept;
+    void commit_alone() noexcept;
     void conflict();
 
     void begin_slowly(const start& how) noexcept;
@@ -286,6 +305,7 @@ private:
     void enter() noexcept;
     static void leave(void* of_thread) noexcept;
     static void before_fork() noexcept;
+    static void go_on_after_fork(bool in_child) noexcept;
     static void after_fork_in_parent() noexcept;
     static void after_fork_in_child() noexcept;
 
@@ -300,6 +320,7 @@ private:
     bool some_go_home_ = true;  ///< irrevocable, stores home at once or may do so, has fresh blocks, or inactive
     bool irrevocable_ = false;
     bool alone_ = false;
+    bool began_alone_ = false;  ///< no other thread has a slot, and there is no mark
     bool keeps_old_values_ = false;  ///< alone: stores go home at once, and can be rolled back
     bool had_conflict_ = false;
     bool stopped_others_ = false;  ///< for a fork

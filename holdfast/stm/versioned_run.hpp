@@ -30,6 +30,8 @@
 //   8. serial: put the mark, wait until all other slots are inactive; from there as ever. Irrevocable: the same in
 //      mid-transaction, then validate, write back, release; loads and stores go home. A thread that finds another's
 //      mark gives way: the other one waits for all.
+//   8a. alone from the beginning, without a mark: a thread that is the only one with a slot. The second one that claims
+//      a slot waits for the end (registry.hpp).
 //
 // Invariants:
 //   I1. A home is stored to only while its line's lock is held, or by one who is alone, or in a fresh block.
@@ -55,6 +57,7 @@
 #pragma once
 
 #include <holdfast/base/assertion.hpp>
+#include <holdfast/base/threads.hpp>
 #include <holdfast/stm/ranges.hpp>
 #include <holdfast/stm/stop.hpp>
 #include <holdfast/stm/versioned.hpp>
@@ -178,6 +181,8 @@ bool basic_versioned<Home>::extend() noexcept {
 
 template <class Home>
 bool basic_versioned<Home>::commit_stores() noexcept {
+    if (began_alone_) [[unlikely]]
+        return commit_alone(), true;
     std::uint64_t version = snapshot_;
     if (!held_.empty()) {
         let_others_run();
@@ -245,6 +250,7 @@ void basic_versioned<Home>::end_alone() noexcept {
 
 template <class Home>
 void basic_versioned<Home>::roll_back() noexcept {
+    HOLDFAST_ASSERT(!irrevocable_, "what is irrevocable is not rolled back");
     if (keeps_old_values_) replaced_.put_back();
     for (const held& each : held_) each.of_line->store(each.version, std::memory_order_release);
     held_.clear();
@@ -351,6 +357,8 @@ void basic_versioned<Home>::settle_blocks(std::uint64_t older_than) noexcept {
 
 template <class Home>
 void basic_versioned<Home>::wait_for_others() noexcept {
+    // One that is alone moves nothing on that could be seen.
+    if (of_this_thread().slot_ == nullptr) registry_.note_threads_without_slot();
     // Transactions that begin from here on are distinguished from those open now, though nothing committed in between.
     const std::uint64_t now = clock_.now.fetch_add(2, std::memory_order_seq_cst) + 2;
     registry::order_other_threads();
@@ -367,6 +375,8 @@ template <class Home>
 void basic_versioned<Home>::begin_slowly(const start& how) noexcept {
     if (slot_ == nullptr) {
         enter();
+        // A static constructor's transaction leaves the first thread what it may be: the only one.
+        if (slot_ == nullptr && !is_process_single_threaded()) registry_.note_threads_without_slot();
         if (slot_ != nullptr && !how.serial) return begin(how);
     }
     waiter wait;
@@ -374,7 +384,6 @@ void basic_versioned<Home>::begin_slowly(const start& how) noexcept {
          !serial_.compare_exchange_strong(nobody, this, std::memory_order_seq_cst); nobody = nullptr)
         wait.pause();
     complete_fence();
-    if (slot_ == nullptr) registry::order_other_threads();
     if (!is_planted(fault::serial_does_not_wait)) registry_.wait_for_all(slot_);
     open(how);
     alone_ = true;

@@ -1,4 +1,4 @@
-// The life of a thread in `versioned`: its first transaction, its end, a fork.
+// The life of a thread in `versioned`: its first transaction, those of the only one, its end, a fork.
 #pragma once
 
 #include <holdfast/stm/versioned.hpp>
@@ -23,8 +23,19 @@ void basic_versioned<Home>::enter() noexcept {
     slot_ = registry_.claim();
     if (slot_ == nullptr) return;
     own_mark_ = held_bit | std::uint64_t{registry_.index_of(*slot_)} << owner_shift;
-    // Either this thread finds the others in their slots from now on, or they find that it has one.
-    registry::order_other_threads();
+}
+
+/// The only thread: all is home, and nobody else can have looked.
+template <class Home>
+void basic_versioned<Home>::commit_alone() noexcept {
+    began_alone_ = alone_ = irrevocable_ = false;
+    become_inactive();
+    had_conflict_ = false;
+    if (!blocks_.empty()) {
+        blocks_.committed();
+        blocks_.give_back_freed();
+    }
+    registry_.end_alone();
 }
 
 /// At thread exit, after the destructors of thread_local objects, which may still run transactions.
@@ -59,17 +70,26 @@ void basic_versioned<Home>::before_fork() noexcept {
     own.stopped_others_ = true;
 }
 
+/// Handlers of the program that run between ours may have had blocks, as parts of this transaction. In the child the
+/// words that outlive the process are the parent's.
+template <class Home>
+void basic_versioned<Home>::go_on_after_fork(bool in_child) noexcept {
+    auto& own = of_this_thread();
+    if (!own.stopped_others_) return;
+    own.stopped_others_ = false;
+    const bool did_something = !own.writes_.empty() || own.keeps_old_values_ || !own.blocks_.empty();
+    const bool commits = did_something && !Home::numbers_commits && !(in_child && Home::keeps_words);
+    if (!commits || !own.commit()) own.roll_back();
+}
 template <class Home>
 void basic_versioned<Home>::after_fork_in_parent() noexcept {
-    auto& own = of_this_thread();
-    if (own.stopped_others_) own.roll_back();
-    own.stopped_others_ = false;
+    go_on_after_fork(false);
 }
 
 template <class Home>
 void basic_versioned<Home>::after_fork_in_child() noexcept {
     registry_.forget_others(of_this_thread().slot_);
-    after_fork_in_parent();
+    go_on_after_fork(true);
 }
 
 }  // namespace holdfast::stm
