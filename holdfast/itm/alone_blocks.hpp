@@ -43,14 +43,15 @@ struct alone_blocks {
         return false;
     }
 
-    /// Whether a block inside runs its code without barriers. `noted`: one around it may be cancelled.
-    static bool runs_inside([[maybe_unused]] const Algorithm& algorithm, [[maybe_unused]] std::uint32_t properties,
-                            [[maybe_unused]] bool noted) noexcept {
-        if constexpr (exist) {
-            constexpr std::uint32_t needed = property::uninstrumented | property::no_abort;
-            return algorithm.began_alone() && !noted && (properties & needed) == needed;
-        }
+    static bool runs([[maybe_unused]] const Algorithm& algorithm) noexcept {
+        if constexpr (exist) return algorithm.began_alone();
         return false;
+    }
+
+    /// Whether a block inside runs its code without barriers. `noted`: one around it may be cancelled.
+    static bool runs_inside(const Algorithm& algorithm, std::uint32_t properties, bool noted) noexcept {
+        constexpr std::uint32_t needed = property::uninstrumented | property::no_abort;
+        return runs(algorithm) && !noted && (properties & needed) == needed;
     }
 };
 

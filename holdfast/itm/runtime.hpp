@@ -48,7 +48,8 @@ public:
             start.frames_below = thread.frames_below;
             start.restart = &restart;
             if (alone::begin(algorithm, properties, start)) {
-                hold_cancellation(thread);
+                // Without another thread nobody cancels this one, unless it does so itself: roll_back_unwound().
+                if (!is_process_single_threaded()) hold_cancellation_cheaply(thread);
                 return action::run_uninstrumented;
             }
             if constexpr (hardware::exist) thread.properties = properties;
@@ -93,6 +94,7 @@ public:
         if (!Algorithm::of_this_thread().commit()) [[unlikely]]
             restart();
         thread.depth = 0;
+        release_cancellation(thread);
     }
 
     /// Ends the innermost block, which `exception` leaves: the language says that it commits. The unwinding of a thread
@@ -262,18 +264,6 @@ private:
 #endif
     }
 
-    /// What an irrevocable block has done stays: its thread is not cancelled before its end.
-    [[gnu::cold, gnu::noinline]] static void hold_cancellation(thread_state& thread) noexcept {
-        if (thread.holds_cancellation) return;
-        thread.used_lists = true;
-        thread.holds_cancellation = pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &thread.cancel_state) == 0;
-    }
-    static void release_cancellation(thread_state& thread) noexcept {
-        if (!thread.holds_cancellation) return;
-        thread.holds_cancellation = false;
-        pthread_setcancelstate(thread.cancel_state, nullptr);
-    }
-
     /// Ends the innermost block of a thread whose stack is being unwound: with the outermost all is taken back. An
     /// irrevocable one commits, since it can do nothing else; only pthread_exit comes there.
     [[gnu::cold, gnu::noinline]] static void roll_back_unwound() noexcept {
@@ -289,6 +279,9 @@ private:
             return;
         }
         Algorithm& algorithm = Algorithm::of_this_thread();
+        if (alone::runs(algorithm))
+            stop("a thread that is cancelled or exits",
+                 "its atomic block runs alone and cannot be rolled back. HOLDFAST_BLOCKS_ALONE=off allows it");
         if (algorithm.irrevocable()) {
             commit();
             return;

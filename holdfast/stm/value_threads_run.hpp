@@ -41,6 +41,8 @@ void basic_value<Home>::leave(void* of_thread) noexcept {
     auto& own = *static_cast<basic_value*>(of_thread);
     // A thread that was cancelled where nothing unwinds, in code without exceptions.
     if (own.active()) {
+        if (own.began_alone())
+            stop("a thread that has ended", "its transaction runs alone and cannot be rolled back");
         if (own.irrevocable()) {
             own.commit();
         } else {

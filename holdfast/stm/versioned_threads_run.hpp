@@ -44,6 +44,8 @@ void basic_versioned<Home>::leave(void* of_thread) noexcept {
     auto& own = *static_cast<basic_versioned*>(of_thread);
     // A thread that was cancelled where nothing unwinds, in code without exceptions.
     if (own.active()) {
+        if (own.began_alone())
+            stop("a thread that has ended", "its transaction runs alone and cannot be rolled back");
         if (own.irrevocable()) {
             own.commit();
         } else {
