@@ -6,6 +6,7 @@
 //
 // Compiled by holdfast_target_tm for the compiler that will load it: the interface differs between versions.
 #include "bit_fields.hpp"
+#include "cancels.hpp"
 #include "ends.hpp"
 #include "results.hpp"
 #include "structures.hpp"
@@ -52,6 +53,8 @@ int plugin_init(plugin_name_args* name, plugin_gcc_version* compiler) {
     const char* const self = name->base_name;
     // A pass that is there only where there are blocks.
     if (flag_tm) add_pass<split_early_ends>(self, "tmipa", PASS_POS_INSERT_BEFORE);
+    // Before blocks are put in order with the rest.
+    if (flag_tm) add_pass<refuse_cancels>(self, "*diagnose_tm_blocks", PASS_POS_INSERT_BEFORE);
     // Before the passes that make barriers.
     add_pass<drop_copies>(self, "*tminit", PASS_POS_INSERT_BEFORE);
     add_pass<refuse_results>(self, "*tminit", PASS_POS_INSERT_BEFORE);

@@ -1,6 +1,7 @@
 // The life of a thread in `versioned`: its first transaction, those of the only one, its end, a fork.
 #pragma once
 
+#include <holdfast/stm/stop.hpp>
 #include <holdfast/stm/versioned.hpp>
 #include <holdfast/stm/wait.hpp>
 
