@@ -43,6 +43,7 @@ struct alone_blocks {
         return false;
     }
 
+    /// Whether the open transaction began so.
     static bool runs([[maybe_unused]] const Algorithm& algorithm) noexcept {
         if constexpr (exist) return algorithm.began_alone();
         return false;
