@@ -82,6 +82,7 @@ bool rewrite_words(std::span<const stm::word* const> words) noexcept {
         return rewrite_words<stm::staged_algorithm>(words);                                                           \
     }                                                                                                                 \
     HOLDFAST_ITM_EXPORT(holdfast::stm::staged_algorithm)                                                              \
+    static_assert(!holdfast::itm::alone_blocks<holdfast::stm::staged_algorithm>::exist);                              \
     extern "C" {                                                                                                      \
     void* dnv_malloc(std::size_t bytes) noexcept {                                                                    \
         return holdfast::dnv::allocate_alone<holdfast::stm::staged_algorithm>(                                        \

@@ -44,6 +44,17 @@ void expect_each_holds(const std::vector<law>& laws) {
     }
 }
 
+/// What this one says of a block does not hold alone: so it is known that blocks ran so.
+TEST(LawsAlone, AreThoseOfBlocksThatAreIrrevocable) {
+    int found = 0;
+    for (const law& each : laws_of_blocks()) {
+        if (!std::string(each.sentence).starts_with("a relaxed block becomes")) continue;
+        EXPECT_EQ(broken_alone(each), "state_inside == 1");
+        ++found;
+    }
+    EXPECT_EQ(found, 1);
+}
+
 TEST(LawsAlone, HoldForBarriers) { expect_each_holds(laws_of_barriers()); }
 TEST(LawsAlone, HoldForMemory) { expect_each_holds(laws_of_memory()); }
 TEST(LawsAlone, HoldForBlocks) { expect_each_holds(laws_of_blocks()); }

@@ -30,12 +30,7 @@ void basic_versioned<Home>::enter() noexcept {
 template <class Home>
 void basic_versioned<Home>::commit_alone() noexcept {
     began_alone_ = alone_ = irrevocable_ = false;
-    become_inactive();
-    had_conflict_ = false;
-    if (!blocks_.empty()) {
-        blocks_.committed();
-        blocks_.give_back_freed();
-    }
+    close(0);
     registry_.end_alone();
 }
 
