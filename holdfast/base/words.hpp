@@ -2,6 +2,7 @@
 // resolved here, once.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +15,19 @@ static_assert(std::endian::native == std::endian::little, "byte i of a word is b
 /// A word of the pool; may alias whatever type lives there.
 using pool_word = std::uint64_t __attribute__((__may_alias__));
 
+namespace detail {
+/// A program uses few masks, so few lines of it.
+inline constexpr std::array<std::uint64_t, 256> bits_of_masks = [] {
+    std::array<std::uint64_t, 256> made{};
+    for (unsigned mask = 0; mask < made.size(); ++mask)
+        for (unsigned byte = 0; byte < 8; ++byte)
+            if ((mask >> byte & 1) != 0) made[mask] |= std::uint64_t{0xFF} << (8 * byte);
+    return made;
+}();
+}  // namespace detail
+
 /// 0xFF in each byte that `mask` names.
-constexpr std::uint64_t bits_of_mask(std::uint8_t mask) noexcept {
-    // Spread bit i to byte i, then widen each set bit to its byte.
-    const std::uint64_t spread = ((mask & 0x7Fu) * 0x0002040810204081ull & 0x0101010101010101ull) |
-                                 (static_cast<std::uint64_t>(mask >> 7) << 56);
-    return spread * 0xFF;
-}
+constexpr std::uint64_t bits_of_mask(std::uint8_t mask) noexcept { return detail::bits_of_masks[mask]; }
 static_assert(bits_of_mask(0x81) == 0xFF000000000000FFull && bits_of_mask(0x06) == 0x0000000000FFFF00ull);
 
 /// `word` with the bytes of `mask` from `value`.

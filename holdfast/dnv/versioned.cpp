@@ -1,4 +1,5 @@
 #include <holdfast/dnv/export.hpp>
+#include <holdfast/stm/versioned_ranges_run.hpp>
 #include <holdfast/stm/versioned_run.hpp>
 #include <holdfast/stm/versioned_threads_run.hpp>
 

@@ -3,6 +3,7 @@
 #include <holdfast/stm/value_ranges_run.hpp>
 #include <holdfast/stm/value_run.hpp>
 #include <holdfast/stm/value_threads_run.hpp>
+#include <holdfast/stm/versioned_ranges_run.hpp>
 #include <holdfast/stm/versioned_run.hpp>
 #include <holdfast/stm/versioned_threads_run.hpp>
 

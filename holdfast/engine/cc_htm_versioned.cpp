@@ -1,4 +1,5 @@
 #include <holdfast/engine/cc_htm_home.hpp>
+#include <holdfast/stm/versioned_ranges_run.hpp>
 #include <holdfast/stm/versioned_run.hpp>
 #include <holdfast/stm/versioned_threads_run.hpp>
 

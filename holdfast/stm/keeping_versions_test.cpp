@@ -1,5 +1,6 @@
 // `versioned` over the home that keeps some words.
 #include <holdfast/stm/keeping_test.hpp>
+#include <holdfast/stm/versioned_ranges_run.hpp>
 #include <holdfast/stm/versioned_run.hpp>
 #include <holdfast/stm/versioned_threads_run.hpp>
 

@@ -1,5 +1,6 @@
 // `versioned` over the home whose commits are numbered.
 #include <holdfast/stm/numbers_test.hpp>
+#include <holdfast/stm/versioned_ranges_run.hpp>
 #include <holdfast/stm/versioned_run.hpp>
 #include <holdfast/stm/versioned_threads_run.hpp>
 

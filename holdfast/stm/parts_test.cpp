@@ -56,6 +56,65 @@ TEST(WriteLog, HoldsWhatAMapHoldsAndStoresItHomeHoweverOftenItIsEmptied) {
     log.release();
 }
 
+TEST(WriteLog, HoldsWhatAMapHoldsHoweverWordsArePutThatFollowEachOther) {
+    struct model_entry {
+        word value;
+        std::uint8_t mask;
+        bool read;
+    };
+    write_log log;
+    std::vector<word> homes(4'000);
+    std::mt19937_64 random(7);
+    std::size_t put_at_end = 0, put_read = 0;
+    for (int round = 0; round < 60; ++round) {
+        for (word& each : homes) each = random();
+        std::map<word*, model_entry> model;
+        std::size_t at = 0;
+        const std::size_t count = random() % 3'000;
+        for (std::size_t i = 0; i < count; ++i) {
+            at = random() % 4 == 0 ? random() % homes.size() : (at + random() % 2) % homes.size();
+            word* const home = &homes[at];
+            const word what = random();
+            const std::uint8_t masks[] = {0xFF, 0x0F, 0xF0, static_cast<std::uint8_t>(1 + random() % 255)};
+            const std::uint8_t mask = masks[random() % 4];
+            auto found = model.find(home);
+            if (found == model.end() && random() % 2 == 0) {
+                log.put_read(home, *home, 0);
+                if (log.find(home) == nullptr) continue;
+                model[home] = {*home, 0, true};
+                ++put_read;
+                continue;
+            }
+            if (random() % 2 == 0 ? log.add_to_last(home, what, mask) : log.put_at_end(home, what, mask))
+                ++put_at_end;
+            else
+                log.put(home, what, mask);
+            if (found == model.end()) found = model.insert({home, {0, 0, false}}).first;
+            found->second.value = merged(found->second.value, what, mask);
+            found->second.mask |= mask;
+        }
+        ASSERT_EQ(log.size(), model.size());
+        std::vector<word> after = homes;
+        for (word& each : homes) {
+            const write_log::entry* const found = log.find(&each);
+            const auto expected = model.find(&each);
+            ASSERT_EQ(found != nullptr, expected != model.end());
+            if (found == nullptr) continue;
+            const auto& [value, mask, read] = expected->second;
+            ASSERT_EQ(found->mask(), mask);
+            ASSERT_EQ(found->is_whole(), read || mask == 0xFF);
+            ASSERT_EQ((found->value ^ value) & bits_of_mask(read ? 0xFF : mask), 0u);
+            after[static_cast<std::size_t>(&each - homes.data())] = merged(each, value, mask);
+        }
+        log.write_back<plain_home>();
+        ASSERT_EQ(homes, after);
+        log.clear();
+    }
+    EXPECT_GT(put_at_end, 10'000u);
+    EXPECT_GT(put_read, 10'000u);
+    log.release();
+}
+
 /// Keeps half of all lines, in a pattern of 64.
 struct some_lines : plain_home {
     static constexpr bool keeps_words = true;

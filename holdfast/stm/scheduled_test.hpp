@@ -188,6 +188,7 @@ public:
             const std::uint64_t count = 1 + random() % (threads == 4 ? 2 : 3);
             for (std::uint64_t i = 0; i < count; ++i) of_thread.push_back(random_plan(random));
         }
+        halves_ = random() % 2 == 0;
         for (unsigned i = 0; i < history_words; ++i) *home(i) = 0;
         made_.clear();
         next_value_ = 1;
@@ -196,14 +197,20 @@ public:
             for (const plan& each : plans[thread]) run_plan(thread, each);
         });
         attempt all_words{0, turns_.tick(), turns_.tick(), true, {}};
-        for (unsigned i = 0; i < history_words; ++i) all_words.operations.push_back({false, i, *home(i)});
+        for (unsigned i = 0; i < history_words; ++i) all_words.operations.push_back({false, i, part_of(*home(i), i)});
         made_.push_back(all_words);
         return made_;
     }
+    /// Where the last program has a word. Two of them are in a line, so that lines conflict where words do not; or
+    /// four, which are halves of neighbours.
+    word* home(unsigned at) {
+        return halves_ ? &lines_[at / 4].words[1 + at / 2 % 2] : &lines_[at / 2].words[at % 2 * 5];
+    }
 
 private:
-    /// Two words a line, so that lines conflict where words do not.
-    word* home(unsigned at) { return &lines_[at / 2].words[at % 2 * 5]; }
+    std::uint8_t mask(unsigned at) const { return !halves_ ? 0xFF : at % 2 == 0 ? 0x0F : 0xF0; }
+    unsigned shift(unsigned at) const { return halves_ && at % 2 != 0 ? 32 : 0; }
+    std::uint64_t part_of(word whole, unsigned at) const { return (whole & bits_of_mask(mask(at))) >> shift(at); }
 
     void run_plan(unsigned thread, const plan& wanted) {
         attempt doing;
@@ -237,6 +244,7 @@ private:
         A& open = A::of_this_thread();
         attempt& doing = *doing_[thread];
         doing.operations.clear();
+        loaded_for_write_[thread] = 0;
         doing.began = turns_.tick();
         let_others_run();
         open.begin({.read_only = wanted.read_only,
@@ -274,22 +282,27 @@ private:
             });
         };
         word* const at = home(each.word);
+        unsigned& loaded_for_write = loaded_for_write_[doing.thread];
+        const bool was_loaded_for_write = (loaded_for_write >> each.word & 1) != 0;
         switch (each.what) {
         case plan::kind::store: {
-            const std::uint64_t what = next_value_++;
-            if (had(true))
-                open.store_after_write(at, what, 0xFF);
+            const std::uint64_t value = next_value_++;
+            const word what = value << shift(each.word);
+            if (had(true) || was_loaded_for_write)
+                open.store_after_write(at, what, mask(each.word));
             else if (had(false))
-                open.store_after_read(at, what, 0xFF);
+                open.store_after_read(at, what, mask(each.word));
             else
-                open.store(at, what, 0xFF);
-            return {true, each.word, what};
+                open.store(at, what, mask(each.word));
+            return {true, each.word, value};
         }
-        case plan::kind::load_for_write: return {false, each.word, open.load_for_write(at)};
+        case plan::kind::load_for_write:
+            loaded_for_write |= 1u << each.word;
+            return {false, each.word, part_of(open.load_for_write(at), each.word)};
         default:
-            if (had(false)) return {false, each.word, open.load_after_read(at)};
-            if (had(true)) return {false, each.word, open.load_after_write(at)};
-            return {false, each.word, open.load(at)};
+            if (had(false)) return {false, each.word, part_of(open.load_after_read(at), each.word)};
+            if (had(true)) return {false, each.word, part_of(open.load_after_write(at), each.word)};
+            return {false, each.word, part_of(open.load(at), each.word)};
         }
     }
 
@@ -298,11 +311,13 @@ private:
 
     turns turns_;
     line lines_[history_words / 2];
+    bool halves_ = false;
     history made_;
     std::uint64_t next_value_ = 1;
     std::array<attempt*, turns::most_threads> doing_{};
     std::array<checkpoint*, turns::most_threads> here_{};
     std::array<unsigned*, turns::most_threads> conflicts_{};
+    std::array<unsigned, turns::most_threads> loaded_for_write_{};  ///< a bit for each word, of the open attempt
 };
 
 /// Two lines that transactions keep equal while a flag says that they are shared. One thread takes them out of reach

@@ -1,5 +1,6 @@
 // `versioned` over the home that knows what is not mapped any more.
 #include <holdfast/stm/unmapped_test.hpp>
+#include <holdfast/stm/versioned_ranges_run.hpp>
 #include <holdfast/stm/versioned_run.hpp>
 #include <holdfast/stm/versioned_threads_run.hpp>
 

@@ -87,7 +87,7 @@ public:
         return load_shared(home);
     }
     word load_after_write(const word* home) { return load(home); }
-    word load_for_write(const word* home) { return load(home); }
+    word load_for_write(const word* home) { return load_to_store(home); }
 
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
@@ -97,7 +97,10 @@ public:
         put(home, what, byte_mask);
     }
     void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
-    void store_after_write(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
+    [[gnu::always_inline]] void store_after_write(word* home, word what, std::uint8_t byte_mask) {
+        if (!some_go_home_ && writes_.add_to_last(home, what, byte_mask)) return;
+        store(home, what, byte_mask);
+    }
 
     void read_range(void* to, const void* from, std::size_t bytes);
     void write_range(void* to, const void* from, std::size_t bytes);
@@ -226,6 +229,8 @@ private:
         if (byte_mask != 0xFF && Home::keeps(home)) [[unlikely]]
             return put_part(home, what, byte_mask);
         loads_ = loads::own;
+        // Parts of words mostly follow each other.
+        if (byte_mask != 0xFF && writes_.put_at_end(home, what, byte_mask)) return;
         if (!writes_.put_at_once(home, what, byte_mask)) [[unlikely]]
             put_further(home, what, byte_mask);
     }
@@ -233,6 +238,8 @@ private:
     static bool may_store_early() noexcept {
         return Home::stores_early && !Home::keeps_words && registry_.has_one_thread();
     }
+    /// Of the blocks that the transaction allocated, the last.
+    bool is_in_last_block(const word* home) const noexcept { return blocks_.fresh().last_holds(home, sizeof(word)); }
     [[gnu::noinline]] void store_elsewhere(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
     void put_part(word* home, word what, std::uint8_t byte_mask);
@@ -256,7 +263,9 @@ private:
     }
 
     template <bool Keeping>
-    word load_stored(const word* home);
+    [[gnu::noinline]] word load_stored(const word* home);
+    [[gnu::noinline]] word load_apart(const word* home) { return load(home); }
+    [[gnu::noinline]] word load_to_store(const word* home);
     word load_and_keep(const word* home);
     word load_closely(const word* home);
     word load_unsound(const word* home);

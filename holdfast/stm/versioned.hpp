@@ -55,15 +55,7 @@ public:
     /// The line is in the read set already.
     [[gnu::always_inline]] word load_after_read(const word* home) { return load_noting<false>(home); }
     word load_after_write(const word* home) { return load(home); }
-    [[gnu::always_inline]] word load_for_write(const word* home) {
-        if (some_go_home_ || detail::is_own_frame(home, frames_below_)) [[unlikely]]
-            return load_for_write_slowly(home);
-        lock_line_of(home);
-        // Nobody else stores to the line from now on, so that nothing has to be noted.
-        if (writes_.may_hold(home)) return load(home);
-        const auto found = Home::peek(home);
-        return found.sound ? found.value : load_slowly(home);
-    }
+    word load_for_write(const word* home) { return load_to_store(home); }
 
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
@@ -73,7 +65,10 @@ public:
         put(home, what, byte_mask);
     }
     void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
-    void store_after_write(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
+    [[gnu::always_inline]] void store_after_write(word* home, word what, std::uint8_t byte_mask) {
+        if (!some_go_home_ && writes_.add_to_last(home, what, byte_mask)) return;
+        store(home, what, byte_mask);
+    }
 
     void read_range(void* to, const void* from, std::size_t bytes);
     void write_range(void* to, const void* from, std::size_t bytes);
@@ -263,6 +258,8 @@ private:
     [[gnu::always_inline]] void put(word* home, word what, std::uint8_t byte_mask) {
         if (byte_mask != 0xFF && Home::keeps(home)) [[unlikely]]
             return put_part(home, what, byte_mask);
+        // Parts of words mostly follow each other; the line's lock is this transaction's then.
+        if (byte_mask != 0xFF && writes_.put_at_end(home, what, byte_mask)) return;
         lock& of_line = lock_of(home);
         const std::uint64_t state = of_line.load(std::memory_order_relaxed);
         if (!is_own(state)) {
@@ -274,6 +271,8 @@ private:
         if (!writes_.put_at_once(home, what, byte_mask)) [[unlikely]]
             put_further(home, what, byte_mask);
     }
+    /// Of the blocks that the transaction allocated, the last.
+    bool is_in_last_block(const word* home) const noexcept { return blocks_.fresh().last_holds(home, sizeof(word)); }
     [[gnu::noinline]] void store_elsewhere(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_slowly(word* home, word what, std::uint8_t byte_mask);
     [[gnu::noinline]] void put_further(word* home, word what, std::uint8_t byte_mask);
@@ -288,6 +287,8 @@ private:
 
     word load_slowly(const word* home);
     word load_unsound(const word* home);
+    [[gnu::noinline]] word load_apart(const word* home) { return load(home); }
+    [[gnu::noinline]] word load_to_store(const word* home);
     word load_for_write_slowly(const word* home);
     void lock_slowly(lock& of_line);
     void wait_for_lock(const lock& of_line);

@@ -16,7 +16,8 @@
 //   3. extend: take the clock; every lock of the read set must have the version that was read, or be held by this
 //      transaction and have had it. Then the clock is the new snapshot, and is published. Otherwise conflict.
 //   4. store: take the line's lock by compare-and-swap, at a version that is not younger than the snapshot (else 3.),
-//      unless it is held already; note the version it had. The word goes into the write set.
+//      unless it is held already; note the version it had. The word goes into the write set. A load that a store
+//      follows does the same, with no byte of the word stored.
 //   4a. at the first store, while no other thread has a slot, and when the write set has become large
 //      (large_write_set) while none is in one: put the mark as in 8., validate, and let stores go home at once
 //      from here on, with the old values kept for a roll-back. No lock is taken, and no read kept, any more. Words that
@@ -58,12 +59,9 @@
 
 #include <holdfast/base/assertion.hpp>
 #include <holdfast/base/threads.hpp>
-#include <holdfast/stm/ranges.hpp>
 #include <holdfast/stm/stop.hpp>
 #include <holdfast/stm/versioned.hpp>
 #include <holdfast/stm/wait.hpp>
-
-#include <cstring>
 
 namespace holdfast::stm {
 
@@ -87,7 +85,7 @@ word basic_versioned<Home>::load_slowly(const word* home) {
         const std::uint64_t version = of_line.load(std::memory_order_acquire);
         if (is_own(version)) {
             const write_log::entry* stored = is_planted(fault::own_stores_unseen) ? nullptr : writes_.find(home);
-            if (stored != nullptr && stored->mask() == 0xFF) return stored->value;
+            if (stored != nullptr && stored->is_whole()) return stored->value;
             const auto found = Home::look(home);
             const word at_home = found.sound ? found.value : load_unsound(home);
             return stored == nullptr ? at_home : merged(at_home, stored->value, stored->mask());
@@ -148,6 +146,25 @@ void basic_versioned<Home>::lock_slowly(lock& of_line) {
             return;
         }
     }
+}
+
+/// A load that a store follows: the line is locked, so nothing has to be noted, and the write set gets the word.
+template <class Home>
+word basic_versioned<Home>::load_to_store(const word* home) {
+    if (some_go_home_ || is_planted(fault::own_stores_unseen)) [[unlikely]]
+        return load_for_write_slowly(home);
+    const write_log::entry* const last = writes_.last_of(home);
+    if (last != nullptr && last->is_whole()) return last->value;
+    if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
+        return detail::load_home(home);
+    lock_line_of(home);
+    if (writes_.may_hold(home)) return load_apart(home);
+    const auto found = Home::peek(home);
+    if (!found.sound || !active_) [[unlikely]]
+        return load_slowly(home);
+    if constexpr (!Home::numbers_commits)
+        writes_.put_read(const_cast<word*>(home), found.value, Home::keeps(home) ? 0xFF : 0);
+    return found.value;
 }
 
 template <class Home>
@@ -406,8 +423,8 @@ void basic_versioned<Home>::begin_after_serial() noexcept {
 template <class Home>
 void basic_versioned<Home>::store_where_it_belongs(word* home, word what, std::uint8_t byte_mask) {
     const bool is_kept = Home::keeps(home) && !is_planted(fault::kept_stored_early);
-    if (keeps_old_values_ && byte_mask == 0xFF && !is_kept && replaced_.note_at_once(home, byte_mask)) [[likely]]
-        return detail::store_home(home, what, 0xFF);
+    if (!is_kept && (keeps_old_values_ ? replaced_.note_at_once(home, byte_mask) : is_in_last_block(home)))
+        return detail::store_home(home, what, byte_mask);
     store_elsewhere(home, what, byte_mask);
 }
 
@@ -437,61 +454,6 @@ bool basic_versioned<Home>::goes_home(const word* home) noexcept {
     if (!some_go_home_) return false;
     if (blocks_.fresh().holds(home)) return true;
     return Home::stores_early && !Home::keeps_words && registry_.has_one_thread() && store_home_at_once();
-}
-
-template <class Home>
-void basic_versioned<Home>::load_line(const word* first, unsigned count, pool_word* out) {
-    const lock& of_line = lock_of(first);
-    const std::uint64_t version = of_line.load(std::memory_order_acquire);
-    if (version <= snapshot_) [[likely]] {
-        const bool sound = Home::look_at_many(first, count, out);
-        let_others_run();
-        if (of_line.load(std::memory_order_relaxed) == version && sound) [[likely]] {
-            note(of_line, version);
-            return;
-        }
-    }
-    for (unsigned i = 0; i < count; ++i) out[i] = load(first + i);
-}
-
-template <class Home>
-void basic_versioned<Home>::store_line(const detail::line_piece& piece, const word* values) {
-    auto* home = reinterpret_cast<word*>(piece.first_word);
-    const bool whole = (piece.skipped_bytes | piece.bytes) % sizeof(word) == 0;
-    if (whole && !some_go_home_) {
-        lock_line_of(home);
-        if (!active_) return;
-        if (writes_.put_words_at_once(home, values, piece.words)) return;
-    }
-    for (unsigned i = 0; i < piece.words; ++i) store(home + i, values[i], piece.mask_of(i));
-}
-
-template <class Home>
-bool basic_versioned<Home>::is_private(const void* from, std::size_t bytes) const noexcept {
-    if (Home::keeps(from)) return false;
-    return !active_ || blocks_.fresh().last_holds(from, bytes) || detail::is_own_frame(from, frames_below_);
-}
-
-template <class Home>
-void basic_versioned<Home>::read_range(void* to, const void* from, std::size_t bytes) {
-    if ((keeps_old_values_ || irrevocable_) && !Home::keeps(from)) {
-        std::memcpy(to, from, bytes);
-        return;
-    }
-    detail::read_range(*this, to, from, bytes);
-}
-template <class Home>
-void basic_versioned<Home>::write_range(void* to, const void* from, std::size_t bytes) {
-    if (active_ && blocks_.fresh().last_holds(to, bytes) && Home::keeps(to)) return Home::store_range(to, from, bytes);
-    detail::write_range(*this, to, from, bytes);
-}
-template <class Home>
-void basic_versioned<Home>::copy_range(void* to, const void* from, std::size_t bytes) {
-    detail::copy_range(*this, to, from, bytes);
-}
-template <class Home>
-void basic_versioned<Home>::fill_range(void* to, int byte, std::size_t bytes) {
-    detail::fill_range(*this, to, byte, bytes);
 }
 
 }  // namespace holdfast::stm

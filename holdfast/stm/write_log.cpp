@@ -28,7 +28,7 @@ const write_log::entry* write_log::find_in_slots(const word* home) const noexcep
 /// The line's slot is there, or another line's, or there is no room.
 void write_log::put_further(word* home, word value, std::uint8_t mask) {
     if (is_planted(fault::mask_ignored)) mask = 0xFF;
-    if (!empty() && is_last(home)) return end_[-1].add(value, mask);
+    if (put_at_end(home, value, mask)) return;
     slot& first = slots_[line_slot_of(home)];
     if (is_current(first)) {
         const std::size_t number = number_of(first);
@@ -37,7 +37,8 @@ void write_log::put_further(word* home, word value, std::uint8_t mask) {
             if (place == size() && (first & bit_of(home)) == 0 && end_ != limit_) {
                 first |= bit_of(home);
                 ++without_slot_;
-                return append(home, value, mask);
+                line_slot_ = &first;
+                return append(entry(home, value, mask));
             }
             if (is_entry_of(place, home)) return begin_[place].add(value, mask);
         }
@@ -61,14 +62,16 @@ bool write_log::put_words_at_once(word* home, const word* values, unsigned count
         first |= bits;
     }
     without_slot_ += need_none;
-    for (unsigned i = 0; i < count; ++i) append(home + i, values[i], 0xFF);
+    line_slot_ = &first;
+    for (unsigned i = 0; i < count; ++i) append(entry(home + i, values[i], 0xFF));
     return true;
 }
 
 void write_log::put_slowly(word* home, word value, std::uint8_t mask) {
     if (const entry* const found = find(home)) return const_cast<entry*>(found)->add(value, mask);
     if (end_ == limit_) make_room();
-    append(home, value, mask);
+    line_slot_ = nullptr;
+    append(entry(home, value, mask));
     index(home, size() - 1);
 }
 
@@ -118,6 +121,7 @@ void write_log::grow_slots() {
     if (slots == nullptr) throw std::bad_alloc();
     if (slots_ != nothing_) std::free(slots_);
     slots_ = slots;
+    line_slot_ = nullptr;
     slot_mask_ = more - 1;
     shift_ = 32u + group_bits - static_cast<unsigned>(__builtin_ctzll(more));
     generation_ = one_generation;

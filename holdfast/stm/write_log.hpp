@@ -26,13 +26,21 @@ public:
         entry(word* home, word value_stored, std::uint8_t mask) noexcept
             : value(value_stored),
               tagged_(reinterpret_cast<std::uintptr_t>(home) | std::uintptr_t{mask} << mask_shift) {}
+        /// Of a word that was read: all of it is known, whatever the mask.
+        static entry of_read(word* home, word value_read, std::uint8_t mask) noexcept {
+            entry made(home, value_read, is_planted(fault::read_counts_as_store) ? 0xFF : mask);
+            made.tagged_ |= known_bit;
+            return made;
+        }
 
         word* home() const noexcept { return reinterpret_cast<word*>(tagged_ & home_bits); }
         /// The bytes that were stored.
         std::uint8_t mask() const noexcept { return static_cast<std::uint8_t>(tagged_ >> mask_shift); }
+        /// Whether `value` is the whole word: stored, or read and a part of it stored.
+        bool is_whole() const noexcept { return (tagged_ & known_bit) != 0 || mask() == 0xFF; }
         bool is_of(const word* which) const noexcept { return home() == which; }
         void add(word more, std::uint8_t mask_of_more) noexcept {
-            value = merged(value, more, mask_of_more);
+            value = mask_of_more == 0xFF ? more : merged(value, more, mask_of_more);
             if (is_planted(fault::masks_not_merged)) tagged_ &= home_bits;
             tagged_ |= std::uintptr_t{mask_of_more} << mask_shift;
         }
@@ -40,9 +48,10 @@ public:
         word value;
 
     private:
-        // Addresses of user space have at most 56 bits.
+        // Addresses of user space have at most 56 bits, and those of words end in three zeros.
         static constexpr unsigned mask_shift = 56;
-        static constexpr std::uintptr_t home_bits = (std::uintptr_t{1} << mask_shift) - 1;
+        static constexpr std::uintptr_t known_bit = 1;
+        static constexpr std::uintptr_t home_bits = (std::uintptr_t{1} << mask_shift) - alignof(word);
         std::uintptr_t tagged_;
     };
 
@@ -60,7 +69,15 @@ public:
     [[gnu::always_inline]] const entry* find(const word* home) const noexcept {
         if (!may_hold(home)) [[likely]]
             return nullptr;
+        return find_held(home);
+    }
+    /// The same. Requires: not empty. Sooner where the answer is yes.
+    const entry* find_held(const word* home) const noexcept {
         return is_last(home) ? end_ - 1 : find_in_slots(home);
+    }
+    /// The newest entry, if it is of `home`.
+    [[gnu::always_inline]] const entry* last_of(const word* home) const noexcept {
+        return !empty() && is_last(home) ? end_ - 1 : nullptr;
     }
 
     /// Stores a part of what was stored to `home` before. False: nothing was.
@@ -73,14 +90,38 @@ public:
     void put(word* home, word value, std::uint8_t mask) {
         if (!put_at_once(home, value, mask)) put_further(home, value, mask);
     }
+    /// put of another part of the word that was put last. False: it was not, and nothing was done.
+    [[gnu::always_inline]] bool add_to_last(word* home, word value, std::uint8_t mask) noexcept {
+        if (empty() || !is_last(home)) return false;
+        end_[-1].add(value, mask);
+        return true;
+    }
+    /// The same, and put of the word behind that one in its line.
+    [[gnu::always_inline]] bool put_at_end(word* home, word value, std::uint8_t mask) noexcept {
+        if (is_planted(fault::mask_ignored)) mask = 0xFF;
+        if (add_to_last(home, value, mask)) return true;
+        if (end_ == limit_ || !continues_line(home)) return false;
+        append_to_line(entry(home, value, mask));
+        return true;
+    }
+    /// What was read of a word that is stored to next. Where that cannot be done at once, nothing is. Requires: the
+    /// word has no entry.
+    [[gnu::always_inline]] void put_read(word* home, word value, std::uint8_t mask) noexcept {
+        if (end_ == limit_) return;
+        const entry each = entry::of_read(home, value, mask);
+        if (slot& first = slots_[line_slot_of(home)]; !is_current(first)) {
+            append_first(first, each);
+        } else if (continues_line(home)) {
+            append_to_line(each);
+        }
+    }
     /// The usual case of put: the first word of its line. False: nothing was done.
     [[gnu::always_inline]] bool put_at_once(word* home, word value, std::uint8_t mask) {
         if (is_planted(fault::mask_ignored)) mask = 0xFF;
         slot& first = slots_[line_slot_of(home)];
         if (is_current(first) || end_ == limit_) [[unlikely]]
             return false;
-        first = next_ | bit_of(home);
-        append(home, value, mask);
+        append_first(first, entry(home, value, mask));
         return true;
     }
     /// What is left of put.
@@ -129,6 +170,7 @@ public:
     void clear() noexcept {
         if (empty()) return;
         end_ = begin_;
+        line_slot_ = nullptr;
         generation_ += one_generation;
         if (generation_ == 0) wipe();
         next_ = generation_;
@@ -190,9 +232,25 @@ private:
 
     /// Whether it is the newest entry's: parts of a word are mostly stored to one after the other. Requires: not empty.
     bool is_last(const word* home) const noexcept { return end_[-1].is_of(home); }
-    [[gnu::always_inline]] void append(word* home, word value, std::uint8_t mask) noexcept {
+    [[gnu::always_inline]] void append(const entry& each) noexcept {
         next_ += one_number;
-        *end_++ = entry(home, value, mask);
+        *end_++ = each;
+    }
+    /// The first of its line, whose slot is free.
+    [[gnu::always_inline]] void append_first(slot& first, const entry& each) noexcept {
+        first = next_ | bit_of(each.home());
+        line_slot_ = &first;
+        append(each);
+    }
+    /// Whether `home` is the word behind the newest entry's, in its line, and needs no slot.
+    [[gnu::always_inline]] bool continues_line(const word* home) const noexcept {
+        return line_slot_ != nullptr && end_[-1].is_of(home - 1) && is_of_one_line(home, home - 1);
+    }
+    /// Requires: continues_line(), so that the word has no entry; room.
+    [[gnu::always_inline]] void append_to_line(const entry& each) noexcept {
+        *line_slot_ |= bit_of(each.home());
+        ++without_slot_;
+        append(each);
     }
     bool has_few_slots_for(std::size_t words) const noexcept {
         const std::size_t slots = slot_mask_ + 1;
@@ -225,6 +283,8 @@ private:
     std::size_t slot_mask_ = 2 * group_slots - 1;
     std::size_t capacity_ = 0;
     std::size_t without_slot_ = 0;  ///< entries that need none
+    /// Of the newest entry's line, if the next word of that needs none; otherwise nullptr.
+    slot* line_slot_ = nullptr;
 };
 
 }  // namespace holdfast::stm
