@@ -100,9 +100,7 @@ public:
     [[gnu::always_inline]] bool put_at_end(word* home, word value, std::uint8_t mask) noexcept {
         if (is_planted(fault::mask_ignored)) mask = 0xFF;
         if (add_to_last(home, value, mask)) return true;
-        if (end_ == limit_ || !continues_line(home)) return false;
-        append_to_line(entry(home, value, mask));
-        return true;
+        return continues_line(home) && append_to_line(entry(home, value, mask));
     }
     /// What was read of a word that is stored to next. Where that cannot be done at once, nothing is. Requires: the
     /// word has no entry.
@@ -246,11 +244,15 @@ private:
     [[gnu::always_inline]] bool continues_line(const word* home) const noexcept {
         return line_slot_ != nullptr && end_[-1].is_of(home - 1) && is_of_one_line(home, home - 1);
     }
-    /// Requires: continues_line(), so that the word has no entry; room.
-    [[gnu::always_inline]] void append_to_line(const entry& each) noexcept {
-        *line_slot_ |= bit_of(each.home());
+    /// Requires: continues_line(). False: there is no room, or the word may have an entry; nothing was done.
+    [[gnu::always_inline]] bool append_to_line(const entry& each) noexcept {
+        const slot bit = bit_of(each.home());
+        // A word that came earlier, with a slot of its own, has an entry although the one before it is the newest.
+        if (end_ == limit_ || (*line_slot_ & bit) != 0) return false;
+        *line_slot_ |= bit;
         ++without_slot_;
         append(each);
+        return true;
     }
     bool has_few_slots_for(std::size_t words) const noexcept {
         const std::size_t slots = slot_mask_ + 1;
