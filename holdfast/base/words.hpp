@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "byte i of a word is b
 using pool_word = std::uint64_t __attribute__((__may_alias__));
 
 namespace detail {
-/// A program uses few masks, so few lines of it.
+/// A program uses few masks, so few of its lines are in the cache.
 inline constexpr std::array<std::uint64_t, 256> bits_of_masks = [] {
     std::array<std::uint64_t, 256> made{};
     for (unsigned mask = 0; mask < made.size(); ++mask)

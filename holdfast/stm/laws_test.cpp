@@ -139,6 +139,37 @@ TYPED_TEST(StmLaws, AReadOnlyTransactionThatMetAConflictKeepsItsReadSetThen) {
     EXPECT_EQ(attempts, 2);
 }
 
+TYPED_TEST(StmLaws, WordsLoadedForWriteAreStoredToInAnyOrder) {
+    line data[3];
+    for (line& each : data) each = {};
+    for (int round = 0; round < 3; ++round)
+        must_commit<TypeParam>([&] {
+            TypeParam& open = TypeParam::of_this_thread();
+            word found[3];
+            for (int i = 0; i < 3; ++i) found[i] = open.load_for_write(&data[i].words[1]);
+            for (int i = 0; i < 3; ++i) EXPECT_EQ(open.load(&data[i].words[1]), found[i]);
+            for (int i = 0; i < 3; ++i) open.store_after_write(&data[(i + 1) % 3].words[1], found[i] + 1, 0x0F);
+            for (int i = 0; i < 3; ++i) EXPECT_EQ(open.load_after_write(&data[(i + 1) % 3].words[1]), found[i] + 1);
+        });
+    for (const line& each : data) EXPECT_EQ(each.words[1], 3u);
+}
+
+/// By a function without barriers, say, which is no sooner seen by other threads.
+TYPED_TEST(StmLaws, APartThatWasNotStoredToIsWhatIsAtHome) {
+    line data;
+    for (int round = 0; round < 3; ++round) {
+        data.words[0] = 0;
+        must_commit<TypeParam>([&] {
+            TypeParam& open = TypeParam::of_this_thread();
+            open.store_after_write(&data.words[0], open.load_for_write(&data.words[0]) + 1, 0x0F);
+            data.words[0] |= word{7} << 32;
+            EXPECT_EQ(open.load(&data.words[0]) >> 32, 7u);
+            EXPECT_EQ(open.load_for_write(&data.words[0]) >> 32, 7u);
+        });
+        EXPECT_EQ(data.words[0], word{7} << 32 | 1);
+    }
+}
+
 #ifndef HOLDFAST_STM_TEST_ALGORITHMS
 
 TEST(StmVersionedLaws, AWordLoadedForWriteIsLockedFromThenOn) {

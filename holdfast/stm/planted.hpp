@@ -26,7 +26,6 @@ namespace holdfast::stm {
     X(alone_not_waited_for, "a second thread does not wait until the first one is no longer alone")         \
     X(mask_ignored, "a masked store takes the whole word")                                                  \
     X(masks_not_merged, "a second masked store of a word replaces the mask of the first")                   \
-    X(read_counts_as_store, "a word that is read to be stored to is stored home whole")                     \
     X(own_stores_unseen, "a load does not look into the write set")                                         \
     X(serial_does_not_wait, "a serial transaction begins while others run")                                 \
     X(hint_read_trusted_for_write, "a load after a read does not look whether the word has been stored to") \

@@ -126,22 +126,6 @@ bool masks_are_merged() {
     return data.words[0] == 0xFF00000000FFFF00;
 }
 
-/// The other half of a word that is read to be stored to is changed by somebody who is in no transaction.
-template <class A>
-bool what_is_read_is_not_stored() {
-    line data;
-    A& open = A::of_this_thread();
-    // Read and write set have room then.
-    must_commit<A>([] {
-        line other[2];
-        A::of_this_thread().store(&other[0].words[0], A::of_this_thread().load(&other[1].words[0]), 0xFF);
-    });
-    open.begin({.restart = unexpected_restart});
-    open.store_after_write(&data.words[0], open.load_for_write(&data.words[0]) + 1, 0x0F);
-    data.words[0] = std::uint64_t{7} << 32;
-    return open.commit() && data.words[0] == (std::uint64_t{7} << 32 | 1);
-}
-
 std::atomic<int> given_back;
 void count_back(void*, std::size_t, std::size_t) { ++given_back; }
 
@@ -247,8 +231,6 @@ const planting plantings[] = {
     HOLDFAST_STM_PLANTING(masks_not_merged, masks_are_merged<versioned>),
     HOLDFAST_STM_PLANTING(own_stores_unseen, is_opaque_for_long<value>),
     HOLDFAST_STM_PLANTING(own_stores_unseen, is_opaque_for_long<versioned>),
-    HOLDFAST_STM_PLANTING(read_counts_as_store, what_is_read_is_not_stored<value>),
-    HOLDFAST_STM_PLANTING(read_counts_as_store, what_is_read_is_not_stored<versioned>),
     HOLDFAST_STM_PLANTING(serial_does_not_wait, is_opaque_for_long<versioned>),
     HOLDFAST_STM_PLANTING(hint_read_trusted_for_write, is_opaque_for_long<value>),
     HOLDFAST_STM_PLANTING(rolled_back_keeps_blocks, rolling_back_gives_blocks_back<value>),

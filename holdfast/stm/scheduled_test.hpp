@@ -201,10 +201,11 @@ public:
         made_.push_back(all_words);
         return made_;
     }
-    /// Where the last program has a word. Two of them are in a line, so that lines conflict where words do not; or
-    /// four, which are halves of neighbours.
+    /// Where the last program has a word. Two of them are in a line, so that lines conflict where words do not; or all,
+    /// as halves of words of which two are neighbours.
     word* home(unsigned at) {
-        return halves_ ? &lines_[at / 4].words[1 + at / 2 % 2] : &lines_[at / 2].words[at % 2 * 5];
+        constexpr unsigned places[] = {1, 4, 3};
+        return halves_ ? &lines_[0].words[places[at / 2]] : &lines_[at / 2].words[at % 2 * 5];
     }
 
 private:

@@ -11,8 +11,7 @@
 //   3. validate: wait until the counter is even; compare every home in the read set with the value that was read; look
 //      whether the counter has moved meanwhile, and if so do it again. All equal: the counter is the new snapshot,
 //      since the values that were read are those of that state too. One differs: conflict.
-//   4. store: into the write set. A load that a store follows puts its word there, too, with no byte of it stored: the
-//      store, and loads and stores of the word's other bytes, find it as the newest entry.
+//   4. store: into the write set.
 //   4a. at the first store, while no other thread has a slot; and while none is in a transaction, when the write set
 //      has become large (large_write_set) or a large run of words is read after a store: the counter goes to the odd
 //      number above the snapshot as in 5., and what was stored so far is written back. From here on stores go home at
@@ -77,7 +76,7 @@ template <class Home>
 template <bool Keeping>
 word basic_value<Home>::load_stored(const word* home) {
     const write_log::entry* const stored = writes_.find_held(home);
-    if (stored != nullptr && stored->is_whole()) return stored->value;
+    if (stored != nullptr && stored->mask() == 0xFF) return stored->value;
     const word found = Keeping ? load_and_keep(home) : load_shared(home);
     return stored != nullptr ? merged(found, stored->value, stored->mask()) : found;
 }
@@ -89,27 +88,17 @@ word basic_value<Home>::load_and_keep(const word* home) {
     return found;
 }
 
-/// A load that a store follows: read and write set get the word together, and the next part of it costs little. Calls
-/// at the ends alone, so that it saves no register.
+/// A word of which a part was stored to just now, for another part of it. It is mostly the last of the read set.
 template <class Home>
-word basic_value<Home>::load_to_store(const word* home) {
-    if constexpr (!Home::numbers_commits) {
-        if (!keeps_reads_ || some_go_home_ || is_planted(fault::own_stores_unseen)) [[unlikely]]
-            return load_apart(home);
-        const write_log::entry* const last = writes_.last_of(home);
-        if (last != nullptr && last->is_whole()) return last->value;
-        if (reads_.is_full() || detail::is_own_frame(home, frames_below_) || writes_.may_hold(home)) [[unlikely]]
-            return load_apart(home);
-        const auto found = Home::peek(home);
-        let_others_run();
-        if (has_moved() || !found.sound) [[unlikely]]
-            return load_and_keep(home);
-        reads_.push_without_growing({home, found.value});
-        writes_.put_read(const_cast<word*>(home), found.value, Home::keeps(home) ? 0xFF : 0);
-        loads_ = loads::own;
-        return found.value;
-    }
-    return load_apart(home);
+word basic_value<Home>::load_rest_of(const write_log::entry& last) {
+    const word* const home = last.home();
+    if (last.mask() == 0xFF) return last.value;
+    if (reads_.empty() || reads_.back().home != home || is_planted(fault::own_stores_unseen)) return load_apart(home);
+    const auto found = Home::peek(home);
+    let_others_run();
+    if (has_moved() || !found.sound) [[unlikely]]
+        return load_apart(home);
+    return merged(found.value, last.value, last.mask());
 }
 
 /// Loads again once the snapshot is the counter.

@@ -55,7 +55,10 @@ public:
     /// The line is in the read set already.
     [[gnu::always_inline]] word load_after_read(const word* home) { return load_noting<false>(home); }
     word load_after_write(const word* home) { return load(home); }
-    word load_for_write(const word* home) { return load_to_store(home); }
+    [[gnu::always_inline]] word load_for_write(const word* home) {
+        const write_log::entry* const last = writes_.last_of(home);
+        return last != nullptr && !some_go_home_ ? load_rest_of(*last) : load_to_store(home);
+    }
 
     [[gnu::always_inline]] void store(word* home, word what, std::uint8_t byte_mask) {
         if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
@@ -66,7 +69,6 @@ public:
     }
     void store_after_read(word* home, word what, std::uint8_t byte_mask) { store(home, what, byte_mask); }
     [[gnu::always_inline]] void store_after_write(word* home, word what, std::uint8_t byte_mask) {
-        if (!some_go_home_ && writes_.add_to_last(home, what, byte_mask)) return;
         store(home, what, byte_mask);
     }
 
@@ -287,9 +289,10 @@ private:
 
     word load_slowly(const word* home);
     word load_unsound(const word* home);
+    /// load(), not inlined.
     [[gnu::noinline]] word load_apart(const word* home) { return load(home); }
     [[gnu::noinline]] word load_to_store(const word* home);
-    word load_for_write_slowly(const word* home);
+    [[gnu::noinline]] word load_rest_of(const write_log::entry& last);
     void lock_slowly(lock& of_line);
     void wait_for_lock(const lock& of_line);
     bool validate() const noexcept;

@@ -16,8 +16,7 @@
 //   3. extend: take the clock; every lock of the read set must have the version that was read, or be held by this
 //      transaction and have had it. Then the clock is the new snapshot, and is published. Otherwise conflict.
 //   4. store: take the line's lock by compare-and-swap, at a version that is not younger than the snapshot (else 3.),
-//      unless it is held already; note the version it had. The word goes into the write set. A load that a store
-//      follows does the same, with no byte of the word stored.
+//      unless it is held already; note the version it had. The word goes into the write set.
 //   4a. at the first store, while no other thread has a slot, and when the write set has become large
 //      (large_write_set) while none is in one: put the mark as in 8., validate, and let stores go home at once
 //      from here on, with the old values kept for a roll-back. No lock is taken, and no read kept, any more. Words that
@@ -85,7 +84,7 @@ word basic_versioned<Home>::load_slowly(const word* home) {
         const std::uint64_t version = of_line.load(std::memory_order_acquire);
         if (is_own(version)) {
             const write_log::entry* stored = is_planted(fault::own_stores_unseen) ? nullptr : writes_.find(home);
-            if (stored != nullptr && stored->is_whole()) return stored->value;
+            if (stored != nullptr && stored->mask() == 0xFF) return stored->value;
             const auto found = Home::look(home);
             const word at_home = found.sound ? found.value : load_unsound(home);
             return stored == nullptr ? at_home : merged(at_home, stored->value, stored->mask());
@@ -148,30 +147,24 @@ void basic_versioned<Home>::lock_slowly(lock& of_line) {
     }
 }
 
-/// A load that a store follows: the line is locked, so nothing has to be noted, and the write set gets the word.
+/// The line is locked, so nothing has to be noted: nobody else stores to it from now on.
 template <class Home>
 word basic_versioned<Home>::load_to_store(const word* home) {
-    if (some_go_home_ || is_planted(fault::own_stores_unseen)) [[unlikely]]
-        return load_for_write_slowly(home);
-    const write_log::entry* const last = writes_.last_of(home);
-    if (last != nullptr && last->is_whole()) return last->value;
-    if (detail::is_own_frame(home, frames_below_)) [[unlikely]]
-        return detail::load_home(home);
+    if (!active_) return Home::look(home).value;
+    const bool is_elsewhere = detail::is_own_frame(home, frames_below_) || (some_go_home_ && goes_home(home));
+    if (is_elsewhere) return load_apart(home);
     lock_line_of(home);
     if (writes_.may_hold(home)) return load_apart(home);
     const auto found = Home::peek(home);
-    if (!found.sound || !active_) [[unlikely]]
-        return load_slowly(home);
-    if constexpr (!Home::numbers_commits)
-        writes_.put_read(const_cast<word*>(home), found.value, Home::keeps(home) ? 0xFF : 0);
-    return found.value;
+    return found.sound ? found.value : load_slowly(home);
 }
 
+/// A word of which a part was stored to just now, for another part of it. Its line is locked.
 template <class Home>
-word basic_versioned<Home>::load_for_write_slowly(const word* home) {
-    if (!active_) return Home::look(home).value;
-    if (!detail::is_own_frame(home, frames_below_) && !goes_home(home)) lock_line_of(home);
-    return load(home);
+word basic_versioned<Home>::load_rest_of(const write_log::entry& last) {
+    const auto found = Home::peek(last.home());
+    if (!found.sound || is_planted(fault::own_stores_unseen)) return load_slowly(last.home());
+    return merged(found.value, last.value, last.mask());
 }
 
 template <class Home>

@@ -28,7 +28,7 @@ const write_log::entry* write_log::find_in_slots(const word* home) const noexcep
 /// The line's slot is there, or another line's, or there is no room.
 void write_log::put_further(word* home, word value, std::uint8_t mask) {
     if (is_planted(fault::mask_ignored)) mask = 0xFF;
-    if (put_at_end(home, value, mask)) return;
+    if (!empty() && is_last(home)) return end_[-1].add(value, mask);
     slot& first = slots_[line_slot_of(home)];
     if (is_current(first)) {
         const std::size_t number = number_of(first);

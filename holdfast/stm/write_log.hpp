@@ -26,18 +26,10 @@ public:
         entry(word* home, word value_stored, std::uint8_t mask) noexcept
             : value(value_stored),
               tagged_(reinterpret_cast<std::uintptr_t>(home) | std::uintptr_t{mask} << mask_shift) {}
-        /// Of a word that was read: all of it is known, whatever the mask.
-        static entry of_read(word* home, word value_read, std::uint8_t mask) noexcept {
-            entry made(home, value_read, is_planted(fault::read_counts_as_store) ? 0xFF : mask);
-            made.tagged_ |= known_bit;
-            return made;
-        }
 
         word* home() const noexcept { return reinterpret_cast<word*>(tagged_ & home_bits); }
         /// The bytes that were stored.
         std::uint8_t mask() const noexcept { return static_cast<std::uint8_t>(tagged_ >> mask_shift); }
-        /// Whether `value` is the whole word: stored, or read and a part of it stored.
-        bool is_whole() const noexcept { return (tagged_ & known_bit) != 0 || mask() == 0xFF; }
         bool is_of(const word* which) const noexcept { return home() == which; }
         void add(word more, std::uint8_t mask_of_more) noexcept {
             value = mask_of_more == 0xFF ? more : merged(value, more, mask_of_more);
@@ -48,10 +40,9 @@ public:
         word value;
 
     private:
-        // Addresses of user space have at most 56 bits, and those of words end in three zeros.
+        // Addresses of user space have at most 56 bits.
         static constexpr unsigned mask_shift = 56;
-        static constexpr std::uintptr_t known_bit = 1;
-        static constexpr std::uintptr_t home_bits = (std::uintptr_t{1} << mask_shift) - alignof(word);
+        static constexpr std::uintptr_t home_bits = (std::uintptr_t{1} << mask_shift) - 1;
         std::uintptr_t tagged_;
     };
 
@@ -90,28 +81,13 @@ public:
     void put(word* home, word value, std::uint8_t mask) {
         if (!put_at_once(home, value, mask)) put_further(home, value, mask);
     }
-    /// put of another part of the word that was put last. False: it was not, and nothing was done.
-    [[gnu::always_inline]] bool add_to_last(word* home, word value, std::uint8_t mask) noexcept {
-        if (empty() || !is_last(home)) return false;
-        end_[-1].add(value, mask);
-        return true;
-    }
-    /// The same, and put of the word behind that one in its line.
+    /// put of another part of the newest entry's word, or of the word behind that one in its line. False: nothing was
+    /// done.
     [[gnu::always_inline]] bool put_at_end(word* home, word value, std::uint8_t mask) noexcept {
         if (is_planted(fault::mask_ignored)) mask = 0xFF;
-        if (add_to_last(home, value, mask)) return true;
+        if (line_slot_ == nullptr) return false;
+        if (is_last(home)) return end_[-1].add(value, mask), true;
         return continues_line(home) && append_to_line(entry(home, value, mask));
-    }
-    /// What was read of a word that is stored to next. Where that cannot be done at once, nothing is. Requires: the
-    /// word has no entry.
-    [[gnu::always_inline]] void put_read(word* home, word value, std::uint8_t mask) noexcept {
-        if (end_ == limit_) return;
-        const entry each = entry::of_read(home, value, mask);
-        if (slot& first = slots_[line_slot_of(home)]; !is_current(first)) {
-            append_first(first, each);
-        } else if (continues_line(home)) {
-            append_to_line(each);
-        }
     }
     /// The usual case of put: the first word of its line. False: nothing was done.
     [[gnu::always_inline]] bool put_at_once(word* home, word value, std::uint8_t mask) {
@@ -240,7 +216,7 @@ private:
         line_slot_ = &first;
         append(each);
     }
-    /// Whether `home` is the word behind the newest entry's, in its line, and needs no slot.
+    /// Whether `home` is the word behind the newest entry's, in its line, and needs no slot if it has none.
     [[gnu::always_inline]] bool continues_line(const word* home) const noexcept {
         return line_slot_ != nullptr && end_[-1].is_of(home - 1) && is_of_one_line(home, home - 1);
     }
@@ -285,7 +261,7 @@ private:
     std::size_t slot_mask_ = 2 * group_slots - 1;
     std::size_t capacity_ = 0;
     std::size_t without_slot_ = 0;  ///< entries that need none
-    /// Of the newest entry's line, if the next word of that needs none; otherwise nullptr.
+    /// Of the newest entry's line, if the number of that entry follows from it; otherwise nullptr.
     slot* line_slot_ = nullptr;
 };
 
