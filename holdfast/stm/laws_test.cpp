@@ -154,7 +154,7 @@ TYPED_TEST(StmLaws, WordsLoadedForWriteAreStoredToInAnyOrder) {
     for (const line& each : data) EXPECT_EQ(each.words[1], 3u);
 }
 
-/// By a function without barriers, say, which is no sooner seen by other threads.
+/// Also where a function without barriers has changed it since the load.
 TYPED_TEST(StmLaws, APartThatWasNotStoredToIsWhatIsAtHome) {
     line data;
     for (int round = 0; round < 3; ++round) {
